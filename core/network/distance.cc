@@ -9,9 +9,9 @@ namespace {
 
 using machine::TopologyKind;
 
-// The coordinates' extents, the slowest first. A node's number written in this mixed radix is its
-// coordinates: the place in a mesh; the child taken at each level of a fat tree, root first; the
-// group, router and port of a dragonfly.
+// The extents of the coordinates, the slowest first. The coordinates are the digits of a node's
+// number in this mixed radix: the position in a mesh; the child at each level of a fat tree, from
+// the root; the group, router and port of a dragonfly.
 std::vector<uint32_t> extents_of(const machine::Topology& topology) {
   switch (topology.kind) {
     case TopologyKind::kCrossbar:
@@ -44,7 +44,7 @@ Distance::Distance(const machine::Topology& topology, int nodes)
       nodes_(nodes),
       extents_(extents_of(topology)),
       gateway_(gateways_of(topology)) {
-  // A crossbar has no coordinates; its nodes keep their number, to tell them apart.
+  // A crossbar has no coordinates; its nodes have their number as the only one.
   if (extents_.empty()) extents_.push_back(static_cast<uint32_t>(nodes));
   stride_ = static_cast<uint32_t>(extents_.size());
   coordinates_.resize(static_cast<size_t>(nodes) * stride_);
@@ -101,8 +101,9 @@ int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
 }
 
 int Distance::diameter() const {
-  // Nodes of a partly filled tree or dragonfly are its lowest numbers, so that the extremes are not
-  // given by the extents alone; the last node is as far from some node as any.
+  // A tree or dragonfly may be filled partly, by the nodes with the lowest numbers, so that the
+  // extents alone do not give the largest distance. In a tree it is that of the first and the last
+  // node.
   if (nodes_ == 1) return 0;
   int largest = 0;
   const bool regular = kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus;
@@ -139,7 +140,7 @@ double Distance::mean_hops() const {
     }
     return sum * n / (n - 1);
   }
-  // By counting, from every node of a small machine, from nodes spread evenly over a large one.
+  // By summing, from each node of a small machine, from evenly spread nodes of a large one.
   const int sources = nodes_ <= 4096 ? nodes_ : 1024;
   for (int i = 0; i < sources; ++i) {
     const int from = static_cast<int>(int64_t{i} * nodes_ / sources);

@@ -1,5 +1,6 @@
-// How far apart two nodes of a topology are, in hops. Neighbouring nodes are one hop apart: a hop
-// is a link between routers in a mesh or torus, and a switch or router passed elsewhere.
+// The distance of two nodes of a topology in hops. In a mesh or torus a hop is a link between
+// routers, in other topologies a switch or router on the way; neighbouring nodes are one hop apart.
+// Immutable; hops() may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace sesame::network {
 
 class Distance {
  public:
-  // `topology` is consistent with `nodes`, as a Machine that was read is.
+  // `topology` must be consistent with `nodes`, as in a Machine that was read from a file.
   Distance(const machine::Topology& topology, int nodes);
 
   int hops(int from_node, int to_node) const {  // 0 for a node and itself
@@ -19,7 +20,8 @@ class Distance {
                 &coordinates_[static_cast<size_t>(to_node) * stride_]);
   }
 
-  // The same for coordinates that the caller keeps beside its own data.
+  // The same from the nodes' coordinates (stride() numbers), which the caller may keep in its own
+  // data.
   int hops(const uint32_t* from, const uint32_t* to) const;
   const uint32_t* coordinates(int node) const {
     return &coordinates_[static_cast<size_t>(node) * stride_];
@@ -38,7 +40,7 @@ class Distance {
   uint32_t stride_;                    // coordinates per node
   std::vector<uint32_t> extents_;      // of each coordinate
   std::vector<uint32_t> coordinates_;  // nodes × stride
-  std::vector<uint32_t> gateway_;      // dragonfly: the router with the n-th global link of a group
+  std::vector<uint32_t> gateway_;      // dragonfly: the router of a group's n-th global link
 };
 
 }  // namespace sesame::network

@@ -11,7 +11,7 @@ using machine::Machine;
 using machine::NetworkParameters;
 using machine::Segment;
 
-// Longer than any run: keeps absurd sizes on absurdly slow links inside 64 bits.
+// Limits the time of very large messages on very slow links to 46 days, so that sums fit 64 bits.
 constexpr double kLongestTransferPs = 4e18;
 
 }  // namespace
@@ -21,16 +21,16 @@ Network::Network(const Machine& machine, const std::vector<int>& nodes)
       between_(make_path(machine.network)),
       inside_(make_path(machine.intranode)) {
   if (machine.copy_bandwidth > 0) copy_ps_per_byte_ = 1e12 / machine.copy_bandwidth;
-  place_stride_ = 1 + distance_.stride();
+  rank_stride_ = 1 + distance_.stride();
   add_ranks(nodes);
 }
 
 void Network::add_ranks(const std::vector<int>& nodes) {
-  places_.resize(places_.size() + nodes.size() * place_stride_);
+  rank_nodes_.resize(rank_nodes_.size() + nodes.size() * rank_stride_);
   for (const int node : nodes) {
     const int rank = ranks_++;
-    places_[index(rank)] = static_cast<uint32_t>(node);
-    std::copy_n(distance_.coordinates(node), distance_.stride(), &places_[index(rank)] + 1);
+    rank_nodes_[index(rank)] = static_cast<uint32_t>(node);
+    std::copy_n(distance_.coordinates(node), distance_.stride(), &rank_nodes_[index(rank)] + 1);
   }
 }
 
@@ -48,17 +48,17 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
             parameters.gap,
             parameters.hop_latency,
             parameters.segments.front().latency - overheads};
-  uint64_t begin = 0;  // the smallest size that the next piece may hold
+  uint64_t begin = 0;  // the smallest size of the next range
   for (const Segment& segment : parameters.segments) {
-    Piece piece{segment.up_to, 1e12 / segment.bandwidth, segment.latency - overheads, true};
+    CostRange range{segment.up_to, 1e12 / segment.bandwidth, segment.latency - overheads, true};
     const uint64_t eager_end = std::min(segment.up_to, parameters.eager_limit);
     if (eager_end >= begin) {
-      Piece eager = piece;
+      CostRange eager = range;
       eager.up_to = eager_end;
       eager.rendezvous = false;
-      path.pieces.push_back(eager);
+      path.ranges.push_back(eager);
     }
-    if (segment.up_to > parameters.eager_limit) path.pieces.push_back(piece);
+    if (segment.up_to > parameters.eager_limit) path.ranges.push_back(range);
     if (segment.up_to == std::numeric_limits<uint64_t>::max()) break;
     begin = segment.up_to + 1;
   }
@@ -66,10 +66,10 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
 }
 
 MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
-  const Piece* piece = path.pieces.data();
-  while (bytes > piece->up_to) ++piece;  // the last piece holds every size
+  const CostRange* range = path.ranges.data();
+  while (bytes > range->up_to) ++range;  // the last range has no limit
 
-  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * piece->ps_per_byte;
+  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * range->ps_per_byte;
   const SimTime transfer =
       SimTime::from_ps(static_cast<int64_t>(std::min(exact_ps, kLongestTransferPs) + 0.5));
   const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
@@ -79,9 +79,9 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
   cost.receive_overhead = path.receive_overhead;
   cost.transfer = transfer;
   cost.injection = later(path.gap, transfer);
-  cost.latency = piece->wire + extra;
+  cost.latency = range->wire + extra;
   cost.control_latency = path.control_wire + extra;
-  if (piece->rendezvous) {
+  if (range->rendezvous) {
     // Request, answer and data share the latency, so that the whole handshake fits in it.
     const SimTime third = SimTime::from_ps(cost.latency.ps() / 3);
     cost.control_latency = std::min(cost.control_latency, third);
@@ -92,8 +92,8 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
 }
 
 MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
-  const uint32_t* from = &places_[index(from_rank)];
-  const uint32_t* to = &places_[index(to_rank)];
+  const uint32_t* from = &rank_nodes_[index(from_rank)];
+  const uint32_t* to = &rank_nodes_[index(to_rank)];
   if (from[0] == to[0]) return cost_on(inside_, 0, bytes);
   return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
 }

@@ -1,6 +1,11 @@
-// How long a message takes: LogGP with message-size segments, eager and rendezvous protocols and
-// topology distance. Immutable after create, but that ranks may be added; cost() may be called from
-// any thread and does not allocate. docs/models/network.md has the equations and their sources.
+// How long a message takes: the LogGP model with message-size segments, eager and rendezvous
+// protocols and the distance in the topology. docs/models/network.md has the equations and their
+// sources.
+//
+// Use: create() from a machine, then cost() for each message; the caller keeps the time at which
+// each interface is free and applies the equations below. Sizes are bytes. Wrong machines are
+// detected when they are read; ranks that do not fit are an Error of create(). cost() does not
+// allocate and may be called from any thread, but not while add_ranks() runs.
 #pragma once
 
 #include <cstdint>
@@ -37,41 +42,41 @@ class Network {
   static Result<Network> create(const machine::Machine& machine, int ranks,
                                 const std::string& placement = "block");
 
-  // The next ranks, on these nodes of the machine.
+  // Adds ranks, numbered after the existing ones, on these nodes of the machine.
   void add_ranks(const std::vector<int>& nodes);
 
   int ranks() const { return ranks_; }
-  int node_of(int rank) const { return static_cast<int>(places_[index(rank)]); }
+  int node_of(int rank) const { return static_cast<int>(rank_nodes_[index(rank)]); }
 
   // Hops between the nodes of two ranks; 0 when they share a node.
   int hops(int from_rank, int to_rank) const {
-    return distance_.hops(&places_[index(from_rank)] + 1, &places_[index(to_rank)] + 1);
+    return distance_.hops(&rank_nodes_[index(from_rank)] + 1, &rank_nodes_[index(to_rank)] + 1);
   }
 
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
 
-  // For a rank to copy `bytes` in its memory, at the machine's copy bandwidth or, where blocks of
-  // this size stay in caches, that of messages inside a node if it is higher. Zero where the
-  // machine file does not say how fast copies are.
+  // The time for a rank to copy `bytes` in its memory: at the machine's copy bandwidth or, if it is
+  // faster, as a message inside a node, since small blocks stay in caches. Zero if the machine file
+  // has no copy bandwidth.
   SimTime copy_time(uint64_t bytes) const;
 
-  // A message's cost between two nodes, `beyond` hops more than these are apart: for I/O nodes,
-  // which are attached to the switch of a compute node.
+  // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
+  // nodes, which are attached to the switch of a compute node.
   int nodes() const { return distance_.nodes(); }
   MessageCost cost_between_nodes(int from_node, int to_node, int beyond, uint64_t bytes) const;
 
  private:
   friend SimTime ping_pong(const machine::Machine& machine, uint64_t bytes, int hops);
 
-  // One linear piece of the cost that lies wholly on one side of the eager limit.
-  struct Piece {
-    uint64_t up_to;
+  // A range of message sizes in which the cost is linear and the protocol the same.
+  struct CostRange {
+    uint64_t up_to;  // largest size, bytes
     double ps_per_byte;
     SimTime wire;  // segment latency less both overheads, at one hop
     bool rendezvous;
   };
-  struct Path {  // between nodes, or inside one
-    std::vector<Piece> pieces;
+  struct Path {  // the parameters between nodes, or inside one
+    std::vector<CostRange> ranges;
     SimTime send_overhead;
     SimTime receive_overhead;
     SimTime gap;
@@ -80,13 +85,13 @@ class Network {
   };
 
   Network(const machine::Machine& machine, const std::vector<int>& nodes);
-  size_t index(int rank) const { return static_cast<size_t>(rank) * place_stride_; }
+  size_t index(int rank) const { return static_cast<size_t>(rank) * rank_stride_; }
   static Path make_path(const machine::NetworkParameters& parameters);
   static MessageCost cost_on(const Path& path, int hops, uint64_t bytes);
 
   int ranks_ = 0;
-  uint32_t place_stride_ = 1;
-  std::vector<uint32_t> places_;  // per rank: its node, then the node's coordinates
+  uint32_t rank_stride_ = 1;
+  std::vector<uint32_t> rank_nodes_;  // for each rank its node and that node's coordinates
   Distance distance_;
   Path between_;
   Path inside_;

@@ -1,8 +1,12 @@
-// The pending conditional events of a simulation, in the total order (time, EventOrder). An event
-// is conditional: it may be taken only when nothing that could still happen earlier can happen
-// (Chandy and Sherman, "The conditional event approach to distributed simulation", 1989). Events
-// are owned by the code that schedules them and store their heap index, so that they can be moved
-// or withdrawn in O(log n).
+// The pending conditional events of a simulation in the total order (time, EventOrder). An event is
+// conditional: it may fire only when nothing earlier can happen any more (Chandy and Sherman, "The
+// conditional event approach to distributed simulation", 1989). The executive ensures that.
+//
+// Use: derive a class from ConditionalEvent, implement fire(), and schedule() an object of it in
+// Executive::events(); the executive calls fire(). schedule() again moves it, withdraw() removes
+// it. The code that schedules an event owns it, and must withdraw it before deleting it. Each
+// operation takes O(log n), since events store their index in the heap. Times are simulated. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +16,25 @@
 
 namespace sesame::pdes {
 
-// What fires first among events of equal time. Later classes see all effects of earlier ones.
+// Classes of events in the order in which they fire at equal times. Later classes see all effects
+// of earlier ones.
 enum class EventClass : uint8_t {
-  kInterface,  // a network interface takes the next message
+  kInterface,  // a network interface injects the next message
   kModel,      // file systems and devices
   kRemote,     // one-sided operations and locks
   kMatch,      // receives from any source
-  kWake,       // strands that wait until everything before now has happened
+  kWake,       // strands that yield until now, and probes
 };
 
-// The order among equal times. It must not depend on the order in which fibers run: an event that
-// a fiber may schedule ahead of its time names its rank and its number there.
+// The order of events of equal time. It must not depend on the order in which fibers run, so an
+// event that fibers may schedule ahead of its time is ordered by its rank and a number of the rank.
 struct EventOrder {
   EventClass kind;
   uint32_t rank;  // less than 2^24
   uint32_t number;
 
-  // Ranks are served in a fixed order that scatters neighbours. In the order of their numbers,
-  // ranks that run in lock step would find disks and locks in a friendlier order than real ones do.
+  // Ranks are in a fixed scattered order. In the order of their numbers, ranks that run in lock
+  // step would use disks and locks in a more favourable order than real ones do.
   uint64_t key() const {
     constexpr uint32_t kGoldenRatio = 0x9e3779;  // of 2^24, and odd
     const uint64_t scattered = rank * kGoldenRatio & 0xffffff;
@@ -40,6 +45,8 @@ struct EventOrder {
 class ConditionalEvent {
  public:
   virtual ~ConditionalEvent() = default;
+  // Called at time() of the simulation, when no fiber is ready. Must not block; may make fibers
+  // ready and schedule events, this one too, no earlier than time().
   virtual void fire() = 0;
 
   bool is_scheduled() const { return heap_index_ >= 0; }
@@ -57,13 +64,16 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
   SimTime earliest() const { return heap_.empty() ? SimTime::never() : heap_[0]->time_; }
 
-  // Schedules an event of the class kModel, or moves it if it is scheduled already (it keeps its
-  // order among equals). Only events that fire, and fibers whose time is reached, may call this.
+  // Schedules an event of the class kModel, or moves it if it is scheduled already; of equal times
+  // the one scheduled first fires first. Only to be called by fire(), or by a fiber that has
+  // yielded until its time, since the order among equals depends on the order of calls.
   void schedule(ConditionalEvent& event, SimTime time);
-  // Schedules or moves the event; any fiber may call this at any time.
+  // Schedules or moves the event. Any fiber may call this at any time.
   void schedule(ConditionalEvent& event, SimTime time, EventOrder order);
+  // Removes the event; does nothing if it is not scheduled.
   void withdraw(ConditionalEvent& event);
-  ConditionalEvent& take_earliest();  // REQUIRES: !empty()
+  // Removes the first event and returns it. REQUIRES: !empty()
+  ConditionalEvent& take_earliest();
 
  private:
   static bool before(const ConditionalEvent& a, const ConditionalEvent& b) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr uint64_t kSwitchesPerTick = 1 << 14;
 
-// With thousands of fibers a fiber's memory is out of the cache by the time it runs. While
-// one runs, the stack lines that the next will return through are on their way, and of the one
-// after it the object that the fiber is part of.
+// With thousands of fibers a fiber's memory has left the cache by the time it runs again. So while
+// one runs, the top of the stack of the next one is loaded, and of the one after it the object that
+// contains the fiber (docs/decisions/0006-loading-ahead.md).
 constexpr size_t kStackBytes = 16 * 64;
 constexpr size_t kLineBytes = 64;
 
@@ -68,7 +68,7 @@ Fiber* Executive::take_ready() {
     return nullptr;
   }
   next->ready_ = false;
-  if (ready_head_ != nullptr) prepare_next();
+  if (ready_head_ != nullptr) prefetch_next();
   return next;
 }
 
@@ -77,12 +77,12 @@ void Executive::shuffle(uint64_t seed) {
   shuffle_->random.seed(seed);
 }
 
-void Executive::prepare_next() {
+void Executive::prefetch_next() {
   Fiber& next = *ready_head_;
   prefetch_bytes(next.stack_pointer_, kStackBytes);
-  for (int i = 0; i < next.warm_count_; ++i) __builtin_prefetch(next.warm_[i], 1);
-  next.warm_count_ = next.always_count_;
-  if (on_approach_ != nullptr) on_approach_(next);
+  for (int i = 0; i < next.prefetch_count_; ++i) __builtin_prefetch(next.prefetch_lines_[i], 1);
+  next.prefetch_count_ = next.always_count_;
+  if (on_prefetch_ != nullptr) on_prefetch_(next);
   if (next.next_ready_ != nullptr) {
     prefetch_bytes(reinterpret_cast<const char*>(next.next_ready_) - hot_before_, hot_bytes_);
   }
@@ -100,10 +100,10 @@ void Executive::switch_to(Fiber* next) {
 }
 
 void Executive::after_switch() {
-  if (gone_ == nullptr) return;
-  Fiber* gone = gone_;
-  gone_ = nullptr;
-  on_gone_(gone);
+  if (finished_ == nullptr) return;
+  Fiber* finished = finished_;
+  finished_ = nullptr;
+  on_left_(finished);
 }
 
 void Executive::block() {
@@ -111,12 +111,12 @@ void Executive::block() {
   switch_to(take_next());
 }
 
-void Executive::finish(void (*on_gone)(Fiber*)) {
+void Executive::finish(void (*on_left)(Fiber*)) {
   if (on_yield_ != nullptr) on_yield_(yield_context_);
-  after_switch();  // a fiber that started fresh has not yet seen off the one that ended before it
+  after_switch();  // a fiber that never switched has not freed the one that ended before it
   Fiber* next = take_next();
-  gone_ = current_fiber;
-  on_gone_ = on_gone;
+  finished_ = current_fiber;
+  on_left_ = on_left;
   switch_to(next);
   CHECK(false);
 }

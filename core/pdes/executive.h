@@ -1,7 +1,12 @@
-// The sequential executive: runs ready fibers until none is left, then takes the earliest
-// conditional event. With every fiber blocked that event is safe, since whatever happens later is
-// caused by it or by a later one. Deterministic: fibers run in the order in which they became
-// ready, events in the order (time, EventOrder).
+// The sequential executive of the simulation: runs ready fibers until none is left, then fires the
+// earliest conditional event. This event is safe: with all fibers blocked everything that still
+// happens is caused by it or by a later event. Deterministic: fibers run in the order in which they
+// became ready, events in the order (time, EventOrder).
+//
+// Use: prepare() fibers, make_ready() them, and call run(), which returns when nothing is left to
+// do. Inside a fiber: block() to wait, after arranging that an event or another fiber calls
+// make_ready() for it; finish() at the end. Fibers keep their own simulated clocks; the executive
+// knows only the times of events. It owns neither fibers nor events. One thread.
 #pragma once
 
 #include <cstddef>
@@ -15,60 +20,61 @@
 
 namespace sesame::pdes {
 
-// The fiber that runs on this thread; null outside fibers and on threads a program made itself.
+// The fiber that runs on this thread; null outside fibers and on threads that a program started.
 extern constinit thread_local Fiber* current_fiber;
 
 class Executive {
  public:
-  // `on_switch` is called before a fiber gets control (null: back in run()). It must not switch.
+  // Called before a switch to a fiber (null: back to run()). Must not switch fibers.
   using SwitchHook = void (*)(Fiber* next);
-  // `on_tick` is called now and then from whatever fiber runs, for progress display.
+  // Called once in 16,384 switches on the fiber that runs, for progress display.
   using TickHook = void (*)();
-  // `on_yield` is called when a fiber gives way or ends: the place for work that was put off. It
-  // must not switch.
+  // Called when a fiber blocks or ends, before another one runs, for work that it deferred. Must
+  // not switch fibers.
   using YieldHook = void (*)(void* context);
 
-  // `on_approach` is called for the fiber that runs after the one that resumes now: it is
-  // in the cache, and what it points to can be loaded ahead.
-  using ApproachHook = void (*)(const Fiber& next);
+  // Called for the next ready fiber when another one is about to resume. The object of `next` is in
+  // the cache; the hook can start loading what it points to.
+  using PrefetchHook = void (*)(const Fiber& next);
 
   void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
-  void set_approach_hook(ApproachHook hook) { on_approach_ = hook; }
+  void set_prefetch_hook(PrefetchHook hook) { on_prefetch_ = hook; }
   void set_tick_hook(TickHook hook) { on_tick_ = hook; }
   void set_yield_hook(YieldHook hook, void* context) {
     on_yield_ = hook;
     yield_context_ = context;
   }
-  // The part of the objects that hold the fibers that a fiber needs whenever it resumes: it is
-  // loaded into the cache shortly before. It begins `before` bytes before the fiber.
+  // The memory around each fiber that it uses whenever it resumes, in the object that contains it:
+  // `bytes` bytes from `before` bytes before the fiber. It is loaded into the cache shortly before.
   void set_hot_range(size_t before, size_t bytes) {
     hot_before_ = before;
     hot_bytes_ = bytes;
   }
 
-  // Ready fibers run in an order drawn from the seed from now on, not first in, first out. What a
-  // simulation computes must not depend on it.
+  // Runs ready fibers in a random order from now on, for tests: results must not depend on the
+  // order.
   void shuffle(uint64_t seed);
 
+  // Lets a fiber run: a new one, or one that is blocked. REQUIRES: it is not ready already.
   void make_ready(Fiber& fiber);
 
-  // Gives way until someone calls make_ready() on the running fiber.
+  // Blocks the running fiber until make_ready() is called for it.
   void block();
-  // Ends the running fiber: it is never switched to again. Its stack may be reused once another
-  // fiber runs; `on_gone` is called there.
-  [[noreturn]] void finish(void (*on_gone)(Fiber*));
+  // Ends the running fiber for ever. Calls `on_left` with it after the switch to another stack, so
+  // that its own stack can be freed.
+  [[noreturn]] void finish(void (*on_left)(Fiber*));
 
   EventQueue& events() { return events_; }
-  // Whether events are being fired: no fiber runs then, although one may be the current one.
+  // Whether an event is being fired. No fiber runs then, although current_fiber may not be null.
   bool is_firing() const { return is_firing_; }
   bool has_ready() const {
     return ready_head_ != nullptr || (shuffle_ != nullptr && !shuffle_->ready.empty());
   }
 
-  // Runs until no fiber is ready and no event is pending. Whether all fibers have finished by
-  // then, or some are blocked for ever, is for the caller to see.
+  // Runs until no fiber is ready and no event is pending. Fibers that have not finished then are
+  // blocked for ever (a deadlock); the caller has to check that.
   void run();
-  // Makes run() return at once, from inside a fiber; the other fibers are left where they are.
+  // To be called in a fiber: makes run() return at once. All fibers stay where they are.
   [[noreturn]] void stop();
 
   uint64_t switches() const { return switches_; }
@@ -81,20 +87,20 @@ class Executive {
 
   Fiber* take_next();
   Fiber* take_ready();
-  void prepare_next();
+  void prefetch_next();
   void switch_to(Fiber* next);
   void after_switch();
 
   Fiber main_;  // the context of run()
   Fiber* ready_head_ = nullptr;
   Fiber* ready_tail_ = nullptr;
-  std::unique_ptr<Shuffle> shuffle_;  // has the ready fibers where there is one
-  Fiber* gone_ = nullptr;
-  void (*on_gone_)(Fiber*) = nullptr;
+  std::unique_ptr<Shuffle> shuffle_;  // if not null, it has the ready fibers instead of the list
+  Fiber* finished_ = nullptr;
+  void (*on_left_)(Fiber*) = nullptr;
   SwitchHook on_switch_ = nullptr;
   TickHook on_tick_ = nullptr;
   YieldHook on_yield_ = nullptr;
-  ApproachHook on_approach_ = nullptr;
+  PrefetchHook on_prefetch_ = nullptr;
   void* yield_context_ = nullptr;
   size_t hot_before_ = 0;
   size_t hot_bytes_ = sizeof(Fiber);

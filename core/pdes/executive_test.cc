@@ -12,7 +12,7 @@ struct World {
   Executive executive;
   StackPool stacks{64 * 1024};
   std::string log;
-  int gone = 0;
+  int finished = 0;
 };
 World* world = nullptr;
 
@@ -24,9 +24,9 @@ struct Actor : Fiber {
 void run_actor(Fiber* fiber) {
   auto* actor = static_cast<Actor*>(fiber);
   actor->body(*actor);
-  world->executive.finish([](Fiber* gone) {
-    world->stacks.give_back(gone->stack());
-    ++world->gone;
+  world->executive.finish([](Fiber* finished) {
+    world->stacks.give_back(finished->stack());
+    ++world->finished;
   });
 }
 
@@ -55,7 +55,7 @@ TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(world_.log, "abc");
 }
 
-TEST_F(ExecutiveTest, KnowsOfReadyFibersInAShuffledRunToo) {
+TEST_F(ExecutiveTest, HasReadyFibersInAShuffledRunToo) {
   world_.executive.shuffle(1);
   EXPECT_FALSE(world_.executive.has_ready());
   spawn('a', append_name);
@@ -64,13 +64,13 @@ TEST_F(ExecutiveTest, KnowsOfReadyFibersInAShuffledRunToo) {
   EXPECT_FALSE(world_.executive.has_ready());
 }
 
-TEST_F(ExecutiveTest, SeesOffEveryFiberThatEndsOnceAnotherStackRuns) {
+TEST_F(ExecutiveTest, FreesEveryFiberThatEndsOnAnotherStack) {
   for (int i = 0; i < 100; ++i) spawn('x', append_name);
   world_.executive.run();
-  EXPECT_EQ(world_.gone, 100);
+  EXPECT_EQ(world_.finished, 100);
 }
 
-TEST_F(ExecutiveTest, GivesControlBackWhenTheRestIsBlockedForEver) {
+TEST_F(ExecutiveTest, ReturnsWhenAllOthersAreBlockedForEver) {
   spawn('a', [](Actor&) {
     world->executive.block();
     world->log += "never";

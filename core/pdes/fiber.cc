@@ -27,7 +27,7 @@ bool has_guard_markers() {
   return works;
 }
 
-// What sesame_switch_stack() pops, lowest address first.
+// The frame that sesame_switch_stack() pops, lowest address first.
 struct SwitchFrame {
   uint32_t mxcsr;
   uint16_t x87_control;
@@ -100,8 +100,8 @@ Result<Stack> StackPool::take() {
 
 namespace {
 
-// Stacks lie a power of two and a page apart, so that the busy lines of all of them would fall
-// into a few sets of the cache. Each starts a little further down, by its address.
+// Stacks are at distances of a power of two plus a page, so that their most used lines would map to
+// a few sets of the cache. Each stack therefore starts at a different offset, by its address.
 uintptr_t colour_bytes(const Stack& stack) {
   constexpr uintptr_t kStepBytes = 5 * 64;
   constexpr uintptr_t kColours = 12;  // at most a page
@@ -113,7 +113,7 @@ uintptr_t colour_bytes(const Stack& stack) {
 void Fiber::prepare(Stack stack, Entry entry) {
   stack_ = stack;
 #ifdef __SANITIZE_ADDRESS__
-  // Whoever had this memory before ended without unwinding it.
+  // The last fiber on this stack ended without unwinding it.
   __asan_unpoison_memory_region(stack.base, stack.size_bytes);
 #endif
   // At function entry rsp + 8 is a multiple of 16; sesame_fiber_start calls, so rsp itself is.

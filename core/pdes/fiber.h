@@ -1,7 +1,10 @@
-// A fiber: a thread of control with its own stack that runs until it gives way. A logical process
-// runs as one fiber; a switch saves eleven registers and takes about 5 ns. StackPool hands out the
-// stacks: address space only, guarded below, pages appear when used.
-// One thread uses a pool and its fibers.
+// A fiber: a thread of control with its own stack that runs until it yields (Executive). A switch
+// saves eleven registers and takes about 5 ns. StackPool provides the stacks: reserved address
+// space with a guard page below each, whose pages are allocated at their first use.
+//
+// Use: take() a stack, prepare() the fiber with it, then Executive::make_ready(). The owner of the
+// fiber gives the stack back after the fiber has finished. Derive from Fiber to add state. A pool
+// and its fibers belong to one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +21,26 @@ struct Stack {
   size_t size_bytes = 0;
 };
 
-// How the page below a stack is made to fault. A marker in the page table (Linux 6.13) leaves the
-// stacks of a batch one mapping; otherwise the page is a mapping of its own and splits them.
+// How the page below a stack is made to fault. With a marker in the page table (Linux 6.13) the
+// stacks of a batch are one memory mapping. Otherwise the page is a mapping of its own, which
+// splits the batch.
 enum class Guard : uint8_t { kMarker, kMapping };
-// The better one that the running kernel has.
+// kMarker if the running kernel supports it.
 Guard available_guard();
-// How many of the kernel's memory mappings a stack takes, the one of its whole batch not counted.
+// How many memory mappings of the kernel a stack uses, in addition to the one of its batch.
 constexpr int mappings_per_stack(Guard guard) { return guard == Guard::kMarker ? 0 : 2; }
 
 class StackPool {
  public:
   static constexpr size_t kGuardBytes = 4096;
 
-  // Stacks of `stack_bytes` (rounded up to pages), reserved `batch` at a time.
+  // For stacks of `stack_bytes` (rounded up to pages), of which `batch` are reserved at a time.
   explicit StackPool(size_t stack_bytes, size_t batch = 64, Guard guard = available_guard());
   ~StackPool();
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
-  // An Error names the kernel limit when address space or mappings run out.
+  // A free stack. The Error when address space or mappings run out names the kernel's limit.
   Result<Stack> take();
   void give_back(Stack stack) { free_.push_back(stack); }
 
@@ -66,28 +70,28 @@ class Fiber {
 
   const Stack& stack() const { return stack_; }
 
-  // What the fiber uses as soon as it resumes, a cache line each: loaded shortly before.
-  // Forgotten when it has gone on.
+  // Names a cache line that the fiber will use as soon as it resumes: it is loaded shortly before.
+  // For the next time only. Ignored when there are too many.
   void prefetch_on_resume(const void* line) {
-    if (warm_count_ < kWarm) warm_[warm_count_++] = line;
+    if (prefetch_count_ < kMostPrefetches) prefetch_lines_[prefetch_count_++] = line;
   }
-  // The same, whenever it resumes.
+  // The same for each time that it resumes. To be called before prefetch_on_resume().
   void always_prefetch(const void* line) {
-    if (always_count_ >= kWarm) return;
+    if (always_count_ >= kMostPrefetches) return;
     prefetch_on_resume(line);
-    always_count_ = warm_count_;
+    always_count_ = prefetch_count_;
   }
 
  private:
   friend class Executive;
-  static constexpr int kWarm = 24;
+  static constexpr int kMostPrefetches = 24;
 
   void* stack_pointer_ = nullptr;
   Fiber* next_ready_ = nullptr;
   bool ready_ = false;
-  uint16_t warm_count_ = 0;
+  uint16_t prefetch_count_ = 0;
   uint16_t always_count_ = 0;
-  const void* warm_[kWarm];
+  const void* prefetch_lines_[kMostPrefetches];
   Stack stack_;
 };
 

@@ -49,14 +49,14 @@ TEST(StackPool, FaultsBelowEachStack) {
   }
 }
 
-TEST(StackPool, TakesAsManyMappingsAsItSays) {
+TEST(StackPool, UsesAsManyMappingsAsDeclared) {
   constexpr size_t kStacks = 100;
   for (const Guard guard : guards()) {
     const size_t before = count_mappings();
     StackPool pool(64 * 1024, kStacks, guard);
     ASSERT_TRUE(pool.take());
-    const auto said = static_cast<size_t>(mappings_per_stack(guard));
-    EXPECT_LE(count_mappings() - before, kStacks * said + 2);
+    const auto declared = static_cast<size_t>(mappings_per_stack(guard));
+    EXPECT_LE(count_mappings() - before, kStacks * declared + 2);
   }
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/mpi/call_ids.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {

@@ -2,7 +2,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/calls/attribute_calls.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_query.h"

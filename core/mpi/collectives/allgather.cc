@@ -23,7 +23,7 @@ void allgather_doubling(Transfer& transfer, const Target& all) {
   }
 }
 
-// Collects the parts counted from the own rank on, and turns them into place at the end.
+// Collects the blocks in the order of ranks from the own rank on, and rotates them at the end.
 void allgather_bruck(Transfer& transfer, const Target& all) {
   const int size = transfer.size();
   const int rank = transfer.rank();
@@ -101,15 +101,15 @@ int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
   CommObject* object = nullptr;
   Source mine;
   Target all;
-  MPI_TRY(take_comm(comm, &object));
-  MPI_TRY(take_source_or_in_place(*object, sendbuf, sendcount, sendtype, &mine));
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, &all));
+  MPI_TRY(check_comm(comm, &object));
+  MPI_TRY(check_source_or_in_place(*object, sendbuf, sendcount, sendtype, &mine));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, &all));
   if (!object->is_inter && recvcount > 0) {
     MPI_TRY(check_distinct(mine.data, all.at(object->rank * all.count)));
   }
-  note_call(*object, mine.type ? mine.bytes() : all.bytes());
+  record_call(*object, mine.type ? mine.bytes() : all.bytes());
   MPI_TRY(check_blocks_match(*object, mine, all));
-  const CollectiveSignature signature = alike(all);
+  const CollectiveSignature signature = collective_signature(all);
   return launch(*object, signature,
                 [mine = std::move(mine), all = std::move(all)](Transfer& transfer) {
                   return allgather(transfer, mine, all);

@@ -1,4 +1,6 @@
-// MPI_Allgather and MPI_Allgatherv: everyone's part to everyone, in rank order.
+// MPI_Allgather and MPI_Allgatherv: each rank's block to all ranks, in rank order. Functions with
+// an algorithm in their name are for intra-communicators; allgather() and allgatherv() choose one
+// as MPICH does (thresholds.h), serve inter-communicators too, and return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -7,26 +9,28 @@
 
 namespace sesame::mpi::collectives {
 
-// The rank's own part stands in place in `all` already, whose count is that of one rank's part.
-// Recursive doubling is for powers of two. Bruck et al., "Efficient algorithms for all-to-all
-// communications in multiport message-passing systems", 1997, works for any number of ranks.
+// The own block must be in `all` already, at its final position; the count of `all` is that of one
+// rank's block. Recursive doubling requires a power of two of ranks; the algorithm of Bruck et al.,
+// "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997,
+// and the ring work for any number.
 void allgather_doubling(Transfer& transfer, const Target& all);
 void allgather_bruck(Transfer& transfer, const Target& all);
 void allgather_ring(Transfer& transfer, const Target& all);
 // The source may be MPI_IN_PLACE.
 int allgather(Transfer& transfer, const Source& mine, const Target& all);
 
-// Rank i's part is `counts[i]` elements at `displacements[i]`, on all ranks.
-struct PartsOfRanks {
+// Blocks of different size: rank i's is `counts[i]` elements at `displacements[i]` of `all`. The
+// same on all ranks.
+struct RankBlocks {
   Target all;
   RankArray counts;
   RankArray displacements;
 
   void* at(int rank) const { return all.at(displacements[rank]); }
 };
-void allgatherv_doubling(Transfer& transfer, const PartsOfRanks& parts);
-void allgatherv_bruck(Transfer& transfer, const PartsOfRanks& parts);
-void allgatherv_ring(Transfer& transfer, const PartsOfRanks& parts);
-int allgatherv(Transfer& transfer, const Source& mine, const PartsOfRanks& parts);
+void allgatherv_doubling(Transfer& transfer, const RankBlocks& parts);
+void allgatherv_bruck(Transfer& transfer, const RankBlocks& parts);
+void allgatherv_ring(Transfer& transfer, const RankBlocks& parts);
+int allgatherv(Transfer& transfer, const Source& mine, const RankBlocks& parts);
 
 }  // namespace sesame::mpi::collectives

@@ -15,10 +15,10 @@ namespace sesame::mpi {
 namespace collectives {
 namespace {
 
-// All parts packed one behind the other, starting with that of rank `first`.
-class PackedParts {
+// All blocks packed contiguously, starting with that of rank `first`.
+class PackedBlocks {
  public:
-  PackedParts(const PartsOfRanks& parts, int ranks, int first)
+  PackedBlocks(const RankBlocks& parts, int ranks, int first)
       : parts_(parts), ranks_(ranks), first_(first), begins_(static_cast<size_t>(ranks) + 1) {
     const Count size = parts.all.type->size();
     for (int i = 0; i < ranks; ++i) {
@@ -27,7 +27,7 @@ class PackedParts {
     data_.emplace(begin(ranks));
   }
 
-  // The i-th part and its neighbours.
+  // The i-th block, and the bytes of `count` consecutive ones from it on.
   Count begin(int i) const { return begins_[static_cast<size_t>(i)]; }
   Count bytes(int i, int count) const { return begin(i + count) - begin(i); }
   char* at(int i) { return data_->at(begin(i)); }
@@ -47,14 +47,14 @@ class PackedParts {
  private:
   int rank_of(int i) const { return (first_ + i) % ranks_; }
 
-  const PartsOfRanks& parts_;
+  const RankBlocks& parts_;
   int ranks_;
   int first_;
   std::vector<Count> begins_;
   std::optional<Workspace> data_;
 };
 
-Count total_bytes(const PartsOfRanks& parts, int ranks) {
+Count total_bytes(const RankBlocks& parts, int ranks) {
   Count elements = 0;
   for (int i = 0; i < ranks; ++i) elements += parts.counts[i];
   return elements * parts.all.type->size();
@@ -62,10 +62,10 @@ Count total_bytes(const PartsOfRanks& parts, int ranks) {
 
 }  // namespace
 
-void allgatherv_doubling(Transfer& transfer, const PartsOfRanks& parts) {
+void allgatherv_doubling(Transfer& transfer, const RankBlocks& parts) {
   const int size = transfer.size();
   const int rank = transfer.rank();
-  PackedParts packed(parts, size, 0);
+  PackedBlocks packed(parts, size, 0);
   packed.load(rank);
   for (int mask = 1; mask < size; mask *= 2) {
     const int mine = rank & ~(mask - 1);
@@ -76,10 +76,10 @@ void allgatherv_doubling(Transfer& transfer, const PartsOfRanks& parts) {
   packed.store_all_but(rank);
 }
 
-void allgatherv_bruck(Transfer& transfer, const PartsOfRanks& parts) {
+void allgatherv_bruck(Transfer& transfer, const RankBlocks& parts) {
   const int size = transfer.size();
   const int rank = transfer.rank();
-  PackedParts packed(parts, size, rank);
+  PackedBlocks packed(parts, size, rank);
   packed.load(0);
   for (int have = 1; have < size; have *= 2) {
     const int count = std::min(have, size - have);
@@ -92,17 +92,17 @@ void allgatherv_bruck(Transfer& transfer, const PartsOfRanks& parts) {
 
 namespace {
 
-// One direction of the ring: walks backwards over the parts of all ranks but one, in pieces of a
-// limited number of elements.
+// One direction of the ring: iterates backwards over the blocks of all ranks but one, in segments
+// of a limited number of elements.
 class RingWalk {
  public:
-  RingWalk(const PartsOfRanks& parts, int ranks, int first, int left_out, Count piece)
-      : parts_(parts), ranks_(ranks), rank_(first), piece_(piece) {
+  RingWalk(const RankBlocks& parts, int ranks, int first, int left_out, Count segment)
+      : parts_(parts), ranks_(ranks), rank_(first), segment_(segment) {
     for (int i = 0; i < ranks; ++i) remaining_ += i == left_out ? 0 : parts.counts[i];
   }
 
   bool done() const { return remaining_ == 0; }
-  Count count() const { return done() ? 0 : std::min(piece_, parts_.counts[rank_] - offset_); }
+  Count count() const { return done() ? 0 : std::min(segment_, parts_.counts[rank_] - offset_); }
   void* address() const { return parts_.all.at(parts_.displacements[rank_] + offset_); }
   void advance() {
     const Count step = count();
@@ -114,33 +114,33 @@ class RingWalk {
   }
 
  private:
-  const PartsOfRanks& parts_;
+  const RankBlocks& parts_;
   int ranks_;
   int rank_;
-  Count piece_;
+  Count segment_;
   Count offset_ = 0;
   Count remaining_ = 0;
 };
 
-// The most elements that go in one message: everything, unless some part is long.
-Count ring_piece(const PartsOfRanks& parts, int ranks) {
+// The largest number of elements in one message: that of the longest block, unless it is too long.
+Count ring_segment(const RankBlocks& parts, int ranks) {
   Count longest = 1;
   for (int i = 0; i < ranks; ++i) longest = std::max(longest, parts.counts[i]);
   const Count extent = std::max<Count>(1, parts.all.type->extent());
-  if (longest * extent <= kThresholds.allgatherv_piece) return longest;
-  return std::max<Count>(1, kThresholds.allgatherv_piece / extent);
+  if (longest * extent <= kThresholds.allgatherv_segment) return longest;
+  return std::max<Count>(1, kThresholds.allgatherv_segment / extent);
 }
 
 }  // namespace
 
-void allgatherv_ring(Transfer& transfer, const PartsOfRanks& parts) {
+void allgatherv_ring(Transfer& transfer, const RankBlocks& parts) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const int left = (rank - 1 + size) % size;
   const int right = (rank + 1) % size;
-  const Count piece = ring_piece(parts, size);
-  RingWalk out(parts, size, rank, right, piece);
-  RingWalk in(parts, size, left, rank, piece);
+  const Count segment = ring_segment(parts, size);
+  RingWalk out(parts, size, rank, right, segment);
+  RingWalk in(parts, size, left, rank, segment);
   const DatatypeObject& type = *parts.all.type;
   while (!out.done() || !in.done()) {
     const Count sent = out.count();
@@ -159,7 +159,7 @@ void allgatherv_ring(Transfer& transfer, const PartsOfRanks& parts) {
 
 namespace {
 
-int allgatherv_intra(Transfer& transfer, const Source& mine, const PartsOfRanks& parts) {
+int allgatherv_intra(Transfer& transfer, const Source& mine, const RankBlocks& parts) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const Count total = total_bytes(parts, size);
@@ -181,7 +181,7 @@ int allgatherv_intra(Transfer& transfer, const Source& mine, const PartsOfRanks&
 
 // Each group's data goes to rank 0 of the other, which broadcasts it there; first that of the
 // high group.
-int allgatherv_inter(Transfer& transfer, const Source& mine, const PartsOfRanks& parts) {
+int allgatherv_inter(Transfer& transfer, const Source& mine, const RankBlocks& parts) {
   const bool low = transfer.comm().low_group;
   const int rank = transfer.rank();
   const int senders = transfer.remote_size();
@@ -189,7 +189,7 @@ int allgatherv_inter(Transfer& transfer, const Source& mine, const PartsOfRanks&
     const int root = !receiving ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
     gatherv(transfer, mine, parts.all, parts.counts, parts.displacements, root);
   }
-  PackedParts packed(parts, senders, 0);
+  PackedBlocks packed(parts, senders, 0);
   for (int i = 0; rank == 0 && i < senders; ++i) packed.load(i);
   Transfer local = transfer.local();
   const Target together{packed.at(0), packed.begin(senders), DatatypeRef(&byte_type())};
@@ -203,15 +203,15 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
                       Comm comm) {
   CommObject* object = nullptr;
   Source mine;
-  PartsOfRanks parts;
-  MPI_TRY(take_comm(comm, &object));
+  RankBlocks parts;
+  MPI_TRY(check_comm(comm, &object));
   const int ranks = object->remote_size();
-  MPI_TRY(take_source_or_in_place(*object, sendbuf, sendcount, sendtype, &mine));
-  MPI_TRY(take_target_blocks(recvbuf, recvcounts, ranks, recvtype, &parts.all));
+  MPI_TRY(check_source_or_in_place(*object, sendbuf, sendcount, sendtype, &mine));
+  MPI_TRY(check_target_blocks(recvbuf, recvcounts, ranks, recvtype, &parts.all));
   if (!object->is_inter && recvcounts[static_cast<size_t>(object->rank)] > 0) {
     MPI_TRY(check_distinct(mine.data, parts.all.at(displs[static_cast<size_t>(object->rank)])));
   }
-  note_call(*object, mine.type ? mine.bytes() : 0);
+  record_call(*object, mine.type ? mine.bytes() : 0);
   parts.counts = RankArray(recvcounts, ranks, launch);
   parts.displacements = RankArray(displs, ranks, launch);
   return launch(*object, {},
@@ -222,7 +222,7 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
 
 }  // namespace
 
-int allgatherv(Transfer& transfer, const Source& mine, const PartsOfRanks& parts) {
+int allgatherv(Transfer& transfer, const Source& mine, const RankBlocks& parts) {
   return transfer.comm().is_inter ? allgatherv_inter(transfer, mine, parts)
                                   : allgatherv_intra(transfer, mine, parts);
 }

@@ -15,8 +15,8 @@ namespace sesame::mpi {
 namespace collectives {
 namespace {
 
-// Of each of the first pairs the even rank gives its vector to the odd one and later gets the
-// result from it. False: this rank only waits for the result.
+// In each of the first pairs the even rank sends its vector to the odd one, which later sends it
+// the result. False: this rank only waits for the result.
 bool fold_in(Transfer& transfer, const CoreRanks& ranks, void* vector, void* scratch,
              const Reduction& reduction) {
   const int rank = transfer.rank();
@@ -69,22 +69,24 @@ void allreduce_doubling(Transfer& transfer, void* vector, const Reduction& reduc
 
 void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reduction& reduction) {
   const CoreRanks ranks(transfer.size(), CoreRanks::Kept::kOdd);
-  const EvenPieces pieces(reduction.count, ranks.count);
+  const EvenBlocks blocks(reduction.count, ranks.count);
   const DatatypeObject& type = *reduction.type;
   TypedWorkspace scratch(reduction.count, type);
   char* const data = static_cast<char*>(vector);
   if (fold_in(transfer, ranks, vector, scratch.data(), reduction)) {
     const int core = ranks.core_of(transfer.rank());
-    Window window = halve_vector(transfer, reduction, ranks, pieces, core, data,
-                                 static_cast<char*>(scratch.data()));
-    const auto at = [&](Window w) { return shift(data, reduction.offset(pieces.begin(w.first))); };
-    const auto length = [&](Window w) { return pieces.length(w.first, w.end); };
+    BlockRange range = halve_vector(transfer, reduction, ranks, blocks, core, data,
+                                    static_cast<char*>(scratch.data()));
+    const auto at = [&](BlockRange w) {
+      return shift(data, reduction.offset(blocks.begin(w.first)));
+    };
+    const auto length = [&](BlockRange w) { return blocks.length(w.first, w.end); };
     for (int mask = ranks.count / 2; mask > 0; mask /= 2) {
       const int peer = ranks.rank_of(core ^ mask);
-      const Window theirs = sibling(window, core, mask);
-      transfer.send_receive(at(window), length(window), type, peer, at(theirs), length(theirs),
-                            type, peer);
-      window = joined(window, theirs);
+      const BlockRange theirs = sibling(range, core, mask);
+      transfer.send_receive(at(range), length(range), type, peer, at(theirs), length(theirs), type,
+                            peer);
+      range = joined(range, theirs);
     }
   }
   fold_out(transfer, ranks, vector, reduction);
@@ -106,7 +108,7 @@ int allreduce_intra(Transfer& transfer, const void* send, void* receive,
   return transfer.error();
 }
 
-// Each group reduces at its rank 0; these exchange the results and broadcast the other's.
+// Each group reduces at its rank 0; the two exchange the results and broadcast them.
 int allreduce_inter(Transfer& transfer, const void* send, void* receive,
                     const Reduction& reduction) {
   if (reduction.count == 0) return MPI_SUCCESS;
@@ -127,11 +129,11 @@ int launch_allreduce(const Launch& launch, const void* sendbuf, void* recvbuf, C
                      Datatype datatype, Op op, Comm comm) {
   CommObject* object = nullptr;
   Reduction reduction;
-  MPI_TRY(take_comm(comm, &object));
-  MPI_TRY(take_reduction(count, datatype, op, &reduction));
+  MPI_TRY(check_comm(comm, &object));
+  MPI_TRY(check_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
-  note_call(*object, reduction.bytes());
-  const CollectiveSignature signature = alike(reduction);
+  record_call(*object, reduction.bytes());
+  const CollectiveSignature signature = collective_signature(reduction);
   return launch(*object, signature,
                 [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
                   return allreduce(transfer, sendbuf, recvbuf, reduction);

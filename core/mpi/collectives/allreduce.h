@@ -1,4 +1,5 @@
-// MPI_Allreduce: the combination of all ranks' vectors, in rank order, on all ranks.
+// MPI_Allreduce: the reduction of all ranks' vectors, in rank order, on all ranks. allreduce()
+// chooses the algorithm as MPICH does (thresholds.h) and returns an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -6,10 +7,10 @@
 
 namespace sesame::mpi::collectives {
 
-// The rank's own vector stands in `vector` already, where the result is left.
+// `vector` is the own contribution and becomes the result. Intra-communicators only.
 void allreduce_doubling(Transfer& transfer, void* vector, const Reduction& reduction);
 // Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner 1997).
-// Commutative operations, at least as many elements as the largest power of two of ranks.
+// For commutative operations and at least as many elements as the largest power of two of ranks.
 void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reduction& reduction);
 
 // `send` may be MPI_IN_PLACE.

@@ -17,7 +17,7 @@ void for_runs_with_bit(int size, int mask, const Run& run) {
   for (int first = mask; first < size; first += 2 * mask) run(first, std::min(mask, size - first));
 }
 
-// Blocks by distance to turn back at the end: the one at distance i came from rank - i.
+// Unpacks the blocks, which are staged by distance: the one at distance i came from rank - i.
 void store_by_distance(const char* staged, Count block, int size, int rank, const Target& in) {
   for (int distance = 0; distance < size; ++distance) {
     const int from = (rank - distance + size) % size;
@@ -31,7 +31,8 @@ void alltoall_bruck(Transfer& transfer, const Source& out, const Target& in) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const Count block = out.bytes();
-  // Block i is on its way to the rank i further on; those with the bit of a round move that far.
+  // staged[i] is for rank + i. In the round of a bit each block whose i has this bit moves on by
+  // it.
   Workspace staged(size * block);
   const int before_wrap = size - rank;
   pack(out.at(rank * out.count), before_wrap * out.count, *out.type, staged.data());
@@ -97,13 +98,13 @@ int launch_alltoall(const Launch& launch, const void* sendbuf, Count sendcount, 
   CommObject* object = nullptr;
   Source out;
   Target in;
-  MPI_TRY(take_comm(comm, &object));
-  MPI_TRY(take_source_or_in_place(*object, sendbuf, sendcount, sendtype, &out));
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, &in));
+  MPI_TRY(check_comm(comm, &object));
+  MPI_TRY(check_source_or_in_place(*object, sendbuf, sendcount, sendtype, &out));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, &in));
   if (recvcount > 0) MPI_TRY(check_distinct(sendbuf, recvbuf));
-  note_call(*object, (out.type ? out.bytes() : in.bytes()) * object->remote_size());
+  record_call(*object, (out.type ? out.bytes() : in.bytes()) * object->remote_size());
   MPI_TRY(check_blocks_match(*object, out, in));
-  const CollectiveSignature signature = alike(in);
+  const CollectiveSignature signature = collective_signature(in);
   return launch(*object, signature, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoall(transfer, out, in);
   });

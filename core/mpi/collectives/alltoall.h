@@ -1,4 +1,5 @@
-// MPI_Alltoall: a block of one size from everyone to everyone.
+// MPI_Alltoall: a block of one size from each rank to each rank. alltoall() chooses the algorithm
+// as MPICH does (thresholds.h) and returns an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -7,7 +8,7 @@
 namespace sesame::mpi::collectives {
 
 // Store and forward in ceil(log2 p) rounds of half the data each (Bruck et al. 1997). Counts are
-// those of one block; the source may not be MPI_IN_PLACE.
+// those of one block; the source must not be MPI_IN_PLACE. Intra-communicators only.
 void alltoall_bruck(Transfer& transfer, const Source& out, const Target& in);
 // The source may be MPI_IN_PLACE.
 int alltoall(Transfer& transfer, const Source& out, const Target& in);

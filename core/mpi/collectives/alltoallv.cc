@@ -45,23 +45,23 @@ int launch_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcou
   CommObject* object = nullptr;
   OutBlocks out;
   InBlocks in;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   const int ranks = object->remote_size();
   Count bytes = 0;
   if (sendbuf == MPI_IN_PLACE && !object->is_inter) {
     out.all.data = sendbuf;
   } else {
-    MPI_TRY(take_source_blocks(sendbuf, sendcounts, ranks, sendtype, &out.all));
+    MPI_TRY(check_source_blocks(sendbuf, sendcounts, ranks, sendtype, &out.all));
     out.counts = RankArray(sendcounts, ranks, launch);
     out.displacements = RankArray(sdispls, ranks, launch);
     for (int i = 0; i < ranks; ++i) bytes += out.counts[i];
     bytes *= out.all.type->size();
   }
-  MPI_TRY(take_target_blocks(recvbuf, recvcounts, ranks, recvtype, &in.all));
+  MPI_TRY(check_target_blocks(recvbuf, recvcounts, ranks, recvtype, &in.all));
   if (bytes > 0) MPI_TRY(check_distinct(sendbuf, recvbuf));
   in.counts = RankArray(recvcounts, ranks, launch);
   in.displacements = RankArray(rdispls, ranks, launch);
-  note_call(*object, bytes);
+  record_call(*object, bytes);
   return launch(*object, {}, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoallv(transfer, out, in);
   });

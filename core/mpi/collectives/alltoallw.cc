@@ -5,9 +5,9 @@
 namespace sesame::mpi {
 namespace collectives {
 
-int take_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
-                      const Datatype* types, int length, const Launch& launch,
-                      TypedBlocks* blocks) {
+int check_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
+                       const Datatype* types, int length, const Launch& launch,
+                       TypedBlocks* blocks) {
   MPI_TRY(check_not_in_place(buffer));
   MPI_TRY(check_counts(counts, length));
   if (types == nullptr && length > 0) return fail(MPI_ERR_ARG, "the array of datatypes is null");
@@ -46,18 +46,18 @@ int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcou
   CommObject* object = nullptr;
   TypedBlocks out;
   TypedBlocks in;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   const int ranks = object->remote_size();
   Count bytes = 0;
   if (sendbuf == MPI_IN_PLACE && !object->is_inter) {
     out.data = MPI_IN_PLACE;
   } else {
-    MPI_TRY(take_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes, ranks, launch, &out));
+    MPI_TRY(check_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes, ranks, launch, &out));
     for (int i = 0; i < ranks; ++i) bytes += out.bytes(i);
   }
-  MPI_TRY(take_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, ranks, launch, &in));
+  MPI_TRY(check_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, ranks, launch, &in));
   if (bytes > 0) MPI_TRY(check_distinct(sendbuf, recvbuf));
-  note_call(*object, bytes);
+  record_call(*object, bytes);
   return launch(*object, {}, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoallw(transfer, out, in);
   });

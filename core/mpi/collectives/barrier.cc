@@ -18,7 +18,8 @@ void barrier_dissemination(Transfer& transfer) {
 
 namespace {
 
-// Each group meets; then the ranks 0 tell the other group so, the low group's first.
+// A barrier inside each group, then a signal from each rank 0 to all ranks of the other group,
+// first from that of the low group.
 int barrier_inter(Transfer& transfer) {
   Transfer local = transfer.local();
   barrier_dissemination(local);
@@ -32,8 +33,8 @@ int barrier_inter(Transfer& transfer) {
 
 int launch_barrier(const Launch& launch, Comm comm) {
   CommObject* object = nullptr;
-  MPI_TRY(take_comm(comm, &object));
-  note_call(*object, 0);
+  MPI_TRY(check_comm(comm, &object));
+  record_call(*object, 0);
   return launch(*object, {}, [](Transfer& transfer) { return barrier(transfer); });
 }
 

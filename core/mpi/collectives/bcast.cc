@@ -27,38 +27,38 @@ void bcast_binomial(Transfer& transfer, const Target& buffer, int root) {
 
 namespace {
 
-// The data cut in one piece for each rank, counted from the root: rounded up, so that the last
-// pieces may be short or empty.
-struct Pieces {
-  Pieces(char* data, Count bytes, int ranks)
+// The data divided into one chunk for each rank, the first for the root. Chunk sizes are rounded
+// up, so that the last chunks may be short or empty.
+struct RankChunks {
+  RankChunks(char* data, Count bytes, int ranks)
       : data(data), total(bytes), length((bytes + ranks - 1) / ranks) {}
 
-  Count begin(int piece) const { return std::min(piece * length, total); }
+  Count begin(int chunk) const { return std::min(chunk * length, total); }
   Count bytes(int first, int count) const { return begin(first + count) - begin(first); }
-  char* at(int piece) const { return data + begin(piece); }
+  char* at(int chunk) const { return data + begin(chunk); }
 
   char* data;
   Count total;
   Count length;
 };
 
-void scatter_pieces(Transfer& transfer, const Pieces& pieces, int root) {
+void scatter_chunks(Transfer& transfer, const RankChunks& chunks, int root) {
   const int size = transfer.size();
   const int relative = (transfer.rank() - root + size) % size;
   int mask = 1;
   for (; mask < size; mask *= 2) {
     if ((relative & mask) == 0) continue;
-    const Count bytes = pieces.bytes(relative, std::min(mask, size - relative));
+    const Count bytes = chunks.bytes(relative, std::min(mask, size - relative));
     if (bytes > 0) {
-      transfer.receive(pieces.at(relative), bytes, byte_type(), (relative - mask + root) % size);
+      transfer.receive(chunks.at(relative), bytes, byte_type(), (relative - mask + root) % size);
     }
     break;
   }
   for (mask /= 2; mask > 0; mask /= 2) {
     const int child = relative + mask;
     if (child >= size) continue;
-    const Count bytes = pieces.bytes(child, std::min(mask, size - child));
-    if (bytes > 0) transfer.send(pieces.at(child), bytes, byte_type(), (child + root) % size);
+    const Count bytes = chunks.bytes(child, std::min(mask, size - child));
+    if (bytes > 0) transfer.send(chunks.at(child), bytes, byte_type(), (child + root) % size);
   }
 }
 
@@ -66,30 +66,30 @@ void scatter_pieces(Transfer& transfer, const Pieces& pieces, int root) {
 
 void bcast_scatter_doubling(Transfer& transfer, char* data, Count bytes, int root) {
   const int size = transfer.size();
-  const Pieces pieces(data, bytes, size);
-  scatter_pieces(transfer, pieces, root);
+  const RankChunks chunks(data, bytes, size);
+  scatter_chunks(transfer, chunks, root);
   const int relative = (transfer.rank() - root + size) % size;
   for (int mask = 1; mask < size; mask *= 2) {
     const int mine = relative & ~(mask - 1);
     const int theirs = mine ^ mask;
     const int peer = ((relative ^ mask) + root) % size;
-    transfer.send_receive(pieces.at(mine), pieces.bytes(mine, mask), byte_type(), peer,
-                          pieces.at(theirs), pieces.bytes(theirs, mask), byte_type(), peer);
+    transfer.send_receive(chunks.at(mine), chunks.bytes(mine, mask), byte_type(), peer,
+                          chunks.at(theirs), chunks.bytes(theirs, mask), byte_type(), peer);
   }
 }
 
 void bcast_scatter_ring(Transfer& transfer, char* data, Count bytes, int root) {
   const int size = transfer.size();
   const int rank = transfer.rank();
-  const Pieces pieces(data, bytes, size);
-  scatter_pieces(transfer, pieces, root);
+  const RankChunks chunks(data, bytes, size);
+  scatter_chunks(transfer, chunks, root);
   const int left = (rank - 1 + size) % size;
   const int right = (rank + 1) % size;
   int have = (rank - root + size) % size;
   for (int step = 1; step < size; ++step) {
     const int coming = (have - 1 + size) % size;
-    transfer.send_receive(pieces.at(have), pieces.bytes(have, 1), byte_type(), right,
-                          pieces.at(coming), pieces.bytes(coming, 1), byte_type(), left);
+    transfer.send_receive(chunks.at(have), chunks.bytes(have, 1), byte_type(), right,
+                          chunks.at(coming), chunks.bytes(coming, 1), byte_type(), left);
     have = coming;
   }
 }
@@ -122,7 +122,7 @@ int bcast_intra(Transfer& transfer, const Target& buffer, int root) {
   return transfer.error();
 }
 
-// The root sends to rank 0 of the other group, which passes it on there.
+// The root sends to rank 0 of the other group, which broadcasts there.
 int bcast_inter(Transfer& transfer, const Target& buffer, int root) {
   if (root == MPI_PROC_NULL || buffer.bytes() == 0) return MPI_SUCCESS;
   if (root == MPI_ROOT) {
@@ -138,15 +138,15 @@ int launch_bcast(const Launch& launch, void* data, Count count, Datatype datatyp
                  Comm comm) {
   CommObject* object = nullptr;
   Target buffer;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   if (!is_idle(*object, root)) {
-    MPI_TRY(take_target(data, count, datatype, &buffer));
-    note_call(*object, buffer.bytes(), root);
+    MPI_TRY(check_target(data, count, datatype, &buffer));
+    record_call(*object, buffer.bytes(), root);
   } else {
     buffer.type = DatatypeRef(&byte_type());
   }
-  const CollectiveSignature signature = alike(buffer, root);
+  const CollectiveSignature signature = collective_signature(buffer, root);
   return launch(*object, signature, [buffer = std::move(buffer), root](Transfer& transfer) {
     return bcast(transfer, buffer, root);
   });

@@ -1,4 +1,5 @@
-// MPI_Bcast: the root's buffer to all.
+// MPI_Bcast: the root's buffer to all ranks. bcast() chooses the algorithm as MPICH does
+// (thresholds.h) and returns an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -7,12 +8,12 @@
 namespace sesame::mpi::collectives {
 
 void bcast_binomial(Transfer& transfer, const Target& buffer, int root);
-// A binomial tree scatters `bytes` bytes in p pieces, an allgather brings them together again: by
-// recursive doubling (p a power of two) or round the ring.
+// Scatter `bytes` bytes in p chunks by a binomial tree, then allgather them: by recursive doubling
+// (p must be a power of two) or around a ring. Intra-communicators only.
 void bcast_scatter_doubling(Transfer& transfer, char* data, Count bytes, int root);
 void bcast_scatter_ring(Transfer& transfer, char* data, Count bytes, int root);
 
-// In an inter-communicator the root's group passes MPI_ROOT or MPI_PROC_NULL.
+// `root` as in MPI: in an inter-communicator the root's group passes MPI_ROOT or MPI_PROC_NULL.
 int bcast(Transfer& transfer, const Target& buffer, int root);
 
 }  // namespace sesame::mpi::collectives

@@ -1,5 +1,6 @@
-// What collectives move: typed parts of the program's buffers, addresses inside them, and local
-// copies between them. Counts are elements, offsets bytes. Only copy_own() takes simulated time.
+// The data of collectives: typed ranges of the program's buffers (Source, Target), the vectors of a
+// reduction, and local copies. Counts are elements, offsets bytes. The buffers belong to the
+// program. Only copy_own() takes simulated time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace sesame::mpi::collectives {
 
-// Address arithmetic in integers: the base may be MPI_BOTTOM.
+// Address arithmetic by integers, since the base may be MPI_BOTTOM (null).
 inline char* shift(void* base, Aint bytes) {
   return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(bytes));
 }
@@ -22,8 +23,8 @@ inline const char* shift(const void* base, Aint bytes) {
   return shift(const_cast<void*>(base), bytes);
 }
 
-// A part that is sent, and one that is received into. They hold a reference to their type, so
-// that a non-blocking collective may capture them. The type of MPI_IN_PLACE is null.
+// A buffer to send from and one to receive into. Both hold a reference to their type, so that a
+// non-blocking collective may capture them. The type of MPI_IN_PLACE is null.
 struct Source {
   const void* data = nullptr;
   Count count = 0;
@@ -48,6 +49,7 @@ inline const DatatypeObject& byte_type() {
   return *type;
 }
 
+// Copies as many elements as both sides have; converts between layouts.
 inline void copy(const void* from, Count from_count, const DatatypeObject& from_type, void* to,
                  Count to_count, const DatatypeObject& to_type) {
   if (from_type.is_contiguous() && to_type.is_contiguous()) {
@@ -60,12 +62,12 @@ inline void copy(const void* from, Count from_count, const DatatypeObject& from_
   }
 }
 
-// A rank's block for itself: copied, not sent, at the speed of the machine's memory.
+// Copies a rank's block for itself and charges the time that this takes in the machine's memory.
 inline void copy_own(Transfer& transfer, const void* from, Count from_count,
                      const DatatypeObject& from_type, void* to, Count to_count,
                      const DatatypeObject& to_type) {
   copy(from, from_count, from_type, to, to_count, to_type);
-  if (from != to) transfer.take_copy_time(from_count * from_type.size());
+  if (from != to) transfer.charge_copy_time(from_count * from_type.size());
 }
 
 inline void pack(const void* from, Count count, const DatatypeObject& type, char* to) {
@@ -75,7 +77,7 @@ inline void unpack(const char* from, void* to, Count count, const DatatypeObject
   copy(from, count * type.size(), byte_type(), to, count, type);
 }
 
-// What a reduction combines: vectors of `count` elements by `op`.
+// The elementwise reduction of vectors of `count` elements by `op`.
 struct Reduction {
   Count count = 0;
   DatatypeRef type;

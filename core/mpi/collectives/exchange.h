@@ -1,6 +1,6 @@
-// The patterns that MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw share: everyone has a block for
-// everyone. `out(i)` gives the block for rank i, `in(i)` the place for the block from rank i. A
-// rank's block for itself is copied, not sent.
+// The algorithms that MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw share: each rank has a block
+// for each rank. `out(i)` returns the block for rank i (OutBlock), `in(i)` the buffer for the block
+// from rank i (InBlock). A rank's block for itself is copied, not sent. Counts are elements.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ void copy_own_block(Transfer& transfer, const Out& out, const In& in) {
   copy_own(transfer, from.data, from.count, *from.type, to.data, to.count, *to.type);
 }
 
-// Non-blocking messages to and from all, a batch of peers at a time; empty blocks are not sent.
+// Non-blocking messages to and from all ranks, a batch of peers at a time; empty blocks are not
+// sent.
 template <typename Out, typename In>
 void exchange_scattered(Transfer& transfer, const Out& out, const In& in) {
   const int size = transfer.size();
@@ -62,8 +63,8 @@ void exchange_scattered(Transfer& transfer, const Out& out, const In& in) {
   }
 }
 
-// p - 1 steps; in each every rank sends to one other and receives from one other, the same one if
-// the number of ranks is a power of two.
+// p - 1 steps. In each step every rank sends to one rank and receives from one, the same one if the
+// number of ranks is a power of two.
 template <typename Out, typename In>
 void exchange_pairwise(Transfer& transfer, const Out& out, const In& in) {
   const int size = transfer.size();
@@ -80,8 +81,8 @@ void exchange_pairwise(Transfer& transfer, const Out& out, const In& in) {
   }
 }
 
-// MPI_IN_PLACE: the pairs (i, j), i < j, swap their blocks in lexicographic order, so that a rank
-// meets its peers in ascending order.
+// MPI_IN_PLACE: each pair of ranks swaps its blocks. A rank swaps with its peers in ascending
+// order, so that no cycle of ranks waits for each other.
 template <typename In>
 void exchange_in_place(Transfer& transfer, const In& in) {
   for (int peer = 0; peer < transfer.size(); ++peer) {

@@ -1,4 +1,4 @@
-// The non-blocking and persistent forms, and what is wrong with arguments.
+// The non-blocking and persistent forms, and checks of arguments.
 #include <gtest/gtest.h>
 
 #include "core/mpi/collectives/test_data.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-TEST(NonBlockingCollectives, GoOnWhileTheRankComputesAndNeedTheirArgumentsNoMore) {
+TEST(NonBlockingCollectives, ProgressWhileTheRankComputesAndOwnTheirArguments) {
   for (const int ranks : {1, 2, 7, 16}) {
     SimulatedJob job(ranks);
     job.run([ranks](int rank) {
@@ -90,7 +90,7 @@ TEST(PersistentCollectives, GiveTheResultOfTheirBuffersAtEveryStart) {
   }
 }
 
-// Every non-blocking form once, against its blocking twin.
+// Every non-blocking form once, against its blocking form.
 TEST(NonBlockingCollectives, GiveTheResultsOfTheBlockingOnes) {
   for (const int ranks : {2, 5, 8}) {
     SimulatedJob job(ranks);

@@ -9,8 +9,8 @@ namespace sesame::mpi {
 namespace collectives {
 namespace {
 
-// The root takes the parts of `blocks` ranks from `first` on, counted from the root. Where that
-// wraps round behind the last rank, they come in two stretches.
+// The root receives the blocks of `blocks` ranks from `first` on, counted from the root. They are
+// in two ranges of its buffer if the last rank is among them.
 void receive_subtree(Transfer& transfer, const Target& all, int root, int first, int blocks) {
   const int size = transfer.size();
   const int begin = (first + root) % size;
@@ -72,7 +72,7 @@ int gather_intra(Transfer& transfer, const Source& mine, const Target& all, int 
   return transfer.error();
 }
 
-// Short: the other group gathers at its rank 0, which sends everything to the root. Long: everyone
+// Short: the other group gathers at its rank 0, which sends everything to the root. Long: each rank
 // sends to the root.
 int gather_inter(Transfer& transfer, const Source& mine, const Target& all, int root) {
   if (root == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -100,16 +100,16 @@ int gather_inter(Transfer& transfer, const Source& mine, const Target& all, int 
   return first_error(transfer.error(), local.error());
 }
 
-// Arguments that do not matter on this rank are not looked at.
+// Checks only the arguments that MPI uses on this rank.
 int take_gather_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
                       Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
                       Source* mine, Target* all) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   const bool root_here = is_root(comm, root);
-  if (!root_here) return take_source(sendbuf, sendcount, sendtype, mine);
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, all));
+  if (!root_here) return check_source(sendbuf, sendcount, sendtype, mine);
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, all));
   if (comm.is_inter) return MPI_SUCCESS;
-  MPI_TRY(take_source_or_in_place(comm, sendbuf, sendcount, sendtype, mine));
+  MPI_TRY(check_source_or_in_place(comm, sendbuf, sendcount, sendtype, mine));
   return sendcount == 0 ? MPI_SUCCESS : check_distinct(mine->data, all->at(root * all->count));
 }
 
@@ -118,13 +118,13 @@ int launch_gather(const Launch& launch, const void* sendbuf, Count sendcount, Da
   CommObject* object = nullptr;
   Source mine;
   Target all;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   MPI_TRY(take_gather_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                             recvtype, &mine, &all));
-  note_call(*object, mine.type ? mine.bytes() : 0, root);
+  record_call(*object, mine.type ? mine.bytes() : 0, root);
   const CollectiveSignature signature =
-      is_root(*object, root) ? alike(all, root) : alike(mine, root);
+      is_root(*object, root) ? collective_signature(all, root) : collective_signature(mine, root);
   return launch(*object, signature,
                 [mine = std::move(mine), all = std::move(all), root](Transfer& transfer) {
                   return gather(transfer, mine, all, root);

@@ -1,4 +1,5 @@
-// MPI_Gather and MPI_Gatherv: everyone's part to the root, in rank order.
+// MPI_Gather and MPI_Gatherv: each rank's block to the root, in rank order. gather() and gatherv()
+// serve both kinds of communicator and return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -7,11 +8,12 @@
 
 namespace sesame::mpi::collectives {
 
-// `all` matters at the root only; its count is that of one rank's part.
+// `all` is used at the root only; its count is that of one rank's block.
 void gather_binomial(Transfer& transfer, const Source& mine, const Target& all, int root);
 int gather(Transfer& transfer, const Source& mine, const Target& all, int root);
 
-// Rank i's part goes to `counts[i]` elements at `displacements[i]`, which matter at the root only.
+// Rank i's block goes to `counts[i]` elements at `displacements[i]`; both are used at the root
+// only.
 int gatherv(Transfer& transfer, const Source& mine, const Target& all, const RankArray& counts,
             const RankArray& displacements, int root);
 

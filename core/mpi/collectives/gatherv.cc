@@ -1,4 +1,4 @@
-// MPI_Gatherv: only the root knows the counts, so that everyone sends to it directly.
+// MPI_Gatherv: only the root knows the counts, so that each rank sends to it directly.
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/gather.h"
 #include "core/mpi/collectives/validate.h"
@@ -38,10 +38,10 @@ int take_gatherv_parts(const CommObject& comm, int root, const void* sendbuf, Co
                        Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs,
                        Datatype recvtype, Source* mine, Target* all) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
-  if (!is_root(comm, root)) return take_source(sendbuf, sendcount, sendtype, mine);
-  MPI_TRY(take_target_blocks(recvbuf, recvcounts, comm.remote_size(), recvtype, all));
+  if (!is_root(comm, root)) return check_source(sendbuf, sendcount, sendtype, mine);
+  MPI_TRY(check_target_blocks(recvbuf, recvcounts, comm.remote_size(), recvtype, all));
   if (comm.is_inter) return MPI_SUCCESS;
-  MPI_TRY(take_source_or_in_place(comm, sendbuf, sendcount, sendtype, mine));
+  MPI_TRY(check_source_or_in_place(comm, sendbuf, sendcount, sendtype, mine));
   if (sendcount == 0) return MPI_SUCCESS;
   return check_distinct(mine->data, all->at(displs[static_cast<size_t>(comm.rank)]));
 }
@@ -52,14 +52,14 @@ int launch_gatherv(const Launch& launch, const void* sendbuf, Count sendcount, D
   CommObject* object = nullptr;
   Source mine;
   Target all;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   MPI_TRY(take_gatherv_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
                              displs, recvtype, &mine, &all));
-  note_call(*object, mine.type ? mine.bytes() : 0, root);
+  record_call(*object, mine.type ? mine.bytes() : 0, root);
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
   return launch(
-      *object, alike_root(root),
+      *object, root_signature(root),
       [mine = std::move(mine), all = std::move(all), counts = RankArray(recvcounts, blocks, launch),
        displacements = RankArray(displs, blocks, launch), root](Transfer& transfer) {
         return gatherv(transfer, mine, all, counts, displacements, root);

@@ -1,6 +1,6 @@
-// What the algorithms after Rabenseifner ("A new optimized MPI reduce algorithm", 1997) share: a
-// power of two of ranks (core ranks) that halve a vector between them and bring it together again.
-// Other ranks first give their data to a neighbour, which is their core rank.
+// The common steps of Rabenseifner's algorithms ("A new optimized MPI reduce algorithm", 1997): a
+// power of two of ranks, the core ranks, reduce a vector by recursive halving, then gather it by
+// recursive doubling. The other ranks first send their data to a neighbour, which is a core rank.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 
 namespace sesame::mpi::collectives {
 
-// Which ranks go on when `size` is not a power of two: of the first 2 * extra ranks one of each
-// pair, the odd one or the even one.
+// The core ranks when `size` is not a power of two: one of each pair of the first 2 * extra ranks,
+// the odd one or the even one, and all further ranks. Core ranks are numbered from 0 (core_of,
+// rank_of).
 struct CoreRanks {
   enum class Kept { kOdd, kEven };
 
@@ -31,40 +32,41 @@ struct CoreRanks {
   int parity;
 };
 
-// A vector cut in as many pieces as there are core ranks, the first ones an element longer.
-struct EvenPieces {
-  EvenPieces(Count elements, int pieces)
-      : quotient(elements / pieces), remainder(elements % pieces) {}
-  Count begin(int piece) const { return piece * quotient + std::min<Count>(piece, remainder); }
+// A vector divided into as many blocks as there are core ranks; the first ones have one element
+// more.
+struct EvenBlocks {
+  EvenBlocks(Count elements, int blocks)
+      : quotient(elements / blocks), remainder(elements % blocks) {}
+  Count begin(int block) const { return block * quotient + std::min<Count>(block, remainder); }
   Count length(int first, int end) const { return begin(end) - begin(first); }
 
   Count quotient;
   Count remainder;
 };
 
-// The pieces [first, end) that a rank is responsible for.
-struct Window {
+// The blocks [first, end), which a rank reduces.
+struct BlockRange {
   int first;
   int end;
 
   int width() const { return end - first; }
-  Window lower_half() const { return {first, first + width() / 2}; }
-  Window upper_half() const { return {first + width() / 2, end}; }
+  BlockRange lower_half() const { return {first, first + width() / 2}; }
+  BlockRange upper_half() const { return {first + width() / 2, end}; }
 };
 
-// Recursive halving among the core ranks, near ones first: afterwards `vector` holds the whole
-// result in the pieces of the returned window, which is one piece wide. `scratch` is as large as
-// the vector.
-Window halve_vector(Transfer& transfer, const Reduction& reduction, const CoreRanks& ranks,
-                    const EvenPieces& pieces, int core, char* vector, char* scratch);
+// Recursive halving among the core ranks, with the nearest peer first. Afterwards `vector` has the
+// final result in the blocks of the returned range, which is one block wide. `scratch` must be as
+// large as the vector.
+BlockRange halve_vector(Transfer& transfer, const Reduction& reduction, const CoreRanks& ranks,
+                        const EvenBlocks& blocks, int core, char* vector, char* scratch);
 
-// The window of the neighbour at `mask` when both are `window` wide.
-inline Window sibling(Window window, int core, int mask) {
-  const int width = window.width();
-  return (core & mask) == 0 ? Window{window.end, window.end + width}
-                            : Window{window.first - width, window.first};
+// The range of the core rank at distance `mask`, which is as wide as `range`.
+inline BlockRange sibling(BlockRange range, int core, int mask) {
+  const int width = range.width();
+  return (core & mask) == 0 ? BlockRange{range.end, range.end + width}
+                            : BlockRange{range.first - width, range.first};
 }
-inline Window joined(Window a, Window b) {
+inline BlockRange joined(BlockRange a, BlockRange b) {
   return {std::min(a.first, b.first), std::max(a.end, b.end)};
 }
 

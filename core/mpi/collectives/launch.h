@@ -1,5 +1,7 @@
-// The three forms in which MPI offers every collective: blocking, non-blocking and persistent. The
-// entry points of one collective check its arguments once, capture them in a body and launch it.
+// The three forms in which MPI offers every collective: blocking, non-blocking and persistent.
+//
+// Use: one function checks the arguments of a collective, captures them in a body and passes it to
+// a Launch; the three entry points call this function with Launch::now(), start() or prepare().
 #pragma once
 
 #include <functional>
@@ -18,11 +20,11 @@ class Launch {
   static Launch start(Request* request) { return Launch(Form::kNonBlocking, request); }
   static Launch prepare(Request* request) { return Launch(Form::kPersistent, request); }
 
-  // Whether the body runs after the call has returned, so that it must own its arguments.
+  // Whether the body runs after the call has returned and must own its arguments.
   bool outlives_call() const { return form_ != Form::kBlocking; }
 
-  // `body` is called as int(Transfer&) and owns what it needs. The signature is what all ranks must
-  // bring alike.
+  // Runs `body`, an int(Transfer&) that owns its arguments, in this form. The signature must
+  // agree on all ranks (collective_log.h). Returns an MPI error class.
   template <typename Body>
   int operator()(CommObject& comm, const CollectiveSignature& signature, Body body) const {
     switch (form_) {
@@ -44,8 +46,8 @@ class Launch {
   Request* request_;
 };
 
-// Counts or displacements by rank: the program's own array while the call lasts, a copy for forms
-// that go on after it.
+// Counts or displacements by rank: a view of the program's array for blocking calls, a copy for
+// forms that outlive the call.
 class RankArray {
  public:
   RankArray() = default;

@@ -9,12 +9,12 @@
 namespace sesame::mpi {
 namespace collectives {
 
-int take_neighbors(Comm handle, CommObject** comm, Neighbors* neighbors) {
-  MPI_TRY(take_intra_comm(handle, comm));
+int check_neighbors(Comm handle, CommObject** comm, Neighbors* neighbors) {
+  MPI_TRY(check_intra_comm(handle, comm));
   if ((*comm)->topology == nullptr) {
     return fail(MPI_ERR_TOPOLOGY, "the communicator has no topology");
   }
-  *neighbors = neighbors_of(**comm);
+  *neighbors = neighbors_of(*(*comm)->topology, (*comm)->rank);
   return MPI_SUCCESS;
 }
 
@@ -38,10 +38,10 @@ int launch_neighbor_allgather(const Launch& launch, const void* sendbuf, Count s
   Neighbors neighbors;
   Source mine;
   Target all;
-  MPI_TRY(take_neighbors(comm, &object, &neighbors));
-  MPI_TRY(take_source(sendbuf, sendcount, sendtype, &mine));
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, &all));
-  note_call(*object, mine.bytes() * destinations_of(neighbors));
+  MPI_TRY(check_neighbors(comm, &object, &neighbors));
+  MPI_TRY(check_source(sendbuf, sendcount, sendtype, &mine));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, &all));
+  record_call(*object, mine.bytes() * destinations_of(neighbors));
   return launch(*object, {},
                 [neighbors = std::move(neighbors), mine = std::move(mine),
                  all = std::move(all)](Transfer& transfer) {
@@ -64,11 +64,11 @@ int launch_neighbor_allgatherv(const Launch& launch, const void* sendbuf, Count 
   Neighbors neighbors;
   Source mine;
   Target all;
-  MPI_TRY(take_neighbors(comm, &object, &neighbors));
+  MPI_TRY(check_neighbors(comm, &object, &neighbors));
   const int sources = sources_of(neighbors);
-  MPI_TRY(take_source(sendbuf, sendcount, sendtype, &mine));
-  MPI_TRY(take_target_blocks(recvbuf, recvcounts, sources, recvtype, &all));
-  note_call(*object, mine.bytes() * destinations_of(neighbors));
+  MPI_TRY(check_source(sendbuf, sendcount, sendtype, &mine));
+  MPI_TRY(check_target_blocks(recvbuf, recvcounts, sources, recvtype, &all));
+  record_call(*object, mine.bytes() * destinations_of(neighbors));
   return launch(*object, {},
                 [neighbors = std::move(neighbors), mine = std::move(mine), all = std::move(all),
                  counts = RankArray(recvcounts, sources, launch),
@@ -92,10 +92,10 @@ int launch_neighbor_alltoall(const Launch& launch, const void* sendbuf, Count se
   Neighbors neighbors;
   Source out;
   Target in;
-  MPI_TRY(take_neighbors(comm, &object, &neighbors));
-  MPI_TRY(take_source(sendbuf, sendcount, sendtype, &out));
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, &in));
-  note_call(*object, out.bytes() * destinations_of(neighbors));
+  MPI_TRY(check_neighbors(comm, &object, &neighbors));
+  MPI_TRY(check_source(sendbuf, sendcount, sendtype, &out));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, &in));
+  record_call(*object, out.bytes() * destinations_of(neighbors));
   return launch(*object, {},
                 [neighbors = std::move(neighbors), out = std::move(out),
                  in = std::move(in)](Transfer& transfer) {
@@ -118,13 +118,13 @@ int launch_neighbor_alltoallv(const Launch& launch, const void* sendbuf, IntArra
   Neighbors neighbors;
   Source out;
   Target in;
-  MPI_TRY(take_neighbors(comm, &object, &neighbors));
+  MPI_TRY(check_neighbors(comm, &object, &neighbors));
   const int sources = sources_of(neighbors);
   const int destinations = destinations_of(neighbors);
-  MPI_TRY(take_source_blocks(sendbuf, sendcounts, destinations, sendtype, &out));
-  MPI_TRY(take_target_blocks(recvbuf, recvcounts, sources, recvtype, &in));
+  MPI_TRY(check_source_blocks(sendbuf, sendcounts, destinations, sendtype, &out));
+  MPI_TRY(check_target_blocks(recvbuf, recvcounts, sources, recvtype, &in));
   RankArray out_counts(sendcounts, destinations, launch);
-  note_call(*object, sum(out_counts, destinations) * out.type->size());
+  record_call(*object, sum(out_counts, destinations) * out.type->size());
   return launch(
       *object, {},
       [neighbors = std::move(neighbors), out = std::move(out), in = std::move(in),
@@ -152,14 +152,14 @@ int launch_neighbor_alltoallw(const Launch& launch, const void* sendbuf, IntArra
   Neighbors neighbors;
   TypedBlocks out;
   TypedBlocks in;
-  MPI_TRY(take_neighbors(comm, &object, &neighbors));
+  MPI_TRY(check_neighbors(comm, &object, &neighbors));
   const int destinations = destinations_of(neighbors);
-  MPI_TRY(take_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes, destinations, launch, &out));
-  MPI_TRY(take_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, sources_of(neighbors), launch,
-                            &in));
+  MPI_TRY(check_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes, destinations, launch, &out));
+  MPI_TRY(check_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, sources_of(neighbors), launch,
+                             &in));
   Count bytes = 0;
   for (int i = 0; i < destinations; ++i) bytes += out.bytes(i);
-  note_call(*object, bytes);
+  record_call(*object, bytes);
   return launch(*object, {},
                 [neighbors = std::move(neighbors), out = std::move(out),
                  in = std::move(in)](Transfer& transfer) {

@@ -1,5 +1,5 @@
-// What the neighbourhood collectives share: a message to each neighbour that the topology has as a
-// destination and one from each that it has as a source, all under way at once.
+// The common core of the neighbourhood collectives: one message to each destination of the topology
+// and one from each source, all in flight at the same time.
 #pragma once
 
 #include <variant>
@@ -11,15 +11,16 @@
 
 namespace sesame::mpi::collectives {
 
-// The communicator of a neighbourhood collective and its neighbours.
-int take_neighbors(Comm handle, CommObject** comm, Neighbors* neighbors);
+// The communicator of a neighbourhood collective and its neighbours; an MPI error class if it has
+// no topology.
+int check_neighbors(Comm handle, CommObject** comm, Neighbors* neighbors);
 
-// `out(i)` gives the block for destination i, `in(i)` the place for that from source i.
+// `out(i)` returns the block for destination i, `in(i)` the buffer for that from source i.
 //
-// Several messages between one pair of ranks are told apart by their order. In a grid that is one
-// or two ranks wide and wraps round, both neighbours in a dimension are one rank: what goes in
-// the negative direction arrives from the positive one, so that the two are received in exchanged
-// order (MPI 4.1, section 8.6).
+// Several messages between one pair of ranks are matched by their order. In a periodic grid that is
+// one or two ranks wide, both neighbours in a dimension are the same rank: a message sent in the
+// negative direction arrives from the positive one, so the two are received in the opposite order
+// (MPI 4.1, section 8.6).
 template <typename Out, typename In>
 void exchange_with_neighbors(Transfer& transfer, const Neighbors& neighbors, const Out& out,
                              const In& in) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace testing;
 
-// A grid that wraps round; ranks and their coordinates in row-major order.
+// A periodic grid; ranks and their coordinates are in row-major order.
 struct Grid {
   Grid(int rows, int columns) : rows(rows), columns(columns) {
     const int dims[2] = {rows, columns};

@@ -12,7 +12,8 @@
 namespace sesame::mpi {
 namespace collectives {
 
-// Where order matters the tree's root is rank 0, whose subtrees are in rank order.
+// If the operation does not commute, the root of the tree is rank 0, whose subtrees are in rank
+// order.
 void reduce_binomial(Transfer& transfer, const void* send, void* receive,
                      const Reduction& reduction, int root) {
   const int size = transfer.size();
@@ -56,21 +57,21 @@ void reduce_binomial(Transfer& transfer, const void* send, void* receive,
 
 namespace {
 
-// The reduced pieces travel up a binomial tree of core ranks to the root's. A root that is not a
-// core rank takes the place of core rank 0.
-void gather_pieces(Transfer& transfer, const Reduction& reduction, const CoreRanks& ranks,
-                   const EvenPieces& pieces, int core, Window window, char* vector, int root) {
+// Gathers the reduced blocks by a binomial tree of core ranks to the root's. A root that is not a
+// core rank replaces core rank 0.
+void gather_blocks(Transfer& transfer, const Reduction& reduction, const CoreRanks& ranks,
+                   const EvenBlocks& blocks, int core, BlockRange range, char* vector, int root) {
   const DatatypeObject& type = *reduction.type;
   const bool root_replaces = !ranks.is_core(root);
   const int root_core = root_replaces ? 0 : ranks.core_of(root);
-  const auto at = [&](Window w) { return vector + reduction.offset(pieces.begin(w.first)); };
-  const auto length = [&](Window w) { return pieces.length(w.first, w.end); };
+  const auto at = [&](BlockRange w) { return vector + reduction.offset(blocks.begin(w.first)); };
+  const auto length = [&](BlockRange w) { return blocks.length(w.first, w.end); };
   if (root_replaces && transfer.rank() == root) {
     core = 0;
-    window = {0, 1};
-    transfer.receive(at(window), length(window), type, ranks.rank_of(0));
+    range = {0, 1};
+    transfer.receive(at(range), length(range), type, ranks.rank_of(0));
   } else if (root_replaces && core == 0) {
-    transfer.send(at(window), length(window), type, root);
+    transfer.send(at(range), length(range), type, root);
     return;
   } else if (core < 0) {
     return;
@@ -79,12 +80,12 @@ void gather_pieces(Transfer& transfer, const Reduction& reduction, const CoreRan
     const int peer_core = core ^ mask;
     const int peer = root_replaces && peer_core == 0 ? root : ranks.rank_of(peer_core);
     if (peer_core / mask == root_core / mask) {
-      transfer.send(at(window), length(window), type, peer);
+      transfer.send(at(range), length(range), type, peer);
       return;
     }
-    const Window theirs = sibling(window, core, mask);
+    const BlockRange theirs = sibling(range, core, mask);
     transfer.receive(at(theirs), length(theirs), type, peer);
-    window = joined(window, theirs);
+    range = joined(range, theirs);
   }
 }
 
@@ -95,13 +96,13 @@ void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
   const int rank = transfer.rank();
   const Count count = reduction.count;
   const CoreRanks ranks(transfer.size(), CoreRanks::Kept::kEven);
-  const EvenPieces pieces(count, ranks.count);
+  const EvenBlocks blocks(count, ranks.count);
   TypedWorkspace scratch(count, *reduction.type);
   TypedWorkspace own_result(rank == root ? 0 : count, *reduction.type);
   char* const vector = static_cast<char*>(rank == root ? receive : own_result.data());
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, vector, count);
   int core = -1;
-  Window window{0, 0};
+  BlockRange range{0, 0};
   if (!ranks.is_core(rank)) {
     transfer.send(vector, count, *reduction.type, rank - 1);
   } else {
@@ -110,10 +111,10 @@ void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
       reduction.combine(scratch.data(), vector, count);
     }
     core = ranks.core_of(rank);
-    window = halve_vector(transfer, reduction, ranks, pieces, core, vector,
-                          static_cast<char*>(scratch.data()));
+    range = halve_vector(transfer, reduction, ranks, blocks, core, vector,
+                         static_cast<char*>(scratch.data()));
   }
-  gather_pieces(transfer, reduction, ranks, pieces, core, window, vector, root);
+  gather_blocks(transfer, reduction, ranks, blocks, core, range, vector, root);
 }
 
 int reduce_intra(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
@@ -147,7 +148,7 @@ int reduce_inter(Transfer& transfer, const void* send, void* receive, const Redu
   return first_error(error, transfer.error());
 }
 
-// A buffer that does not matter on this rank is not looked at.
+// Checks only the buffers that MPI uses on this rank.
 int check_reduce_buffers(const CommObject& comm, const void* sendbuf, void* recvbuf,
                          const Reduction& reduction, int root) {
   const Datatype datatype = reduction.type->handle();
@@ -166,14 +167,14 @@ int launch_reduce(const Launch& launch, const void* sendbuf, void* recvbuf, Coun
                   Datatype datatype, Op op, int root, Comm comm) {
   CommObject* object = nullptr;
   Reduction reduction;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   if (!is_idle(*object, root)) {
-    MPI_TRY(take_reduction(count, datatype, op, &reduction));
+    MPI_TRY(check_reduction(count, datatype, op, &reduction));
     MPI_TRY(check_reduce_buffers(*object, sendbuf, recvbuf, reduction, root));
-    note_call(*object, reduction.bytes(), root);
+    record_call(*object, reduction.bytes(), root);
   }
-  const CollectiveSignature signature = alike(reduction, root);
+  const CollectiveSignature signature = collective_signature(reduction, root);
   return launch(*object, signature,
                 [sendbuf, recvbuf, reduction = std::move(reduction), root](Transfer& transfer) {
                   return reduce(transfer, sendbuf, recvbuf, reduction, root);

@@ -1,4 +1,5 @@
-// MPI_Reduce: the combination of all ranks' vectors, in rank order, at the root.
+// MPI_Reduce: the reduction of all ranks' vectors, in rank order, at the root. reduce() chooses the
+// algorithm as MPICH does (thresholds.h); it and reduce_intra() return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -6,14 +7,15 @@
 
 namespace sesame::mpi::collectives {
 
-// `send` may be MPI_IN_PLACE at the root; `receive` matters at the root only.
+// `send` may be MPI_IN_PLACE at the root; `receive` is used at the root only.
 void reduce_binomial(Transfer& transfer, const void* send, void* receive,
                      const Reduction& reduction, int root);
-// Reduce-scatter by recursive halving, then a binomial gather (Rabenseifner 1997). Commutative
-// operations, at least as many elements as the largest power of two of ranks.
+// Reduce-scatter by recursive halving, then a binomial gather (Rabenseifner 1997). For commutative
+// operations and at least as many elements as the largest power of two of ranks.
 void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
                            const Reduction& reduction, int root);
 
+// Intra-communicators only.
 int reduce_intra(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
                  int root);
 int reduce(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,

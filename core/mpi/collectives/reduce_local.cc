@@ -8,7 +8,7 @@ int Reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype dataty
   using namespace collectives;
   Reduction reduction;
   const DatatypeObject* type = nullptr;
-  MPI_TRY(take_reduction(count, datatype, op, &reduction));
+  MPI_TRY(check_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_not_in_place(inbuf));
   MPI_TRY(check_not_in_place(inoutbuf));
   MPI_TRY(check_buffer(inbuf, count, datatype, &type));

@@ -81,14 +81,14 @@ int check_parts(const CommObject& comm, const void* sendbuf, void* recvbuf, Redu
                 const Partition& parts) {
   reduction->count = parts.total();
   MPI_TRY(check_reduction_buffers(comm, sendbuf, recvbuf, *reduction));
-  note_call(comm, reduction->bytes());
+  record_call(comm, reduction->bytes());
   return MPI_SUCCESS;
 }
 
 int launch_parts(const Launch& launch, CommObject& comm, const void* sendbuf, void* recvbuf,
                  Partition parts, Reduction reduction) {
   MPI_TRY(check_parts(comm, sendbuf, recvbuf, &reduction, parts));
-  const CollectiveSignature signature = alike(reduction);
+  const CollectiveSignature signature = collective_signature(reduction);
   return launch(comm, signature,
                 [sendbuf, recvbuf, parts = std::move(parts),
                  reduction = std::move(reduction)](Transfer& transfer) {
@@ -100,8 +100,8 @@ int launch_reduce_scatter(const Launch& launch, const void* sendbuf, void* recvb
                           IntArray recvcounts, Datatype datatype, Op op, Comm comm) {
   CommObject* object = nullptr;
   Reduction reduction;
-  MPI_TRY(take_comm(comm, &object));
-  MPI_TRY(take_reduction(0, datatype, op, &reduction));
+  MPI_TRY(check_comm(comm, &object));
+  MPI_TRY(check_reduction(0, datatype, op, &reduction));
   MPI_TRY(check_counts(recvcounts, object->size()));
   Partition parts(RankArray(recvcounts, object->size(), Launch::now()), object->size());
   return launch_parts(launch, *object, sendbuf, recvbuf, std::move(parts), std::move(reduction));
@@ -111,8 +111,8 @@ int launch_reduce_scatter_block(const Launch& launch, const void* sendbuf, void*
                                 Count recvcount, Datatype datatype, Op op, Comm comm) {
   CommObject* object = nullptr;
   Reduction reduction;
-  MPI_TRY(take_comm(comm, &object));
-  MPI_TRY(take_reduction(recvcount, datatype, op, &reduction));
+  MPI_TRY(check_comm(comm, &object));
+  MPI_TRY(check_reduction(recvcount, datatype, op, &reduction));
   return launch_parts(launch, *object, sendbuf, recvbuf, Partition(recvcount, object->size()),
                       std::move(reduction));
 }

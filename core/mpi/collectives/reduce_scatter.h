@@ -1,5 +1,6 @@
-// MPI_Reduce_scatter and MPI_Reduce_scatter_block: the combination of all ranks' vectors, each
-// rank gets its part of the result.
+// MPI_Reduce_scatter and MPI_Reduce_scatter_block: the reduction of all ranks' vectors, of which
+// each rank gets its block. reduce_scatter() chooses the algorithm as MPICH does (thresholds.h) and
+// returns an MPI error class.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace sesame::mpi::collectives {
 
-// Which elements of the result belong to which rank: parts in rank order without gaps.
+// Which elements of the result belong to which rank: blocks in rank order without gaps.
 class Partition {
  public:
   Partition(Count uniform, int ranks) : ranks_(ranks), uniform_(uniform) {}
@@ -31,14 +32,13 @@ class Partition {
   std::vector<Count> begins_;
 };
 
-// The own contribution is at `send`, which is not MPI_IN_PLACE and may be changed when it is a
-// copy; the count of the reduction does not matter. `receive` may be the start of `send`.
-// For commutative operations:
+// The own contribution is at `send`, which must not be MPI_IN_PLACE; `receive` may be the start of
+// `send`. The count of the reduction is not used. For commutative operations:
 void reduce_scatter_halving(Transfer& transfer, const void* send, void* receive,
                             const Partition& parts, const Reduction& reduction);
 void reduce_scatter_pairwise(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction);
-// For all operations; the first for parts of one size and a power of two of ranks (Bernaschi,
+// For all operations. The first requires blocks of one size and a power of two of ranks (Bernaschi,
 // Iannello and Lauria, "Efficient implementation of reduce-scatter in MPI", 2003).
 void reduce_scatter_mirrored(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction);

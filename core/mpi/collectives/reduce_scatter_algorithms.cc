@@ -9,7 +9,8 @@
 namespace sesame::mpi::collectives {
 namespace {
 
-// The first element that a window of core ranks answers for: a core rank of a pair works for both.
+// The first element of a range of core ranks: a core rank of a pair reduces the blocks of both
+// ranks.
 Count core_begin(const Partition& parts, const CoreRanks& ranks, int core) {
   return parts.begin(core < ranks.extra ? 2 * core : core + ranks.extra);
 }
@@ -17,11 +18,11 @@ Count core_begin(const Partition& parts, const CoreRanks& ranks, int core) {
 void halve_parts(Transfer& transfer, const Partition& parts, const Reduction& reduction,
                  const CoreRanks& ranks, int core, char* vector, char* incoming) {
   const DatatypeObject& type = *reduction.type;
-  Window window{0, ranks.count};
+  BlockRange range{0, ranks.count};
   for (int mask = ranks.count / 2; mask > 0; mask /= 2) {
     const bool keep_lower = (core & mask) == 0;
-    const Window kept = keep_lower ? window.lower_half() : window.upper_half();
-    const Window given = keep_lower ? window.upper_half() : window.lower_half();
+    const BlockRange kept = keep_lower ? range.lower_half() : range.upper_half();
+    const BlockRange given = keep_lower ? range.upper_half() : range.lower_half();
     const int peer = ranks.rank_of(core ^ mask);
     const auto begin = [&](int i) { return core_begin(parts, ranks, i); };
     const Count send_count = begin(given.end) - begin(given.first);
@@ -36,7 +37,7 @@ void halve_parts(Transfer& transfer, const Partition& parts, const Reduction& re
       transfer.receive(incoming + in, receive_count, type, peer);
     }
     reduction.combine(incoming + in, vector + in, receive_count);
-    window = kept;
+    range = kept;
   }
 }
 
@@ -101,8 +102,8 @@ int mirrored(int value, int bits) {
 
 }  // namespace
 
-// Near ranks come first, so that operands stay in rank order; parts are permuted before, so that
-// every rank ends with its own.
+// Exchanges with the nearest ranks come first, so that operands are in rank order. The blocks are
+// permuted before (bits of their numbers reversed), so that every rank ends with its own.
 void reduce_scatter_mirrored(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction) {
   const int rank = transfer.rank();
@@ -176,8 +177,9 @@ class AllBut {
   Count after_;
 };
 
-// In the rank's tree of `width` ranks only the first `completed` had a partner to receive from:
-// they pass on what they got, in halving steps. Whether this rank has the data in the end.
+// In the rank's tree of `width` ranks only the first `completed` had a partner to receive from.
+// They forward what they received, in halving steps. Returns whether this rank has the data in the
+// end.
 bool spread_in_tree(Transfer& transfer, int width, int completed, bool have, char* packed,
                     Count bytes) {
   const int rank = transfer.rank();
@@ -198,7 +200,8 @@ bool spread_in_tree(Transfer& transfer, int width, int completed, bool have, cha
 
 }  // namespace
 
-// Recursive doubling on whole vectors, less what the partner's side of the tree needs no more.
+// Recursive doubling on whole vectors, without the elements that the partner's side of the tree no
+// longer needs.
 void reduce_scatter_doubling(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction) {
   const int size = transfer.size();

@@ -9,8 +9,8 @@
 namespace sesame::mpi {
 namespace collectives {
 
-// Partners at doubling distance exchange the combination of their trees' vectors; what comes from
-// a lower rank also belongs to the rank's own result.
+// Partners at doubling distance exchange the reduction of their trees' vectors. A rank also
+// combines what it receives from a lower rank into its own result.
 void scan_doubling(Transfer& transfer, ScanKind kind, const void* send, void* receive,
                    const Reduction& reduction) {
   const int size = transfer.size();
@@ -51,11 +51,11 @@ int launch_scan(const Launch& launch, ScanKind kind, const void* sendbuf, void* 
                 Count count, Datatype datatype, Op op, Comm comm) {
   CommObject* object = nullptr;
   Reduction reduction;
-  MPI_TRY(take_intra_comm(comm, &object));
-  MPI_TRY(take_reduction(count, datatype, op, &reduction));
+  MPI_TRY(check_intra_comm(comm, &object));
+  MPI_TRY(check_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
-  note_call(*object, reduction.bytes());
-  const CollectiveSignature signature = alike(reduction);
+  record_call(*object, reduction.bytes());
+  const CollectiveSignature signature = collective_signature(reduction);
   return launch(*object, signature,
                 [kind, sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
                   if (reduction.count > 0)

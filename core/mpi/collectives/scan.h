@@ -1,5 +1,5 @@
-// MPI_Scan and MPI_Exscan: the combination of the vectors of all ranks up to the own one,
-// inclusive or exclusive. Intra-communicators only.
+// MPI_Scan and MPI_Exscan: the reduction of the vectors of all ranks up to the own one, inclusive
+// or exclusive, by recursive doubling. Intra-communicators only.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -9,7 +9,7 @@ namespace sesame::mpi::collectives {
 
 enum class ScanKind { kInclusive, kExclusive };
 
-// `send` may be MPI_IN_PLACE. An exclusive scan leaves the receive buffer of rank 0 alone.
+// `send` may be MPI_IN_PLACE. An exclusive scan does not write the receive buffer of rank 0.
 void scan_doubling(Transfer& transfer, ScanKind kind, const void* send, void* receive,
                    const Reduction& reduction);
 

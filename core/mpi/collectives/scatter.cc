@@ -11,8 +11,8 @@ namespace sesame::mpi {
 namespace collectives {
 namespace {
 
-// The root sends the parts of `blocks` ranks from `first` on, counted from the root. Where that
-// wraps round behind the last rank, they are brought together before.
+// The root sends the blocks of `blocks` ranks from `first` on, counted from the root. It packs them
+// first if they are in two ranges of its buffer, because the last rank is among them.
 void send_subtree(Transfer& transfer, const Source& all, int root, int first, int blocks) {
   const int size = transfer.size();
   const int begin = (first + root) % size;
@@ -77,7 +77,7 @@ int scatter_intra(Transfer& transfer, const Source& all, const Target& mine, int
 }
 
 // Short: the root sends everything to rank 0 of the other group, which scatters it there. Long:
-// the root sends to everyone.
+// the root sends to each rank.
 int scatter_inter(Transfer& transfer, const Source& all, const Target& mine, int root) {
   if (root == MPI_PROC_NULL) return MPI_SUCCESS;
   if (root == MPI_ROOT) {
@@ -104,20 +104,20 @@ int scatter_inter(Transfer& transfer, const Source& all, const Target& mine, int
   return first_error(transfer.error(), local.error());
 }
 
-// Arguments that do not matter on this rank are not looked at.
+// Checks only the arguments that MPI uses on this rank.
 int take_scatter_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
                        Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
                        Source* all, Target* mine) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   const bool root_here = is_root(comm, root);
-  if (!root_here) return take_target(recvbuf, recvcount, recvtype, mine);
-  MPI_TRY(take_source(sendbuf, sendcount, sendtype, all));
+  if (!root_here) return check_target(recvbuf, recvcount, recvtype, mine);
+  MPI_TRY(check_source(sendbuf, sendcount, sendtype, all));
   if (comm.is_inter) return MPI_SUCCESS;
   if (recvbuf == MPI_IN_PLACE) {
     mine->data = recvbuf;
     return MPI_SUCCESS;
   }
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, mine));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, mine));
   return recvcount == 0 ? MPI_SUCCESS : check_distinct(all->at(root * all->count), mine->data);
 }
 
@@ -126,13 +126,13 @@ int launch_scatter(const Launch& launch, const void* sendbuf, Count sendcount, D
   CommObject* object = nullptr;
   Source all;
   Target mine;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   MPI_TRY(take_scatter_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                              recvtype, &all, &mine));
-  note_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
+  record_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
   const CollectiveSignature signature =
-      is_root(*object, root) ? alike(all, root) : alike(mine, root);
+      is_root(*object, root) ? collective_signature(all, root) : collective_signature(mine, root);
   return launch(*object, signature,
                 [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
                   return scatter(transfer, all, mine, root);

@@ -1,4 +1,5 @@
-// MPI_Scatter and MPI_Scatterv: the root's parts to everyone, in rank order.
+// MPI_Scatter and MPI_Scatterv: the root's blocks to all ranks, in rank order. scatter() and
+// scatterv() serve both kinds of communicator and return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -7,12 +8,12 @@
 
 namespace sesame::mpi::collectives {
 
-// `all` matters at the root only; its count is that of one rank's part. The data of `mine` may be
+// `all` is used at the root only; its count is that of one rank's block. The data of `mine` may be
 // MPI_IN_PLACE at the root.
 void scatter_binomial(Transfer& transfer, const Source& all, const Target& mine, int root);
 int scatter(Transfer& transfer, const Source& all, const Target& mine, int root);
 
-// Rank i's part is `counts[i]` elements at `displacements[i]`, which matter at the root only.
+// Rank i's block is `counts[i]` elements at `displacements[i]`; both are used at the root only.
 int scatterv(Transfer& transfer, const Source& all, const RankArray& counts,
              const RankArray& displacements, const Target& mine, int root);
 

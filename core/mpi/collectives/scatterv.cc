@@ -1,4 +1,4 @@
-// MPI_Scatterv: only the root knows the counts, so that it sends to everyone directly.
+// MPI_Scatterv: only the root knows the counts, so that it sends to each rank directly.
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/scatter.h"
 #include "core/mpi/collectives/validate.h"
@@ -38,14 +38,14 @@ int take_scatterv_parts(const CommObject& comm, int root, const void* sendbuf, I
                         IntArray displs, Datatype sendtype, void* recvbuf, Count recvcount,
                         Datatype recvtype, Source* all, Target* mine) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
-  if (!is_root(comm, root)) return take_target(recvbuf, recvcount, recvtype, mine);
-  MPI_TRY(take_source_blocks(sendbuf, sendcounts, comm.remote_size(), sendtype, all));
+  if (!is_root(comm, root)) return check_target(recvbuf, recvcount, recvtype, mine);
+  MPI_TRY(check_source_blocks(sendbuf, sendcounts, comm.remote_size(), sendtype, all));
   if (comm.is_inter) return MPI_SUCCESS;
   if (recvbuf == MPI_IN_PLACE) {
     mine->data = recvbuf;
     return MPI_SUCCESS;
   }
-  MPI_TRY(take_target(recvbuf, recvcount, recvtype, mine));
+  MPI_TRY(check_target(recvbuf, recvcount, recvtype, mine));
   if (recvcount == 0) return MPI_SUCCESS;
   return check_distinct(all->at(displs[static_cast<size_t>(comm.rank)]), mine->data);
 }
@@ -56,15 +56,15 @@ int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcoun
   CommObject* object = nullptr;
   Source all;
   Target mine;
-  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
   MPI_TRY(take_scatterv_parts(*object, root, sendbuf, sendcounts, displs, sendtype, recvbuf,
                               recvcount, recvtype, &all, &mine));
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
   Count elements = 0;
   for (int i = 0; i < blocks; ++i) elements += sendcounts[static_cast<size_t>(i)];
-  note_call(*object, blocks > 0 ? elements * all.type->size() : 0, root);
-  return launch(*object, alike_root(root),
+  record_call(*object, blocks > 0 ? elements * all.type->size() : 0, root);
+  return launch(*object, root_signature(root),
                 [all = std::move(all), counts = RankArray(sendcounts, blocks, launch),
                  displacements = RankArray(displs, blocks, launch), mine = std::move(mine),
                  root](Transfer& transfer) {

@@ -1,4 +1,4 @@
-// The collectives in which all ranks take the same part.
+// The collectives without a root.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-TEST(Barrier, LetsNobodyGoOnBeforeTheLastHasCome) {
+TEST(Barrier, ReleasesNoRankBeforeTheLastHasEntered) {
   for (const int ranks : kRankCounts) {
     SimulatedJob job(ranks);
     const SimTime late = SimTime::from_ns(1'000'000);
@@ -67,7 +67,7 @@ TEST(Allgather, LeavesTheGapsOfADerivedTypeAlone) {
   }
 }
 
-// Rank i has `scale` * (i mod 3) elements; blocks stand in reverse order with gaps.
+// Rank i has `scale` * (i mod 3) elements; the blocks are in reverse order with gaps.
 struct Irregular {
   Irregular(int ranks, int scale) : ranks(ranks), scale(scale) {
     for (int i = 0; i < ranks; ++i) {
@@ -169,7 +169,7 @@ TEST(Alltoall, UnderstandsDerivedTypes) {
   }
 }
 
-// From rank i to rank j go (i + j) mod 4 elements.
+// Rank i sends (i + j) mod 4 elements to rank j.
 int pair_count(int from, int to) { return (from + to) % 4; }
 
 TEST(Alltoallv, MovesBlocksOfDifferentSizes) {

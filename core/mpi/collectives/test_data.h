@@ -1,4 +1,4 @@
-// For tests of collectives: numbers of ranks, values that tell rank and place, and operations
+// For tests of collectives: numbers of ranks, values that identify rank and index, and operations
 // whose result depends on the order of the operands.
 #pragma once
 
@@ -60,7 +60,7 @@ inline Datatype make_affine_type() {
   return type;
 }
 
-// One int in three: element i of a buffer of `Gapped` is in place 3 i.
+// A type of one int and a gap of two: element i of a buffer is at index 3 i of an array of ints.
 inline Datatype make_gapped_type() {
   Datatype type = MPI_DATATYPE_NULL;
   Type_create_resized(MPI_INT, 0, 12, &type, false);
@@ -68,7 +68,7 @@ inline Datatype make_gapped_type() {
   return type;
 }
 
-// The sum over all ranks, as MPI_INT does it.
+// The sum over the ranks [begin, end) with the overflow of MPI_INT.
 inline int sum_of_values(int begin, int end, Count index) {
   uint32_t sum = 0;
   for (int rank = begin; rank < end; ++rank) sum += static_cast<uint32_t>(value(rank, index));

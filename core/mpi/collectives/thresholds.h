@@ -21,8 +21,8 @@ struct Thresholds {
   // "allgather", "allgatherv"; CVAR ALLGATHER_SHORT_MSG_SIZE, ALLGATHER_LONG_MSG_SIZE.
   Count allgather_short = 81920;
   Count allgather_long = 524288;
-  // The ring of Allgatherv cuts larger blocks. CVAR ALLGATHERV_PIPELINE_MSG_SIZE.
-  Count allgatherv_piece = 32768;
+  // The ring of Allgatherv sends larger blocks in segments. CVAR ALLGATHERV_PIPELINE_MSG_SIZE.
+  Count allgatherv_segment = 32768;
 
   // Alltoall, by the block for one peer: up to alltoall_short Bruck (from alltoall_min_ranks on),
   // up to alltoall_medium scattered, else pairwise. generic.json "alltoall";
@@ -30,14 +30,15 @@ struct Thresholds {
   int alltoall_min_ranks = 8;
   Count alltoall_short = 256;
   Count alltoall_medium = 32768;
-  // Sends and receives under way at once in the scattered algorithms. CVAR ALLTOALL_THROTTLE.
+  // Peers with messages in flight at the same time in the scattered algorithm. CVAR
+  // ALLTOALL_THROTTLE.
   int alltoall_batch = 32;
 
   // Reduce: up to reduce_short binomial, else reduce-scatter and gather. generic.json "reduce";
   // CVAR REDUCE_SHORT_MSG_SIZE.
   Count reduce_short = 2048;
   // Allreduce: up to allreduce_short recursive doubling, else reduce-scatter and allgather.
-  // generic.json "allreduce" (CVAR ALLREDUCE_SHORT_MSG_SIZE, 2048, is not what 4.x goes by).
+  // generic.json "allreduce" (4.x does not use CVAR ALLREDUCE_SHORT_MSG_SIZE, 2048).
   Count allreduce_short = 8;
   // Reduce_scatter, Reduce_scatter_block, by the whole vector, commutative operations: below it
   // recursive halving, else pairwise. generic.json "reduce_scatter".

@@ -1,6 +1,6 @@
 // Simulated times against the closed forms of docs/models/collectives.md. On the test crossbar a
-// message of m bytes takes T(m) = 2 us + m * 1 ns from the send to the end of the receive, sends
-// leave a rank max(0.3 us, m * 1 ns) apart, and finishing a receive takes 0.4 us.
+// message of m bytes takes T(m) = 2 us + m * 1 ns from the send to the end of the receive, a rank
+// injects messages max(0.3 us, m * 1 ns) apart, and completing a receive takes 0.4 us.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -155,7 +155,7 @@ TEST(TimeOfAllgather, IsThatOfARingWhenLong) {
   }
 }
 
-TEST(TimeOfAllgatherv, IsThatOfARingOfPiecesWhenLong) {
+TEST(TimeOfAllgatherv, IsThatOfARingOfSegmentsWhenLong) {
   const int ranks = 7;
   const int bytes = 4 * 32768;
   std::vector<int> counts(ranks, bytes);
@@ -326,7 +326,7 @@ TEST(TimeOfCollectives, CountsAMessageBeyondTheEagerLimitAsItsPingPong) {
   expect_time(scan, log2_ceil(ranks) * message(bytes), "scan");
 }
 
-// A rank's own block comes before or behind the messages, at 2 GB/s: half a nanosecond a byte.
+// A rank copies its own block before or after the messages, at 2 GB/s: half a nanosecond a byte.
 TEST(TimeOfCopies, IsAddedForARanksOwnBlockOnly) {
   const std::string copies = "copy_bandwidth = \"2 GB/s\"\n" + std::string(kCrossbar);  // of [node]
   const double own = 100'000 / 2;

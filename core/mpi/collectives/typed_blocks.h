@@ -1,5 +1,5 @@
-// Blocks that each have a datatype of their own and a displacement in bytes, as MPI_Alltoallw and
-// MPI_Neighbor_alltoallw have them.
+// Blocks with a datatype each and displacements in bytes: the arguments of MPI_Alltoallw and
+// MPI_Neighbor_alltoallw. Holds references to the types; the buffer belongs to the program.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,9 @@ struct TypedBlocks {
   Count bytes(int i) const { return counts[i] * type(i)->size(); }
 };
 
-// Checks and takes over the arguments for `length` blocks.
-int take_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
-                      const Datatype* types, int length, const Launch& launch, TypedBlocks* blocks);
+// Checks the arguments for `length` blocks and copies them to *blocks. Returns an MPI error class.
+int check_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
+                       const Datatype* types, int length, const Launch& launch,
+                       TypedBlocks* blocks);
 
 }  // namespace sesame::mpi::collectives

@@ -1,6 +1,6 @@
 #include "core/mpi/collectives/validate.h"
 
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/comm.h"
 
 namespace sesame::mpi::collectives {
@@ -25,9 +25,7 @@ namespace {
 
 }  // namespace
 
-int take_comm(Comm handle, CommObject** comm) { return check_comm(handle, comm); }
-
-int take_intra_comm(Comm handle, CommObject** comm) {
+int check_intra_comm(Comm handle, CommObject** comm) {
   MPI_TRY(check_comm(handle, comm));
   if (!(*comm)->is_inter) return MPI_SUCCESS;
   return fail(MPI_ERR_COMM, "this collective is not for inter-communicators");
@@ -43,7 +41,7 @@ bool is_root(const CommObject& comm, int root) {
   return comm.is_inter ? root == MPI_ROOT : root == comm.rank;
 }
 
-int take_source(const void* buffer, Count count, Datatype datatype, Source* source) {
+int check_source(const void* buffer, Count count, Datatype datatype, Source* source) {
   MPI_TRY(check_not_in_place(buffer));
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_buffer(buffer, count, datatype, &type));
@@ -51,7 +49,7 @@ int take_source(const void* buffer, Count count, Datatype datatype, Source* sour
   return MPI_SUCCESS;
 }
 
-int take_target(void* buffer, Count count, Datatype datatype, Target* target) {
+int check_target(void* buffer, Count count, Datatype datatype, Target* target) {
   MPI_TRY(check_not_in_place(buffer));
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_buffer(buffer, count, datatype, &type));
@@ -59,10 +57,10 @@ int take_target(void* buffer, Count count, Datatype datatype, Target* target) {
   return MPI_SUCCESS;
 }
 
-int take_source_or_in_place(const CommObject& comm, const void* buffer, Count count,
-                            Datatype datatype, Source* source) {
+int check_source_or_in_place(const CommObject& comm, const void* buffer, Count count,
+                             Datatype datatype, Source* source) {
   if (buffer != MPI_IN_PLACE || comm.is_inter) {
-    return take_source(buffer, count, datatype, source);
+    return check_source(buffer, count, datatype, source);
   }
   *source = Source{buffer, 0, DatatypeRef()};
   return MPI_SUCCESS;
@@ -80,7 +78,7 @@ int check_counts(IntArray counts, int ranks) {
 
 namespace {
 
-// The count with which a null buffer is an error: that of any block that is not empty.
+// The count for the check of a null buffer, which is an error if any block is not empty.
 int check_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
                  const DatatypeObject** type) {
   MPI_TRY(check_not_in_place(buffer));
@@ -92,25 +90,25 @@ int check_blocks(const void* buffer, IntArray counts, int ranks, Datatype dataty
 
 }  // namespace
 
-int take_source_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
-                       Source* source) {
+int check_source_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
+                        Source* source) {
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_blocks(buffer, counts, ranks, datatype, &type));
   *source = Source{buffer, 0, DatatypeRef(type)};
   return MPI_SUCCESS;
 }
 
-int take_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype,
-                       Target* target) {
+int check_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype,
+                        Target* target) {
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_blocks(buffer, counts, ranks, datatype, &type));
   *target = Target{buffer, 0, DatatypeRef(type)};
   return MPI_SUCCESS;
 }
 
-int take_reduction(Count count, Datatype datatype, Op op, Reduction* reduction) {
+int check_reduction(Count count, Datatype datatype, Op op, Reduction* reduction) {
   const DatatypeObject* type = nullptr;
-  MPI_TRY(check_buffer(MPI_IN_PLACE, count, datatype, &type));  // buffers are checked apart
+  MPI_TRY(check_buffer(MPI_IN_PLACE, count, datatype, &type));  // buffers are checked elsewhere
   if (op == MPI_OP_NULL) return fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
   const OpObject* operation = this_rank().ops.find(op);
   if (operation == nullptr) return fail(MPI_ERR_OP, "no such operation, or it was freed");
@@ -151,7 +149,7 @@ int check_not_in_place(const void* buffer) {
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
 }
 
-void note_call(const CommObject& comm, Count bytes, int root) {
+void record_call(const CommObject& comm, Count bytes, int root) {
   Rank& rank = this_rank();
   rank.call_bytes += static_cast<uint64_t>(bytes);
   if (root >= 0) rank.call_peer = (*comm.remote)[root];

@@ -1,5 +1,6 @@
-// The checks of arguments that collectives share. Each returns an MPI error class, with a detail
-// for people, and fills in what the checked arguments mean.
+// The checks of arguments that collectives share. Each returns MPI_SUCCESS and sets what the
+// checked arguments stand for, or returns an MPI error class with a detail for the user (fail() in
+// errors.h).
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -9,59 +10,62 @@
 
 namespace sesame::mpi::collectives {
 
-// The communicator of a collective that both kinds allow, or intra-communicators only.
-int take_comm(Comm handle, CommObject** comm);
-int take_intra_comm(Comm handle, CommObject** comm);
+// The communicator of a collective that MPI does not offer for inter-communicators. (For others use
+// check_comm.)
+int check_intra_comm(Comm handle, CommObject** comm);
 
 int check_root(const CommObject& comm, int root);
-// Intra-communicator: whether this is the root. Inter-communicator: whether the root is in this
-// group and is this rank.
+// Whether the running rank is the root (of an inter-communicator: whether it passes MPI_ROOT).
 bool is_root(const CommObject& comm, int root);
-// Inter-communicator: this rank has no part in a rooted collective.
+// Whether the rank does nothing in a rooted collective: in the root's group of an
+// inter-communicator, but not the root.
 inline bool is_idle(const CommObject& comm, int root) {
   return comm.is_inter && root == MPI_PROC_NULL;
 }
 
-int take_source(const void* buffer, Count count, Datatype datatype, Source* source);
-int take_target(void* buffer, Count count, Datatype datatype, Target* target);
-// The same where MPI_IN_PLACE may stand, in intra-communicators only.
-int take_source_or_in_place(const CommObject& comm, const void* buffer, Count count,
-                            Datatype datatype, Source* source);
+int check_source(const void* buffer, Count count, Datatype datatype, Source* source);
+int check_target(void* buffer, Count count, Datatype datatype, Target* target);
+// The same where MPI_IN_PLACE is allowed, in intra-communicators only.
+int check_source_or_in_place(const CommObject& comm, const void* buffer, Count count,
+                             Datatype datatype, Source* source);
 
-// A vector of `ranks` blocks of one type. The count of the result is 0.
-int take_source_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
-                       Source* source);
-int take_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype, Target* target);
+// A buffer of `ranks` blocks of one type. The count of the result is 0.
+int check_source_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
+                        Source* source);
+int check_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype,
+                        Target* target);
 int check_counts(IntArray counts, int ranks);
 
-int take_reduction(Count count, Datatype datatype, Op op, Reduction* reduction);
-// The buffers of a reduction: receive buffer where it is significant, no aliases.
+int check_reduction(Count count, Datatype datatype, Op op, Reduction* reduction);
+// The buffers of a reduction: the receive buffer must not be null, nor be the send buffer.
 int check_reduction_buffers(const CommObject& comm, const void* send, const void* receive,
                             const Reduction& reduction);
 
-// What all ranks must bring alike: data of this signature, or one block of it for each rank; and
-// the same with a root, with an operation.
-template <typename Part>
-CollectiveSignature alike(const Part& part, int root = CollectiveSignature::kNoRoot) {
-  if (!part.type) return {.root = root};  // no part of this rank
-  return {root, MPI_OP_NULL, part.bytes(), part.type->signature()};
+// The arguments that must agree on all ranks (collective_log.h): the root and the size and type of
+// the data, which is the whole data or one rank's block. A rank whose data is not used has a null
+// type.
+template <typename Data>
+CollectiveSignature collective_signature(const Data& data,
+                                         int root = CollectiveSignature::kNoRoot) {
+  if (!data.type) return {.root = root};
+  return {root, MPI_OP_NULL, data.bytes(), data.type->signature()};
 }
-inline CollectiveSignature alike(const Reduction& reduction,
-                                 int root = CollectiveSignature::kNoRoot) {
+inline CollectiveSignature collective_signature(const Reduction& reduction,
+                                                int root = CollectiveSignature::kNoRoot) {
   if (!reduction.type) return {.root = root};
   return {root, reduction.op->handle(), reduction.bytes(), reduction.type->signature()};
 }
-inline CollectiveSignature alike_root(int root) { return {.root = root}; }
+inline CollectiveSignature root_signature(int root) { return {.root = root}; }
 
-// The block that a rank sends must be as long as those it receives; not so with MPI_IN_PLACE and in
+// The block that a rank sends must be as long as those it receives, except with MPI_IN_PLACE and in
 // inter-communicators.
 int check_blocks_match(const CommObject& comm, const Source& sent, const Target& received);
 
-// Two buffers that MPI wants distinct.
+// Two buffers must not start at the same address.
 int check_distinct(const void* send, const void* receive);
 int check_not_in_place(const void* buffer);
 
-// Tells the profile how much data the rank passes, and to which root.
-void note_call(const CommObject& comm, Count bytes, int root = MPI_PROC_NULL);
+// Sets the bytes, the root and the context of the current call's record.
+void record_call(const CommObject& comm, Count bytes, int root = MPI_PROC_NULL);
 
 }  // namespace sesame::mpi::collectives

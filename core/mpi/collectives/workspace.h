@@ -1,5 +1,5 @@
-// Temporary memory of a collective: small amounts stand in the object, that is on the stack, the
-// rest on the heap. Not initialised.
+// Temporary memory of a collective: small amounts inside the object, that is on the stack, larger
+// ones on the heap. Not initialised. Freed with the object. Sizes are bytes.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class Workspace {
   char* data_;
 };
 
-// Room for `count` elements of a type in the type's own layout, which may begin before or after
-// the address that names it.
+// Memory for `count` elements of a type in the type's own layout, which may start before or after
+// data(), the address to pass as the buffer.
 class TypedWorkspace {
  public:
   TypedWorkspace(Count count, const DatatypeObject& type)
@@ -50,7 +50,8 @@ class TypedWorkspace {
   void* buffer_;
 };
 
-// The requests of messages under way together. Their number is bounded by the capacity.
+// Requests of messages that are in flight at the same time, at most `capacity`. clear() makes it
+// empty again; REQUIRES: all are complete.
 class RequestBatch {
  public:
   explicit RequestBatch(size_t capacity) : requests_(new RequestObject[capacity]) {}

@@ -10,16 +10,18 @@ namespace {
 
 const DatatypeObject& int_type() { return *this_rank().datatypes.find(MPI_INT); }
 
-void take_greater(std::span<int> values, std::span<const int> others) {
+void keep_greater(std::span<int> values, std::span<const int> others) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], others[i]);
 }
 
-// Agreements draw their numbers from this many series.
+// Concurrent agreements propose contexts of different series: those that are equal modulo kSeries
+// times kSeriesStep.
 constexpr uint32_t kSeries = 32;
 constexpr uint32_t kSeriesStep = 4;  // as many contexts as one agreement takes at most
 
-// The least free number in a series that depends on who asks and how often it has failed.
-uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt) {
+// The least free context of a series that depends on the agreement and the number of failed
+// attempts.
+uint32_t propose(uint32_t next_free, uint64_t identity, uint64_t attempt) {
   uint64_t mixed = (identity + attempt * 0x632be59bd9b4e019ull) * 0x9e3779b97f4a7c15ull;
   mixed ^= mixed >> 32;
   const auto series = static_cast<uint32_t>(mixed % kSeries) * kSeriesStep;
@@ -51,7 +53,8 @@ void ControlGroup::receive(std::span<int> values, int from) {
   transfer_.receive(values.data(), static_cast<Count>(values.size()), int_type_, peer(from));
 }
 
-// Recursive doubling among the greatest power of two; the first ranks beyond it fold in pairs.
+// Recursive doubling among the greatest power of two of ranks. If there are more, the first ranks
+// form pairs, of which the odd one takes part for both.
 void ControlGroup::maximum(std::span<int> values) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
   const int extra = size_ - power;
@@ -64,26 +67,27 @@ void ControlGroup::maximum(std::span<int> values) {
   }
   if (folded) {
     receive(others, me_ - 1);
-    take_greater(values, others);
+    keep_greater(values, others);
   }
-  const int place = folded ? me_ / 2 : me_ - extra;
+  const int number = folded ? me_ / 2 : me_ - extra;
   for (int mask = 1; mask < power; mask *= 2) {
-    const int other = place ^ mask;
+    const int other = number ^ mask;
     const int partner = other < extra ? other * 2 + 1 : other + extra;
     transfer_.send_receive(values.data(), static_cast<Count>(values.size()), int_type_,
                            peer(partner), others.data(), static_cast<Count>(others.size()),
                            int_type_, peer(partner));
-    take_greater(values, others);
+    keep_greater(values, others);
   }
   if (folded) send(values, me_ - 1);
 }
 
-// In round k everyone has 2^k blocks in a row, its own first, and gets as many from behind. At the
-// end everyone has heard from all, so that all have put their values into the list.
+// In round k each rank has 2^k consecutive blocks, its own first, and receives as many. At the end
+// each rank has received from all, directly or not, so that all have written their values to the
+// list.
 SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
   const size_t block = mine.size();
   const CommObject& comm = transfer_.comm();
-  SharedListRef all = this_rank().world.gatherings.join(
+  SharedListRef all = this_rank().world.shared_lists.find_or_create(
       {comm.context, transfer_.tag(), (*comm.local)[0]}, block * static_cast<size_t>(size_));
   std::copy(mine.begin(), mine.end(),
             all->values.begin() + static_cast<ptrdiff_t>(block) * static_cast<ptrdiff_t>(me_));
@@ -97,12 +101,12 @@ SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
 
 template <typename Receive, typename Send>
 void ControlGroup::follow_tree(int root, Receive receive, Send send) {
-  const int place = (me_ - root + size_) % size_;
+  const int number = (me_ - root + size_) % size_;
   int mask = 1;
-  while (mask < size_ && (place & mask) == 0) mask *= 2;
-  if (place != 0) receive((me_ - mask + size_) % size_);
+  while (mask < size_ && (number & mask) == 0) mask *= 2;
+  if (number != 0) receive((me_ - mask + size_) % size_);
   for (mask /= 2; mask > 0; mask /= 2) {
-    if (place + mask < size_) send((me_ + mask) % size_);
+    if (number + mask < size_) send((me_ + mask) % size_);
   }
 }
 
@@ -118,12 +122,12 @@ void ControlGroup::broadcast(std::vector<int>& values, int root) {
   if (length > 0) broadcast_fixed(values, root);
 }
 
-// The root tells where the list is, and keeps a reference for everyone until all have theirs: it
-// may be through before the others.
+// The root broadcasts the address of a parcel with the list. The parcel keeps the list until the
+// last rank has taken its reference, since the root may have left before.
 SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) {
   struct Parcel {
     SharedListRef list;
-    int wanted;
+    int takers;  // ranks that have not taken their reference yet
   };
   Parcel* parcel = nullptr;
   int words[3] = {static_cast<int>(values.size()), 0, 0};
@@ -138,7 +142,7 @@ SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) 
   parcel = reinterpret_cast<Parcel*>(static_cast<uintptr_t>(static_cast<uint32_t>(words[1])) << 32 |
                                      static_cast<uint32_t>(words[2]));
   SharedListRef list = parcel->list;
-  if (--parcel->wanted == 0) delete parcel;
+  if (--parcel->takers == 0) delete parcel;
   if (const int length = words[0]; length > 0) {
     follow_tree(
         root, [&](int from) { transfer_.receive_length(length, int_type_, peer(from)); },
@@ -166,21 +170,21 @@ SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& m
 
 void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
   Transfer local = inter.local();
-  ControlGroup circle(local);
-  circle.maximum(values);
+  ControlGroup control(local);
+  control.maximum(values);
   const SharedListRef theirs = exchange_between_groups(inter, {values.begin(), values.end()});
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
 }
 
 uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum) {
-  int& under_way = rank.objects.agreements;
-  const bool contended = kind.concurrent || under_way > 0;
-  ++under_way;
+  int& in_progress = rank.objects.agreements;
+  const bool contended = kind.concurrent || in_progress > 0;
+  ++in_progress;
   for (uint64_t attempt = 0;; ++attempt) {
     const bool apart = kind.concurrent || attempt > 0;
     const uint32_t mine =
-        apart ? proposal_apart(rank.next_context, kind.identity, attempt) : rank.next_context;
+        apart ? propose(rank.next_context, kind.identity, attempt) : rank.next_context;
     int proposal[2] = {static_cast<int>(mine), contended ? 1 : 0};
     maximum(proposal);
     const auto context = static_cast<uint32_t>(proposal[0]);
@@ -188,7 +192,7 @@ uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
     if (refused == 0) rank.next_context = context + count;
     if (proposal[1] != 0) maximum(std::span(&refused, 1));
     if (refused != 0) continue;
-    --under_way;
+    --in_progress;
     return context;
   }
 }

@@ -1,6 +1,11 @@
-// The small collectives by which ranks agree on a new communicator. They are made of simulated
+// The small internal collectives by which ranks agree on a new communicator. They use simulated
 // messages and take simulated time as in a real MPI: recursive doubling for the maximum,
-// dissemination (Bruck's algorithm) for gathering to all, a binomial tree for broadcasts.
+// dissemination (Bruck's algorithm) for the allgather, a binomial tree for broadcasts.
+//
+// Use: make a ControlGroup of a Transfer (the ranks of a communicator or some of them) on each rank
+// and call the same functions on all of them; agree_on_context() gives the context of a new
+// communicator. All functions block the running strand. Errors (truncation) are in
+// Transfer::error(). One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +20,25 @@ namespace sesame::mpi {
 
 struct Rank;
 
-// The ranks that take part: all of a communicator, or some of them. Integers only.
+// Collectives on integers among all ranks of a communicator or some of them.
 class ControlGroup {
  public:
-  // All ranks of an intra-communicator. The Transfer must outlive the ControlGroup.
+  // All ranks of an intra-communicator. The Transfer must outlive the object.
   explicit ControlGroup(Transfer& transfer);
-  // These members of the communicator, in this order; the caller is number `me` among them.
+  // These members of the communicator, numbered in this order; the caller has the number `me`.
   ControlGroup(Transfer& transfer, MembersRef members, int me);
 
   int size() const { return size_; }
   int me() const { return me_; }
 
-  // Every value becomes the greatest one that any rank brought.
+  // Replaces each value by the maximum over all ranks.
   void maximum(std::span<int> values);
-  // What all ranks brought, in order; everyone brings as many values. Once in a collective, for all
-  // ranks of the communicator.
+  // Allgather: the values of all ranks in order; all pass the same number of values. At most once
+  // in a collective.
   SharedListRef gather_to_all(std::span<const int> mine);
-  // Everyone gets the root's values, however many there are.
+  // Broadcasts the root's values, whose number the other ranks need not know.
   void broadcast(std::vector<int>& values, int root);
+  // The same, but all ranks share one list.
   SharedListRef broadcast_shared(std::vector<int> values, int root);
 
  private:
@@ -52,26 +58,30 @@ class ControlGroup {
   const DatatypeObject& int_type_;
 };
 
-// Two ranks tell each other lists of values.
+// Exchanges lists of values, of any length, with another rank. Returns the peer's list.
 std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine, int peer);
 
-// The two sides of an inter-communicator: every rank gets what the leader (rank 0) of the other
-// side brought. `mine` counts on leaders only.
+// In an inter-communicator: returns the list of the leader (rank 0) of the other group, on all
+// ranks. `mine` is used on leaders only.
 SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& mine);
-// The maximum over both groups.
+// Replaces each value by the maximum over both groups of an inter-communicator.
 void maximum_of_both_groups(Transfer& inter, std::span<int> values);
 
-// What tells an agreement from others that may be under way on the same ranks at the same time.
-// All ranks that take part must say the same.
+// How agreements that are in progress on the same ranks at the same time differ. All ranks of an
+// agreement must pass the same.
 struct AgreementKind {
-  bool concurrent = false;  // non-blocking: the rank may begin others meanwhile
-  uint64_t identity = 0;
+  bool concurrent = false;  // non-blocking: the rank may start others meanwhile
+  uint64_t identity = 0;    // different for each concurrent agreement of a rank
 };
 
-// Finds `count` matching contexts in a row that all ranks of the new communicator have free, and
-// takes them: the greatest proposal of all. `maximum` is over everyone who takes part. When others
-// may be under way, a second round makes sure that nobody has given the proposal away meanwhile;
-// proposals of different agreements then differ, so that the greatest always goes through.
+// Allocates `count` consecutive contexts that are free on all ranks of the new communicator, and
+// returns the first. `maximum` replaces values by their maximum over these ranks.
+//
+// Each rank proposes its next free context; the maximum is free on all of them. If a rank has other
+// agreements in progress, one of those may allocate the same contexts meanwhile, so a second round
+// checks whether any rank has done so; if yes, all try again. Concurrent agreements propose numbers
+// from different series (by `identity` and attempt), so that they do not always collide, and the
+// one with the greatest proposal always succeeds.
 uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum);
 

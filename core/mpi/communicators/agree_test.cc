@@ -65,8 +65,8 @@ TEST(AgreeOnContext, GivesAllRanksTheFirstThatAllHaveFree) {
   job.run([&contexts](int rank) {
     this_rank().next_context = static_cast<uint32_t>(4 + 2 * rank);
     Transfer transfer(world_communicator(), 1);
-    ControlGroup circle(transfer);
-    const auto maximum = [&circle](std::span<int> values) { circle.maximum(values); };
+    ControlGroup control(transfer);
+    const auto maximum = [&control](std::span<int> values) { control.maximum(values); };
     contexts[static_cast<size_t>(rank)] = agree_on_context(this_rank(), 2, {}, maximum);
     EXPECT_EQ(this_rank().next_context, 12U);
   });

@@ -5,12 +5,11 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/transfer.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {
 
-// The number of ranks in the grid, which must fit into the communicator.
+// Sets the number of ranks in the grid, which must not be larger than the communicator's.
 int check_grid(const CommObject& comm, int ndims, const int* dims, const int* periods, int* ranks) {
   if (ndims < 0) {
     return fail(MPI_ERR_DIMS, "the number of dimensions is negative: " + std::to_string(ndims));
@@ -35,10 +34,10 @@ int check_grid(const CommObject& comm, int ndims, const int* dims, const int* pe
   return MPI_SUCCESS;
 }
 
-int check_room(int maxdims, const CartesianTopology& grid) {
+int check_maxdims(int maxdims, const CartesianTopology& grid) {
   if (maxdims >= grid.ndims()) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "there is room for " + std::to_string(maxdims) +
-                               " dimensions, but the grid has " + std::to_string(grid.ndims()));
+  return fail(MPI_ERR_ARG, "maxdims is " + std::to_string(maxdims) + ", but the grid has " +
+                               std::to_string(grid.ndims()) + " dimensions");
 }
 
 std::unique_ptr<Topology> grid_topology(CartesianTopology grid, int rank) {
@@ -57,7 +56,7 @@ int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** to
   return fail(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
 }
 
-// `reorder` is permission, not an order: ranks stay as they are.
+// `reorder` allows a new order of ranks, but does not require it: they keep their order.
 int Cart_create(Comm comm_old, int ndims, const int* dims, const int* periods, int /*reorder*/,
                 Comm* comm_cart) {
   CommObject* parent;
@@ -126,7 +125,7 @@ int Cart_get(Comm comm, int maxdims, int* dims, int* periods, int* coords) {
   CommObject* object;
   const CartesianTopology* grid;
   MPI_TRY(check_cartesian(comm, &object, &grid));
-  MPI_TRY(check_room(maxdims, *grid));
+  MPI_TRY(check_maxdims(maxdims, *grid));
   for (size_t i = 0; i < grid->dims.size(); ++i) {
     dims[i] = grid->dims[i];
     periods[i] = grid->periods[i];
@@ -143,9 +142,9 @@ int Cart_coords(Comm comm, int rank, int maxdims, int* coords) {
     return fail(MPI_ERR_RANK, "rank " + std::to_string(rank) + " is not in the grid of " +
                                   std::to_string(object->size()) + " ranks");
   }
-  MPI_TRY(check_room(maxdims, *grid));
-  const std::vector<int> place = grid->coords_of(rank);
-  for (size_t i = 0; i < place.size(); ++i) coords[i] = place[i];
+  MPI_TRY(check_maxdims(maxdims, *grid));
+  const std::vector<int> all = grid->coords_of(rank);
+  for (size_t i = 0; i < all.size(); ++i) coords[i] = all[i];
   return MPI_SUCCESS;
 }
 

@@ -21,7 +21,7 @@
 namespace sesame::mpi {
 namespace {
 
-// No communicator has it: that of one whose ranks have not agreed yet.
+// The context of communicators whose ranks have not agreed on one yet; no communicator uses it.
 constexpr uint32_t kNoContext = 0xfffffff0;
 
 CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
@@ -35,18 +35,19 @@ CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
   return comm;
 }
 
-// Everything of a duplicate but its context.
+// Makes a duplicate without a context.
 int begin_duplicate(const CommObject& parent, const InfoObject* info, CommObject** newcomm) {
   Rank& rank = this_rank();
   CommObject* comm = parent.is_inter
                          ? add_inter(rank, &parent, parent.local, parent.remote, kNoContext)
                          : add_intra(rank, &parent, parent.local, kNoContext);
-  if (const int error = copy_attributes(parent, *comm); error != MPI_SUCCESS) {
+  if (const int error = copy_attributes(parent.attributes.get(), parent.handle, comm->attributes);
+      error != MPI_SUCCESS) {
     discard(rank, comm);
     return error;
   }
   if (parent.topology != nullptr) comm->topology = std::make_unique<Topology>(*parent.topology);
-  take_hints(*comm, info);
+  add_hints(*comm, info);
   *newcomm = comm;
   return MPI_SUCCESS;
 }
@@ -91,7 +92,7 @@ int start_duplicate(Comm comm, bool with_info, Info info, Comm* newcomm, Request
       request);
 }
 
-// The caller's position in a group whose members must all be in the communicator's.
+// All members of the group must be in the communicator.
 int check_subgroup(const CommObject& comm, const GroupObject& group) {
   if (group.members == comm.local) return MPI_SUCCESS;
   for (int world_rank : group.members->world_ranks()) {
@@ -129,32 +130,32 @@ int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
 }
 
 // The members of the new communicators, by color.
-using Parts = std::unordered_map<int, MembersRef>;
+using MembersByColor = std::unordered_map<int, MembersRef>;
 
-// Sorted by (key, rank), from the (color, key) of all ranks of the group.
-Parts parts_by_color(World& world, const Members& group, const std::vector<int>& all) {
+// The members of each color, sorted by (key, rank). `all`: (color, key) of each rank of the group.
+MembersByColor split_by_color(World& world, const Members& group, const std::vector<int>& all) {
   std::vector<std::tuple<int, int, int>> chosen;  // (color, key, rank)
   for (size_t i = 0; i < all.size(); i += 2) {
     if (all[i] != MPI_UNDEFINED) chosen.emplace_back(all[i], all[i + 1], static_cast<int>(i / 2));
   }
   std::sort(chosen.begin(), chosen.end());
-  Parts parts;
+  MembersByColor groups;
   std::vector<int> members;
   for (size_t i = 0; i < chosen.size(); ++i) {
     const auto& [color, key, rank] = chosen[i];
     members.push_back(group[rank]);
     if (i + 1 < chosen.size() && std::get<0>(chosen[i + 1]) == color) continue;
-    parts.emplace(color, world.intern(std::exchange(members, {})));
+    groups.emplace(color, world.intern(std::exchange(members, {})));
   }
-  return parts;
+  return groups;
 }
 
 // Null when no rank of the group has the color.
-MembersRef part_of(World& world, const Members& group, SharedList& all, int color) {
-  const Parts& parts = all.derive<Parts>(
-      [&](const std::vector<int>& values) { return parts_by_color(world, group, values); });
-  const auto part = parts.find(color);
-  return part == parts.end() ? nullptr : part->second;
+MembersRef members_with_color(World& world, const Members& group, SharedList& all, int color) {
+  const MembersByColor& groups = all.derive<MembersByColor>(
+      [&](const std::vector<int>& values) { return split_by_color(world, group, values); });
+  const auto found = groups.find(color);
+  return found == groups.end() ? nullptr : found->second;
 }
 
 int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
@@ -166,9 +167,9 @@ int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
   const SharedListRef remote = exchange_between_groups(transfer, local->values);
   const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
   if (color == MPI_UNDEFINED) return MPI_SUCCESS;
-  MembersRef partners = part_of(rank.world, *parent.remote, *remote, color);
+  MembersRef partners = members_with_color(rank.world, *parent.remote, *remote, color);
   if (partners == nullptr) return MPI_SUCCESS;
-  *newcomm = add_inter(rank, &parent, part_of(rank.world, *parent.local, *local, color),
+  *newcomm = add_inter(rank, &parent, members_with_color(rank.world, *parent.local, *local, color),
                        std::move(partners), context);
   return MPI_SUCCESS;
 }
@@ -223,7 +224,7 @@ void set_context(CommObject& comm, uint32_t context) {
 
 void discard(Rank& rank, CommObject* comm) { release(rank.objects.comms.remove(comm->handle)); }
 
-void take_hints(CommObject& comm, const InfoObject* info) {
+void add_hints(CommObject& comm, const InfoObject* info) {
   if (info == nullptr) return;
   if (comm.info == nullptr) comm.info = new InfoObject;
   for (const auto& [key, value] : info->entries) {
@@ -240,9 +241,9 @@ uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool 
       maximum_of_both_groups(transfer, values);
     });
   }
-  ControlGroup circle(transfer);
+  ControlGroup control(transfer);
   return agree_on_context(rank, contexts, kind,
-                          [&circle](std::span<int> values) { circle.maximum(values); });
+                          [&control](std::span<int> values) { control.maximum(values); });
 }
 
 int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
@@ -252,7 +253,8 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
   MembersRef members;
   {
     const SharedListRef all = ControlGroup(transfer).gather_to_all(mine);
-    if (color != MPI_UNDEFINED) members = part_of(rank.world, *parent.local, *all, color);
+    if (color != MPI_UNDEFINED)
+      members = members_with_color(rank.world, *parent.local, *all, color);
   }
   const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
   if (members != nullptr) *newcomm = add_intra(rank, &parent, std::move(members), context);
@@ -261,7 +263,7 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
 
 int subset_tag(int tag) { return 0x40000000 | (tag & 0x0fffffff); }
 
-// MPI 4 no longer hands hints on to a duplicate, MPICH still does; the program may not notice.
+// MPICH copies the hints to a duplicate, which MPI 4 no longer does.
 int Comm_dup(Comm comm, Comm* newcomm) { return duplicate(comm, false, MPI_INFO_NULL, newcomm); }
 
 int Comm_dup_with_info(Comm comm, Info info, Comm* newcomm) {
@@ -303,9 +305,9 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   if (members->my_rank == MPI_UNDEFINED) return MPI_SUCCESS;
   Rank& rank = this_rank();
   Transfer transfer(*parent, subset_tag(tag));
-  ControlGroup circle(transfer, members->members, members->my_rank);
+  ControlGroup control(transfer, members->members, members->my_rank);
   const uint32_t context = agree_on_context(
-      rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
+      rank, kIntraContexts, {}, [&control](std::span<int> values) { control.maximum(values); });
   *newcomm = add_intra(rank, parent, members->members, context)->handle;
   return transfer.error();
 }
@@ -339,7 +341,7 @@ int Comm_split_type(Comm comm, int split_type, int key, Info info, Comm* newcomm
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
       MPI_TRY(split_by_node(*parent, key, &part));
-      // Must be a true part: there is no level below the node.
+      // The new communicator must be smaller, and there is no level below the node.
       if (part != nullptr && part->size() == parent->size()) {
         discard(rank, part);
         part = nullptr;

@@ -6,7 +6,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/comm_create.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
@@ -43,10 +43,10 @@ int end_comm(Comm* handle, CommObject* comm) {
   if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF) {
     return fail(MPI_ERR_COMM, comm->name + " is a predefined communicator and cannot be freed");
   }
-  MPI_TRY(delete_attributes(*comm));
+  MPI_TRY(delete_attributes(comm->attributes.get(), comm->handle));
   ObjectTables& objects = this_rank().objects;
   if (comm == objects.parent) objects.parent = nullptr;
-  // Operations under way keep the object until they are complete.
+  // Pending operations hold references to the object until they are complete.
   release(objects.comms.remove(*handle));
   *handle = MPI_COMM_NULL;
   return MPI_SUCCESS;
@@ -119,7 +119,7 @@ int Comm_free(Comm* comm) {
   return end_comm(comm, object);
 }
 
-// Ranks stay reachable: there is nothing to cut but the communicator.
+// Ranks stay connected in the simulator, so that only the communicator ends.
 int Comm_disconnect(Comm* comm) { return Comm_free(comm); }
 
 int Comm_get_parent(Comm* parent) {
@@ -156,7 +156,7 @@ int Comm_set_info(Comm comm, Info info) {
   MPI_TRY(check_comm(comm, &object));
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
-  take_hints(*object, hints);
+  add_hints(*object, hints);
   return MPI_SUCCESS;
 }
 

@@ -32,8 +32,8 @@ int size_of(Comm comm) {
   return size;
 }
 
-// A value goes once around, every rank adds its own. The total on rank 0, what it has become so far
-// on the others.
+// Sends a value around the ring, to which every rank adds its own. Returns the total on rank 0, the
+// sum so far on the others.
 int sum_around(Comm comm, int value) {
   const int size = size_of(comm), me = rank_in(comm);
   if (size == 1) return value;
@@ -58,13 +58,13 @@ TEST(ControlGroup, AgreesForAnyNumberOfRanks) {
   for (int ranks = 1; ranks <= 17; ++ranks) {
     on_ranks(ranks, [ranks](int rank) {
       Transfer transfer(*find_comm(this_rank(), MPI_COMM_WORLD), 1);
-      ControlGroup circle(transfer);
+      ControlGroup control(transfer);
       int values[] = {rank == 1 ? 50 : rank, -rank};
-      circle.maximum(values);
+      control.maximum(values);
       EXPECT_EQ(values[0], ranks > 1 ? 50 : 0);
       EXPECT_EQ(values[1], 0);
       const int mine[] = {rank, 10 * rank};
-      const SharedListRef gathered = circle.gather_to_all(mine);
+      const SharedListRef gathered = control.gather_to_all(mine);
       const std::vector<int>& all = gathered->values;
       ASSERT_EQ(all.size(), 2u * static_cast<size_t>(ranks));
       for (int i = 0; i < ranks; ++i) {
@@ -73,10 +73,10 @@ TEST(ControlGroup, AgreesForAnyNumberOfRanks) {
       }
       std::vector<int> list;
       if (rank == ranks / 2) list = {7, 8, 9};
-      circle.broadcast(list, ranks / 2);
+      control.broadcast(list, ranks / 2);
       EXPECT_EQ(list, (std::vector<int>{7, 8, 9}));
       if (rank != ranks / 2) list.clear();
-      EXPECT_EQ(circle.broadcast_shared(list, ranks / 2)->values, (std::vector<int>{7, 8, 9}));
+      EXPECT_EQ(control.broadcast_shared(list, ranks / 2)->values, (std::vector<int>{7, 8, 9}));
     });
   }
 }
@@ -142,7 +142,7 @@ TEST(Comm, MessagesOfDuplicatesDoNotMix) {
   });
 }
 
-// Whatever ranks did before, nobody may take a context that a member uses already.
+// A new communicator must not get a context that one of its members uses already.
 TEST(Comm, ContextsStayUniqueAfterUnevenHistories) {
   on_ranks(4, [](int rank) {
     Comm half, all;
@@ -157,7 +157,7 @@ TEST(Comm, ContextsStayUniqueAfterUnevenHistories) {
   });
 }
 
-// Two duplications under way on overlapping communicators: rank 1 is in both.
+// Two duplications in progress on overlapping communicators: rank 1 is in both.
 TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
   on_ranks(3, [](int rank) {
     Comm left, right;
@@ -186,7 +186,7 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
   });
 }
 
-// Every rank has both outstanding at once, and completes them in opposite orders.
+// Every rank has both outstanding at the same time; ranks complete them in opposite orders.
 TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
   on_ranks(4, [](int rank) {
     Comm parents[2], copies[2];
@@ -336,7 +336,7 @@ TEST(Session, MakesCommunicatorsFromProcessSets) {
   });
 }
 
-// The lists of members exist once, however many ranks share them.
+// A list of members exists only once, however many ranks share it.
 TEST(Comm, RanksShareTheListOfMembers) {
   SimulatedJob job(64);
   std::vector<const Members*> lists(64);

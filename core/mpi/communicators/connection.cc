@@ -13,27 +13,26 @@
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
 namespace {
 
-// Connections number their contexts from here on; agreements never get as far.
+// The contexts of connections start here, beyond those of agreements.
 constexpr uint32_t kFirstContext = 0x40000000;
 
-// The two steps of a connection: asking for it, then exchanging the groups.
+// The two steps of a connection: the request, then the exchange of the groups.
 constexpr int kTagsPerPort = 2;
-int asking_tag(int port) { return port * kTagsPerPort; }
+int request_tag(int port) { return port * kTagsPerPort; }
 int exchange_tag(int port) { return port * kTagsPerPort + 1; }
 
 const DatatypeObject& int_type(Rank& rank) { return *rank.datatypes.find(MPI_INT); }
 
-// Both return the new context with the other group's ranks behind it.
+// Both return the new context, followed by the other group's ranks.
 std::vector<int> accept_at(Rank& rank, int port, const Members& mine) {
-  Transfer asking = universe_transfer(rank, asking_tag(port));
+  Transfer requests = universe_transfer(rank, request_tag(port));
   int peer = 0;
-  asking.receive(&peer, 1, int_type(rank), MPI_ANY_SOURCE);
+  requests.receive(&peer, 1, int_type(rank), MPI_ANY_SOURCE);
   yield_until_now(self());
   const uint32_t context = kFirstContext + kInterContexts * rank.world.connections++;
   std::vector<int> list = {static_cast<int>(context)};
@@ -46,15 +45,15 @@ std::vector<int> accept_at(Rank& rank, int port, const Members& mine) {
 
 std::vector<int> connect_to(Rank& rank, int port, const Members& mine) {
   const int owner = ports_of(rank.world).owner_of(port);
-  Transfer asking = universe_transfer(rank, asking_tag(port));
-  asking.send(&rank.id, 1, int_type(rank), owner);
+  Transfer requests = universe_transfer(rank, request_tag(port));
+  requests.send(&rank.id, 1, int_type(rank), owner);
   std::vector<int> list = {0};
   list.insert(list.end(), mine.world_ranks().begin(), mine.world_ranks().end());
   Transfer transfer = universe_transfer(rank, exchange_tag(port));
   return exchange_lists(transfer, list, owner);
 }
 
-// What only the root can tell, before it waits for the other side.
+// Checks the port on the root, before it waits for the other group.
 int check_port(const Rank& rank, int port, PortUse use) {
   const Ports& ports = ports_of(rank.world);
   if (port < 0 || !ports.is_open(port)) return fail(MPI_ERR_PORT, "no open port has this name");
@@ -74,9 +73,8 @@ int check_string(const char* text, const char* what) {
   return fail(MPI_ERR_ARG, std::string(what) + " is a null pointer");
 }
 
-// A question to the service of names, which runs on the node of rank 0: the rank waits for the
-// answer.
-void ask_name_service() {
+// Charges the rank a round trip to the name service, which runs on the node of rank 0.
+void query_name_service() {
   Strand& strand = self();
   yield_until_now(strand);
   const network::MessageCost cost = strand.rank->world.network.cost(strand.rank->id, 0, 0);
@@ -93,7 +91,7 @@ int join_by_name(const char* port_name, int root, Comm comm, PortUse use, Comm* 
   }
   MPI_TRY(check_root(*object, root));
   int port = -1;
-  // All ranks hear from the root of a name that is no port.
+  // If the name is not that of a port, the root reports it to all ranks.
   if (object->rank == root && port_name != nullptr) {
     yield_until_now(self());
     port = ports_of(this_rank().world).find(port_name).value_or(-1);
@@ -200,7 +198,7 @@ int Publish_name(const char* service_name, Info info, const char* port_name) {
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_string(port_name, "the port's name"));
-  ask_name_service();
+  query_name_service();
   const auto [entry, is_new] =
       ports_of(this_rank().world).published.emplace(service_name, port_name);
   if (is_new) return MPI_SUCCESS;
@@ -212,7 +210,7 @@ int Lookup_name(const char* service_name, Info info, char* port_name) {
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_out(port_name, "port_name"));
-  ask_name_service();
+  query_name_service();
   const auto& published = ports_of(this_rank().world).published;
   const auto entry = published.find(std::string_view(service_name));
   if (entry == published.end()) {
@@ -228,7 +226,7 @@ int Unpublish_name(const char* service_name, Info info, const char* port_name) {
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_string(port_name, "the port's name"));
-  ask_name_service();
+  query_name_service();
   auto& published = ports_of(this_rank().world).published;
   const auto entry = published.find(std::string_view(service_name));
   if (entry == published.end()) {

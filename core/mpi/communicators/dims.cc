@@ -4,7 +4,6 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/topology_create.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {
@@ -25,7 +24,7 @@ int root_floor(int value, int power) {
 // The least r with r^power >= value.
 int root_ceil(int value, int power) { return value == 1 ? 1 : root_floor(value - 1, power) + 1; }
 
-// Splits a number into factors, smallest first, none below the one before.
+// Splits a number into factors in ascending order.
 class Factoring {
  public:
   explicit Factoring(int count) : factors_(static_cast<size_t>(count)) {}
@@ -49,10 +48,10 @@ class Factoring {
  private:
   static constexpr long long kNone = 1LL << 32;
 
-  // Completes factors_[place...] so that the last one is below best_largest_.
-  void search(int number, int place) {
-    const int left = static_cast<int>(factors_.size()) - place;
-    const int minimum = factors_[static_cast<size_t>(place - 1)];
+  // Completes factors_[position...] so that the last one is below best_largest_.
+  void search(int number, int position) {
+    const int left = static_cast<int>(factors_.size()) - position;
+    const int minimum = factors_[static_cast<size_t>(position - 1)];
     if (left == 1) {
       if (number < minimum || number >= best_largest_) return;
       factors_.back() = number;
@@ -63,8 +62,8 @@ class Factoring {
     for (int factor = root_floor(number, left); factor >= minimum; --factor) {
       if (root_ceil(number / factor, left - 1) >= best_largest_) break;
       if (number % factor != 0) continue;
-      factors_[static_cast<size_t>(place)] = factor;
-      search(number / factor, place + 1);
+      factors_[static_cast<size_t>(position)] = factor;
+      search(number / factor, position + 1);
     }
   }
 

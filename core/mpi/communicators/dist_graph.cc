@@ -4,10 +4,9 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/topology_create.h"
 #include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/transfer.h"
-#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
@@ -49,19 +48,19 @@ int read_edges(const CommObject& comm, int degree, const int* nodes, const int* 
   return MPI_SUCCESS;
 }
 
-// What one rank tells another about one end of an edge.
+// One end of an edge: a message from the rank that listed the edge to the rank at this end.
 struct EdgeEnd {
-  int to;    // who is told
-  int from;  // who tells, and as the how-manieth
+  int to;    // the rank at this end
+  int from;  // the rank that listed the edge, and its position in that rank's list
   int sequence;
-  int outgoing;  // 1: an edge from `to` to `other`; 0: the other way
+  int outgoing;  // 1: an edge from `to` to `other`; 0: from `other` to `to`
   int other;
   int weight;
 };
 constexpr size_t kIntsOfEnd = sizeof(EdgeEnd) / sizeof(int);
 
-// Hands the edge ends to the ranks that they are for, in log2(size) rounds: in round k what has
-// bit k set in the distance still to go moves 2^k ranks on (as in Bruck's all-to-all).
+// Sends the edge ends to their ranks in log2(size) rounds: in round k those whose remaining
+// distance has bit k set move on by 2^k ranks (as in Bruck's all-to-all).
 std::vector<EdgeEnd> deliver_ends(Transfer& transfer, std::vector<EdgeEnd> ends) {
   const int size = transfer.size();
   const int me = transfer.rank();
@@ -124,9 +123,9 @@ std::unique_ptr<Topology> topology_from(DistGraphTopology graph) {
   return topology;
 }
 
-void copy_edges(const std::vector<int>& nodes, const std::vector<int>& weights, int room,
+void copy_edges(const std::vector<int>& nodes, const std::vector<int>& weights, int capacity,
                 int* to_nodes, int* to_weights) {
-  const size_t count = std::min(static_cast<size_t>(std::max(room, 0)), nodes.size());
+  const size_t count = std::min(static_cast<size_t>(std::max(capacity, 0)), nodes.size());
   std::copy_n(nodes.begin(), count, to_nodes);
   if (are_weights(to_weights) && !weights.empty()) std::copy_n(weights.begin(), count, to_weights);
 }
@@ -153,7 +152,7 @@ int Dist_graph_create_adjacent(Comm comm_old, int indegree, const int* sources,
                               comm_dist_graph);
 }
 
-// A rank's edges come in the order of the ranks that listed them, then as listed.
+// A rank's edges are in the order of the ranks that listed them, then in the order of the lists.
 int Dist_graph_create(Comm comm_old, int n, const int* sources, const int* degrees,
                       const int* destinations, const int* weights, Info info, int /*reorder*/,
                       Comm* comm_dist_graph) {

@@ -6,7 +6,6 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {
@@ -61,8 +60,8 @@ std::shared_ptr<const std::vector<int>> shared_list(const int* values, int count
   return {list, &list->world_ranks()};
 }
 
-void copy_some(const std::vector<int>& from, int room, int* to) {
-  std::copy_n(from.begin(), std::min(static_cast<size_t>(room), from.size()), to);
+void copy_some(const std::vector<int>& from, int capacity, int* to) {
+  std::copy_n(from.begin(), std::min(static_cast<size_t>(capacity), from.size()), to);
 }
 
 }  // namespace
@@ -133,8 +132,9 @@ int Graph_neighbors(Comm comm, int rank, int maxneighbors, int* neighbors) {
   MPI_TRY(check_graph_rank(*graph, rank));
   const std::span<const int> list = graph->neighbors(rank);
   if (maxneighbors < static_cast<int>(list.size())) {
-    return fail(MPI_ERR_ARG, "there is room for " + std::to_string(maxneighbors) +
-                                 " neighbours, but there are " + std::to_string(list.size()));
+    return fail(MPI_ERR_ARG, "maxneighbors is " + std::to_string(maxneighbors) +
+                                 ", but the rank has " + std::to_string(list.size()) +
+                                 " neighbours");
   }
   std::copy(list.begin(), list.end(), neighbors);
   return MPI_SUCCESS;

@@ -7,7 +7,6 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {
@@ -29,20 +28,20 @@ struct OtherGroup {
   bool overlaps;  // with the own group
 };
 
-// The leaders meet on the peer communicator, then tell their groups. The lists that travel are the
-// other group's world ranks.
+// The leaders exchange the groups' world ranks on the peer communicator, then broadcast them in
+// their groups.
 int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int remote_leader,
             int tag, Comm* newintercomm) {
   Rank& rank = this_rank();
   return run_collective(local_comm, [&](Transfer& local) {
-    ControlGroup circle(local);
+    ControlGroup control(local);
     const bool leads = local.rank() == local_leader;
     const auto with_leaders = [&](std::vector<int> mine) {
       if (leads) {
         Transfer peers(*peer_comm, subset_tag(tag));
         mine = exchange_lists(peers, mine, remote_leader);
       }
-      return circle.broadcast_shared(std::move(mine), local_leader);
+      return control.broadcast_shared(std::move(mine), local_leader);
     };
     const SharedListRef list =
         with_leaders(leads ? local_comm.local->world_ranks() : std::vector<int>());
@@ -51,7 +50,7 @@ int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int
       return OtherGroup{group, overlap(*local_comm.local, *group)};
     });
     const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
-      circle.maximum(values);
+      control.maximum(values);
       const SharedListRef theirs = with_leaders({values.begin(), values.end()});
       for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
     });
@@ -77,7 +76,7 @@ int Intercomm_create(Comm local_comm, int local_leader, Comm peer_comm, int remo
   *newintercomm = MPI_COMM_NULL;
   CommObject* peer = nullptr;
   if (local->rank == local_leader) {
-    // These two count on the leader only.
+    // MPI uses these two on the leader only.
     MPI_TRY(check_comm(peer_comm, &peer));
     if (remote_leader < 0 || remote_leader >= peer->remote_size()) {
       return fail(MPI_ERR_RANK, "the rank of the remote leader, " + std::to_string(remote_leader) +
@@ -92,7 +91,7 @@ int Intercomm_create(Comm local_comm, int local_leader, Comm peer_comm, int remo
   return connect(*local, local_leader, peer, remote_leader, tag, newintercomm);
 }
 
-// The group that says `high` comes last. When both say the same, the one whose first member has
+// The group that passes `high` comes last. If both pass the same, the group whose first member has
 // the lower rank in MPI_COMM_WORLD comes first.
 int Intercomm_merge(Comm intercomm, int high, Comm* newintracomm) {
   CommObject* parent;

@@ -1,6 +1,6 @@
-// The ports that ranks have opened to accept connections at, and the names that they have published
-// (MPI 4.1, sections 11.8.2 and 11.8.4). One for the run; a strand looks after it has yielded until
-// now.
+// The ports that ranks have opened to accept connections, and the published names (MPI 4.1,
+// sections 11.8.2 and 11.8.4). There is one object for the run, which World owns. Ranks run ahead
+// of each other, so a strand must yield until now (messaging.h) before it uses it. One thread.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct World;
 
 class Ports {
  public:
-  // A port that this rank, and no other, may accept at.
+  // Opens a port, at which only this rank may accept, and returns its number.
   int open(int owner);
   void close(int port);
   bool is_open(int port) const;
@@ -24,7 +24,7 @@ class Ports {
   int size() const { return static_cast<int>(ports_.size()); }
 
   static std::string name_of(int port);
-  // Nothing if no port has ever had this name.
+  // The number of the port with this name, open or closed; nothing if there never was one.
   std::optional<int> find(std::string_view name) const;
 
   std::map<std::string, std::string, std::less<>> published;  // port names by service
@@ -37,7 +37,7 @@ class Ports {
   std::vector<Port> ports_;
 };
 
-// Those of the run; made when first asked for.
+// The ports of the run, made at the first call.
 Ports& ports_of(World& world);
 
 }  // namespace sesame::mpi

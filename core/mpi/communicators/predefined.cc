@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kWorldContext = 0;
 constexpr uint32_t kSelfContext = 2;
-// No agreement gets as far.
+// Beyond the contexts of agreements and connections.
 constexpr uint32_t kUniverseContext = 0x7ffffff0;
 
 CommObject* create_predefined(Comm handle, uint32_t context, MembersRef members, int rank,
@@ -24,7 +24,7 @@ CommObject* create_predefined(Comm handle, uint32_t context, MembersRef members,
   return comm;
 }
 
-// Every rank would otherwise build the whole list before it finds the shared one.
+// Keeps the list in the job: interning needs the whole list, which each rank would have to build.
 const MembersRef& members_of(World& world, Job& job) {
   if (job.members == nullptr) {
     std::vector<int> ranks(static_cast<size_t>(job.size));
@@ -49,12 +49,13 @@ void create_world_communicators(Rank& rank) {
 Transfer universe_transfer(Rank& rank, int tag) {
   CommObject*& comm = rank.objects.universe;
   if (comm == nullptr) comm = create_predefined(MPI_COMM_NULL, kUniverseContext, {}, rank.id, "");
-  comm->local = comm->remote = rank.world.everyone();
+  comm->local = comm->remote = rank.world.all_ranks();
   return Transfer(*comm, tag);
 }
 
 int delete_self_attributes(Rank& rank) {
-  return rank.objects.self != nullptr ? delete_attributes(*rank.objects.self) : MPI_SUCCESS;
+  const CommObject* self = rank.objects.self;
+  return self != nullptr ? delete_attributes(self->attributes.get(), self->handle) : MPI_SUCCESS;
 }
 
 }  // namespace sesame::mpi

@@ -32,7 +32,7 @@ int no_such_set(const char* name) {
                                "', only mpi://WORLD and mpi://SELF");
 }
 
-// Calls with different texts may be under way at once on the same ranks.
+// Calls with different texts may be in progress on the same ranks at the same time.
 int tag_of_text(const char* text) {
   uint32_t hash = 2166136261u;
   for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 16777619u;
@@ -74,7 +74,7 @@ int init_session(Info info, ErrhandlerObject* handler, Session* session) {
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_thread_level(hints));
   Rank& rank = this_rank();
-  // Process sets need the lists of ranks that also the two predefined communicators hold.
+  // Process sets use the lists of ranks of the two predefined communicators.
   create_world_communicators(rank);
   auto* object = new SessionObject;
   retain(handler);
@@ -87,7 +87,7 @@ int init_session(Info info, ErrhandlerObject* handler, Session* session) {
   return MPI_SUCCESS;
 }
 
-// There is no communicator yet: the messages go by the ranks' numbers in the run.
+// There is no communicator yet, so messages are addressed by the ranks' numbers in the run.
 int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerObject* handler,
                       Comm* newcomm) {
   GroupObject* members;
@@ -101,9 +101,9 @@ int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerO
   MPI_TRY(check_membership(*members));
   Rank& rank = this_rank();
   Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
-  ControlGroup circle(transfer, members->members, members->my_rank);
+  ControlGroup control(transfer, members->members, members->my_rank);
   const uint32_t context = agree_on_context(
-      rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
+      rank, kIntraContexts, {}, [&control](std::span<int> values) { control.maximum(values); });
   CommObject* comm = add_intra(rank, nullptr, members->members, context);
   set_errhandler(*comm, handler);
   *newcomm = comm->handle;
@@ -130,16 +130,16 @@ int create_from_groups(Group local_group, int local_leader, Group remote_group, 
   }
   Rank& rank = this_rank();
   Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
-  ControlGroup circle(transfer, local->members, local->my_rank);
+  ControlGroup control(transfer, local->members, local->my_rank);
   const int other_leader = (*remote->members)[remote_leader];
   const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
-    circle.maximum(values);
+    control.maximum(values);
     std::vector<int> greater(values.begin(), values.end());
     if (local->my_rank == local_leader) {
       const std::vector<int> theirs = exchange_lists(transfer, greater, other_leader);
       for (size_t i = 0; i < theirs.size(); ++i) greater[i] = std::max(greater[i], theirs[i]);
     }
-    circle.broadcast(greater, local_leader);
+    control.broadcast(greater, local_leader);
     std::copy(greater.begin(), greater.end(), values.begin());
   });
   CommObject* comm = add_inter(rank, nullptr, local->members, remote->members, context);
@@ -185,7 +185,7 @@ int Session_get_num_psets(Session session, Info info, int* npset_names) {
   return MPI_SUCCESS;
 }
 
-// `pset_len` counts the terminating null character; with 0 it is only asked for.
+// `pset_len` includes the terminating null character; if it is 0, only the length is returned.
 int Session_get_nth_pset(Session session, Info info, int n, int* pset_len, char* pset_name) {
   SessionObject* object;
   MPI_TRY(check_session(session, &object));
@@ -230,7 +230,7 @@ int Group_from_session_pset(Session session, const char* pset_name, Group* newgr
   return MPI_SUCCESS;
 }
 
-// The handler that the program names is that of the new communicator, and of errors in making it.
+// The error handler is that of the new communicator and applies to errors of the call itself.
 int Comm_create_from_group(Group group, const char* stringtag, Info info, Errhandler errhandler,
                            Comm* newcomm) {
   ErrhandlerObject* handler = nullptr;

@@ -1,5 +1,5 @@
-// MPI_Comm_spawn and MPI_Comm_spawn_multiple (MPI 4.1, section 11.7). The root has the simulator
-// start the ranks; parents and children then connect at a port, in the children's MPI_Init.
+// MPI_Comm_spawn and MPI_Comm_spawn_multiple (MPI 4.1, section 11.7). On the root the simulator
+// starts the ranks; parents and children then connect at a port, in the children's MPI_Init.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -14,7 +14,6 @@
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
@@ -37,7 +36,7 @@ int add_range(std::string_view text, int most, std::vector<int>* numbers) {
   if (at != end || parts[2] == 0) return MPI_ERR_INFO_VALUE;
   const int64_t last = count == 1 ? parts[0] : parts[1];
   const int64_t step = parts[2];
-  // The range may begin or end far outside of what is allowed.
+  // The range may begin or end far outside the allowed numbers.
   int64_t number = parts[0];
   if (step > 0 && number < 0) number += (-number + step - 1) / step * step;
   if (step < 0 && number > most) number += (number - most - step - 1) / -step * step;
@@ -85,8 +84,8 @@ int read_command(const char* command, char** argv, int most, Info info, ProgramS
   return MPI_SUCCESS;
 }
 
-// What the root tells the others: an error class, then for each command how many ranks were asked
-// for and how many started.
+// The result that the root broadcasts: an error class, then for each command how many ranks were
+// requested and how many were started.
 std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<int>& asked,
                        int error, int* port) {
   Rank& rank = this_rank();
@@ -127,7 +126,7 @@ int check_spawn(Comm handle, int root, Comm* intercomm, CommObject** comm) {
   return check_root(**comm, root);
 }
 
-// `programs` and `error` (of reading them) count on the root.
+// `programs` and `error` (of reading them) are used on the root only.
 int spawn(CommObject& comm, int root, std::vector<ProgramStart> programs,
           const std::vector<int>& asked, int error, Comm* intercomm, int* codes) {
   std::vector<int> outcome;

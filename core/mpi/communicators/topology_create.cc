@@ -6,7 +6,6 @@
 #include "core/mpi/messages/transfer.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 

@@ -1,4 +1,5 @@
-// Making communicators with a process topology.
+// Making communicators with a process topology (MPI 4.1, chapter 8). Functions that return int
+// check their arguments and return MPI error classes.
 #pragma once
 
 #include <memory>
@@ -9,19 +10,21 @@
 
 namespace sesame::mpi {
 
-// An intra-communicator and its topology of this kind, or MPI_ERR_TOPOLOGY.
+struct CommObject;
+
+// The communicator of a handle and its Cartesian topology, or MPI_ERR_TOPOLOGY.
 int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** topology);
 
-// Gives the first `ranks` ranks of the parent a new communicator with this topology and leaves
-// *newcomm of the others as it is. Collective over the parent.
+// Makes a communicator of the first `ranks` ranks of the parent with this topology. Does not change
+// *newcomm on the other ranks. Collective over the parent.
 int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology> topology,
                          Comm* newcomm);
-// An intra-communicator to make a topology on.
+// The communicator of a handle, which must be an intra-communicator.
 int check_parent(Comm handle, CommObject** comm);
 
-// MPI_Dims_create on plain values: fills the entries that are 0, largest first, so that the product
-// is `nodes`. Balanced as MPICH has it: the least difference between the largest and the smallest,
-// then the greatest smallest one. False when the fixed entries do not divide `nodes`.
+// MPI_Dims_create: replaces the entries that are 0, largest first, so that the product is `nodes`.
+// As in MPICH the new entries have the least difference between the largest and the smallest, and
+// among those the greatest smallest one. False when the fixed entries do not divide `nodes`.
 bool create_dims(int nodes, std::span<int> dims);
 
 }  // namespace sesame::mpi

@@ -97,12 +97,14 @@ TEST(Graph, KnowsEveryRanksNeighbors) {
     EXPECT_EQ(neighbors[0], 0);
     EXPECT_EQ(neighbors[1], 2);
     EXPECT_EQ(Graph_neighbors(graph, 3, 1, neighbors), MPI_ERR_ARG);
-    const Neighbors mine = neighbors_of(*find_comm(this_rank(), graph));
+    const CommObject& comm = *find_comm(this_rank(), graph);
+    const Neighbors mine = neighbors_of(*comm.topology, comm.rank);
     EXPECT_EQ(mine.sources.size(), rank == 0 || rank == 3 ? 2u : 1u);
   });
 }
 
-// Every rank r lists the edges r -> r + 1 and (r + 2) -> r, so everyone has two edges each way.
+// Every rank r lists the edges r -> r + 1 and (r + 2) -> r, so each rank has two edges in each
+// direction.
 TEST(DistGraph, CollectsEdgesThatOtherRanksListed) {
   constexpr int kRanks = 6;
   SimulatedJob job(kRanks);
@@ -141,7 +143,8 @@ TEST(DistGraph, AdjacentEdgesStayAsListed) {
     ASSERT_EQ(Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, previous, MPI_UNWEIGHTED, 2, next,
                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph),
               MPI_SUCCESS);
-    const Neighbors mine = neighbors_of(*find_comm(this_rank(), graph));
+    const CommObject& comm = *find_comm(this_rank(), graph);
+    const Neighbors mine = neighbors_of(*comm.topology, comm.rank);
     EXPECT_EQ(mine.sources, std::vector<int>(previous, previous + 2));
     EXPECT_EQ(mine.destinations, std::vector<int>(next, next + 2));
     const int beyond[] = {3};

@@ -2,7 +2,6 @@
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/seek.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/info.h"

@@ -11,8 +11,8 @@
 #include <functional>
 
 #include "core/mpi/io/file.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/transfer.h"
-#include "core/mpi/messages/world.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

@@ -1,6 +1,6 @@
 #include "core/mpi/io/file_tables.h"
 
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 
 namespace sesame::mpi {
 

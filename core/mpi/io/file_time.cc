@@ -1,4 +1,5 @@
 #include "core/mpi/io/file_time.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 

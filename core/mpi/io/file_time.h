@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/mpi/io/waiting.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {

@@ -9,7 +9,6 @@
 #include "core/mpi/io/file_record.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {

@@ -9,7 +9,7 @@
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {

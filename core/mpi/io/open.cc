@@ -17,9 +17,9 @@
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {

@@ -8,7 +8,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/io/file_tables.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_elements.h"
 #include "core/mpi/objects/errhandler.h"

@@ -6,7 +6,6 @@
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {

@@ -57,12 +57,12 @@ void SortedRequest::copy_sorted() {
   if (request_.direction == storage::Direction::kRead) return;
   const std::byte* from = request_.data;
   for (const Extent& extent : request_.extents) {
-    if (extent.bytes > 0) std::memcpy(data_ + place_of(extent.offset), from, extent.bytes);
+    if (extent.bytes > 0) std::memcpy(data_ + position_of(extent.offset), from, extent.bytes);
     from += extent.bytes;
   }
 }
 
-uint64_t SortedRequest::place_of(uint64_t offset) const {
+uint64_t SortedRequest::position_of(uint64_t offset) const {
   const auto after = std::ranges::upper_bound(extents_, offset, {}, &Extent::offset);
   const auto index = static_cast<size_t>(after - extents_.begin()) - 1;
   return starts_[index] + (offset - extents_[index].offset);
@@ -76,7 +76,7 @@ void SortedRequest::finish(uint64_t valid) {
   std::byte* to = request_.data;
   for (const Extent& extent : request_.extents) {
     if (extent.bytes == 0) continue;
-    const uint64_t place = place_of(extent.offset);
+    const uint64_t place = position_of(extent.offset);
     const uint64_t there = valid > place ? std::min(valid - place, extent.bytes) : 0;
     if (request_.direction == storage::Direction::kRead) std::memcpy(to, data_ + place, there);
     if (!ended) request_.moved += there;

@@ -33,7 +33,7 @@ class SortedRequest {
  private:
   bool join_in_order();
   void copy_sorted();
-  uint64_t place_of(uint64_t offset) const;
+  uint64_t position_of(uint64_t offset) const;
 
   FileRequest& request_;
   std::vector<storage::Extent> extents_;

@@ -11,7 +11,6 @@
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
 #include "core/mpi/objects/pack.h"
 

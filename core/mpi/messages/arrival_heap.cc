@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mpi/messages/matching.h"
+#include "core/mpi/messages/message.h"
 
 namespace sesame::mpi {
 
@@ -15,13 +15,17 @@ ArrivalHeap::Entry ArrivalHeap::entry_of(QueuedMessage& message) {
   return {message.arrival, message.source, &message};
 }
 
-uint32_t& ArrivalHeap::place_of(QueuedMessage& message) const { return message.places[kind_]; }
+uint32_t& ArrivalHeap::position_of(QueuedMessage& message) const {
+  return message.heap_positions[kind_];
+}
 
-bool ArrivalHeap::has(const QueuedMessage& message) const { return message.places[kind_] != 0; }
+bool ArrivalHeap::has(const QueuedMessage& message) const {
+  return message.heap_positions[kind_] != 0;
+}
 
 void ArrivalHeap::put(size_t index, const Entry& entry) {
   entries_[index] = entry;
-  place_of(*entry.message) = static_cast<uint32_t>(index + 1);
+  position_of(*entry.message) = static_cast<uint32_t>(index + 1);
 }
 
 void ArrivalHeap::push(QueuedMessage& message) {
@@ -30,8 +34,8 @@ void ArrivalHeap::push(QueuedMessage& message) {
 }
 
 void ArrivalHeap::remove(QueuedMessage& message) {
-  const size_t index = place_of(message) - 1;
-  place_of(message) = 0;
+  const size_t index = position_of(message) - 1;
+  position_of(message) = 0;
   const Entry last = entries_.back();
   entries_.pop_back();
   if (index == entries_.size()) return;
@@ -43,8 +47,8 @@ void ArrivalHeap::remove(QueuedMessage& message) {
 }
 
 void ArrivalHeap::replace(QueuedMessage& message, QueuedMessage& next) {
-  const size_t index = place_of(message) - 1;
-  place_of(message) = 0;
+  const size_t index = position_of(message) - 1;
+  position_of(message) = 0;
   sift_down(index, entry_of(next));
 }
 

@@ -1,6 +1,7 @@
-// Queued messages of one receiver by arrival, the earliest on top: a heap of four children a node,
-// so that few levels are read. A message knows its place, so that it can be taken out of the
-// middle.
+// A priority queue of one receiver's queued messages by time of arrival, the earliest on top. Each
+// message stores its position, so that it can be removed from anywhere in O(log n). A node has four
+// children, which makes the heap half as deep as a binary one: fewer cache lines are read. Does not
+// own the messages. One thread.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +14,13 @@ namespace sesame::mpi {
 
 struct QueuedMessage;
 
-// The order in which messages of different channels reach a receive from any source. Messages of
-// one channel reach it in the order sent.
+// The order in which messages of different channels match a receive from any source: by arrival,
+// then by source, then by context. (Messages of one channel match in the order sent.)
 bool arrives_before(const QueuedMessage& a, const QueuedMessage& b);
 
 class ArrivalHeap {
  public:
-  // Which of the message's places the heap uses.
+  // Which of the message's two positions (QueuedMessage::heap_positions) the heap uses.
   enum class Kind : uint8_t { kOneTag, kAllTags };
   explicit ArrivalHeap(Kind kind) : kind_(static_cast<size_t>(kind)) {}
 
@@ -32,13 +33,13 @@ class ArrivalHeap {
   void push(QueuedMessage& message);
   // REQUIRES: has(message)
   void remove(QueuedMessage& message);
-  // Puts `next`, which arrives no earlier, in the place of `message`.
+  // Replaces `message` by `next`. REQUIRES: has(message), and `next` arrives no earlier.
   void replace(QueuedMessage& message, QueuedMessage& next);
 
  private:
   static constexpr size_t kChildren = 4;
 
-  // A copy of what is compared: reading the messages themselves would miss the cache.
+  // A copy of what is compared: reading the messages themselves would cause cache misses.
   struct Entry {
     SimTime arrival;
     int source;
@@ -50,7 +51,7 @@ class ArrivalHeap {
   };
 
   static Entry entry_of(QueuedMessage& message);
-  uint32_t& place_of(QueuedMessage& message) const;
+  uint32_t& position_of(QueuedMessage& message) const;
   void put(size_t index, const Entry& entry);
   void sift_up(size_t index, const Entry& entry);
   void sift_down(size_t index, const Entry& entry);

@@ -1,6 +1,7 @@
-// Buffered sends: the space that a program attaches for them (MPI 4.1, section 3.6), and copies of
-// buffers that are replaced by what is received. A buffered message needs its packed size and
-// MPI_BSEND_OVERHEAD; the space is in use until a receive has met the message.
+// Buffered sends: how much of the space that a program attached for them is in use (MPI 4.1,
+// section 3.6); and copies of send buffers that a receive overwrites. A buffered message takes its
+// packed size plus MPI_BSEND_OVERHEAD from the attached buffer until it has been received. Sizes
+// are bytes, times are simulated. Nothing is written to the attached memory. One thread.
 #pragma once
 
 #include <memory>
@@ -15,13 +16,14 @@ namespace sesame::mpi {
 class DatatypeObject;
 struct RequestObject;
 
-// Takes space for the message from the communicator's buffer or the rank's, or fails with
-// MPI_ERR_BUFFER.
+// Reserves space for the message in the communicator's buffer or, without one, the rank's, and
+// notes the buffer in the request. MPI_ERR_BUFFER when there is no buffer or too little space.
 int reserve_buffer(RequestObject& request);
-// The message has been received at this time.
+// Returns the space of a message of `bytes` bytes, which was received at this time; resumes a
+// strand that waits for the buffer to be unused.
 void release_buffer(AttachedBuffer& buffer, Count bytes, SimTime received);
 
-// The packed copy of a buffer.
+// A packed copy of a buffer, for the send of MPI_Sendrecv_replace.
 class ReplacedBuffer {
  public:
   ReplacedBuffer(const void* buffer, Count count, const DatatypeObject& type);

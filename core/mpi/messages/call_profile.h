@@ -1,5 +1,6 @@
-// What one rank did in each MPI function: calls, simulated time, bytes. Only functions that were
-// called take space, since thousands of ranks each have a profile.
+// Totals of one rank for each MPI function: calls, simulated time, bytes. Only functions that were
+// called take space, since thousands of ranks each have a profile. at() searches linearly; programs
+// call few functions.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@ class CallProfile {
     SimTime time;
   };
 
+  // The entry of a function (a CallId), made at its first use.
   Entry& at(uint16_t call) {
     for (size_t i = 0; i < used_; ++i) {
       if (near_[i].call == call) return near_[i];

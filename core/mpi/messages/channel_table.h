@@ -1,5 +1,6 @@
-// What one receiver knows of the traffic from each source on each context: a hash table with open
-// addressing. Its first slots are part of it, so that finding them takes no pointer.
+// The queues and totals of one receiver for each channel, that is each source on each context: a
+// hash table with open addressing. Its first slots are inside the object, so that reaching them
+// follows no pointer. Does not own messages or receives. One thread.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@ namespace sesame::mpi {
 struct QueuedMessage;
 struct RequestObject;
 
-// Traffic from one source on one context: a cache line.
+// Queues and totals of one source on one context, in one cache line.
 struct alignas(64) Channel {
   static constexpr uint64_t kNone = UINT64_MAX;
 
@@ -22,11 +23,12 @@ struct alignas(64) Channel {
   QueuedMessage* last_message = nullptr;
   RequestObject* first_receive = nullptr;
   RequestObject* last_receive = nullptr;
-  SimTime last_arrival;  // messages of one channel do not overtake each other
-  uint64_t bytes = 0;
+  SimTime last_arrival;  // of all messages so far: none may arrive before it
+  uint64_t bytes = 0;    // of all messages so far
   uint32_t messages = 0;
   int32_t source_world : 31 = 0;
-  uint32_t is_held : 1 = 0;  // in the receiver's list of channels whose messages are held back
+  uint32_t is_held : 1 =
+      0;  // its messages are held back for a receive from any source (matching.h)
 };
 
 class ChannelTable {
@@ -37,9 +39,9 @@ class ChannelTable {
 
   static uint32_t context_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 
-  // Makes the channel if need be; references to others are valid until then.
+  // The channel of a key (key_of), made at the first use. Making one invalidates all references.
   Channel& at(uint64_t key);
-  // Null when there has been no traffic yet.
+  // Null before the first use of the channel.
   Channel* find(uint64_t key) {
     uint32_t slot = first_slot(key);
     for (; slots_[slot].key != key; slot = (slot + 1) & mask_) {
@@ -47,14 +49,14 @@ class ChannelTable {
     }
     return &slots_[slot];
   }
-  // Starts loading the channel into the cache, without a look at the table: as if the channel were
-  // in one of the first slots.
+  // Starts loading the channel into the cache. Does not read the table: assumes that the channel is
+  // in one of the slots inside the object.
   void prefetch(uint64_t key) const {
     __builtin_prefetch(this, 1);
     __builtin_prefetch(&near_[hash(key) & (kNear - 1)], 1);
   }
 
-  // Starts loading the messages that wait in the first slots.
+  // Starts loading the first message of each channel in the slots inside the object.
   void prefetch_messages() const {
     for (const Channel& channel : near_) {
       if (channel.first_message != nullptr) __builtin_prefetch(channel.first_message, 1);
@@ -69,6 +71,7 @@ class ChannelTable {
   }
 
  private:
+  // The table grows at half load: it has four channels, those of a 2-D halo exchange, before.
   static constexpr uint32_t kNear = 8;
 
   // Fibonacci hashing: the high bits of the product depend on all bits of the key.

@@ -17,15 +17,15 @@ constexpr const char* kOpNames[] = {
 
 std::string name_of_call(uint16_t call) { return call_name(static_cast<CallId>(call)); }
 
-bool is_own(Op op) { return op != MPI_OP_NULL && (op < MPI_MAX || op > MPI_NO_OP); }
+bool is_user_defined(Op op) { return op != MPI_OP_NULL && (op < MPI_MAX || op > MPI_NO_OP); }
 
 std::string name_of_op(Op op) {
   if (op == MPI_OP_NULL) return "none";
-  return is_own(op) ? "one of its own" : kOpNames[op - MPI_MAX];
+  return is_user_defined(op) ? "one of its own" : kOpNames[op - MPI_MAX];
 }
 
-// Collective calls on a file that differ in how they name the offset work in practice.
-bool may_go_together(uint16_t a, uint16_t b) {
+// Collective calls on a file may differ (in how they give the offset): real MPIs accept that.
+bool may_differ(uint16_t a, uint16_t b) {
   return name_of_call(a).starts_with("MPI_File_") && name_of_call(b).starts_with("MPI_File_");
 }
 
@@ -41,7 +41,7 @@ int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t 
                            name_of_member(*comm.local, comm.rank) + " " + second +
                            (comm.name.empty() ? "" : " (on " + comm.name + ")"));
   };
-  if (entry.call != call && !may_go_together(entry.call, call)) {
+  if (entry.call != call && !may_differ(entry.call, call)) {
     return differ(MPI_ERR_OTHER, "are in different collectives", name_of_call(entry.call),
                   name_of_call(call));
   }
@@ -49,7 +49,7 @@ int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t 
     return differ(MPI_ERR_ROOT, "name different roots", "root " + std::to_string(theirs.root),
                   "root " + std::to_string(mine.root));
   }
-  if (theirs.op != mine.op && !(is_own(theirs.op) && is_own(mine.op))) {
+  if (theirs.op != mine.op && !(is_user_defined(theirs.op) && is_user_defined(mine.op))) {
     return differ(MPI_ERR_OP, "bring different operations", name_of_op(theirs.op),
                   name_of_op(mine.op));
   }
@@ -65,9 +65,8 @@ int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t 
   return MPI_SUCCESS;
 }
 
-int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
+int CollectiveLog::enter(const CommObject& comm, uint32_t sequence, uint16_t call,
                          const CollectiveSignature& signature) {
-  const uint16_t call = self().call;
   const size_t index = sequence - begin_;
   if (index >= entries_.size()) entries_.resize(index + 1);
   Entry& entry = entries_[index];
@@ -77,7 +76,7 @@ int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
   } else {
     error = compare(comm, entry, call, signature);
   }
-  // The last rank has entered all earlier collectives, even if others left some out.
+  // The last rank to enter has entered all earlier collectives, even if other ranks skipped some.
   if (++entry.arrived == ranks_) {
     entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(index) + 1);
     begin_ = sequence + 1;
@@ -88,17 +87,20 @@ int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
 int enter_collective_log(CommObject& comm, uint32_t sequence,
                          const CollectiveSignature& signature) {
   if (comm.is_inter || comm.size() == 1) return MPI_SUCCESS;
+  Strand& strand = self();
   if (comm.collective_log == nullptr) {
-    CollectiveLogs& logs = this_rank().world.collective_logs;
-    const auto [place, is_new] = logs.try_emplace({comm.context, comm.local.get()});
-    if (is_new) {
-      comm.collective_log = std::make_shared<CollectiveLog>(logs, place, comm.size());
-      place->second = comm.collective_log.get();
-    } else {
-      comm.collective_log = place->second->shared_from_this();
+    auto& logs = strand.rank->world.collective_logs;
+    const std::pair key(comm.context, comm.local.get());
+    comm.collective_log = logs[key].lock();
+    if (comm.collective_log == nullptr) {
+      comm.collective_log = {new CollectiveLog(comm.size()), [&logs, key](CollectiveLog* log) {
+                               logs.erase(key);
+                               delete log;
+                             }};
+      logs[key] = comm.collective_log;
     }
   }
-  return comm.collective_log->enter(comm, sequence, signature);
+  return comm.collective_log->enter(comm, sequence, strand.call, signature);
 }
 
 }  // namespace sesame::mpi

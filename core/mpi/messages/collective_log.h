@@ -1,13 +1,11 @@
-// The arguments of each collective of a communicator, compared between its ranks: those of the
-// first rank to enter it are expected of the others, and a difference is an error of the other
-// rank.
+// Checks that all ranks of a communicator call the same collective with matching arguments. The
+// log keeps the arguments of the first rank that enters a collective; every other rank's are
+// compared with them, and a difference is an error of that other rank. Entries are deleted when all
+// ranks have entered. One thread; ranks share the log through CommObject::collective_log.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <memory>
-#include <utility>
 
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/constants.h"
@@ -16,34 +14,27 @@
 
 namespace sesame::mpi {
 
-// What must be the same on all ranks. Defaults are what a collective does not have, or what may
-// differ.
+// The arguments that must agree on all ranks. The defaults mean "the collective has no such
+// argument" or "it may differ".
 struct CollectiveSignature {
   static constexpr int kNoRoot = -1;
   static constexpr Count kAnyBytes = -1;
 
   int root = kNoRoot;
-  Op op = MPI_OP_NULL;      // all of the program's own are alike: they have numbers of the rank's
+  Op op = MPI_OP_NULL;      // all user-defined operations agree: their handles are the rank's own
   Count bytes = kAnyBytes;  // of the data, or of one rank's block of it
   SignatureId type = kAnySignature;
 };
 
-class CollectiveLog;
-// Each communicator's, by context and group; its ranks own it.
-using CollectiveLogs = std::map<std::pair<uint32_t, const Members*>, CollectiveLog*>;
-
-class CollectiveLog : public std::enable_shared_from_this<CollectiveLog> {
+// Of one communicator; its ranks own it together.
+class CollectiveLog {
  public:
-  // Is among `logs` for as long as it lives.
-  CollectiveLog(CollectiveLogs& logs, CollectiveLogs::iterator place, int ranks)
-      : logs_(logs), place_(place), ranks_(ranks) {}
-  ~CollectiveLog() { logs_.erase(place_); }
-  CollectiveLog(const CollectiveLog&) = delete;
-  CollectiveLog& operator=(const CollectiveLog&) = delete;
+  explicit CollectiveLog(int ranks) : ranks_(ranks) {}
 
-  // A rank enters the communicator's collective number `sequence`. An error with its detail where
-  // it does not fit the first rank's.
-  int enter(const CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
+  // A rank enters the communicator's collective number `sequence` by the call `call` (a CallId).
+  // Gives an error class, with a detail, where the call does not agree with the first rank's.
+  int enter(const CommObject& comm, uint32_t sequence, uint16_t call,
+            const CollectiveSignature& signature);
 
  private:
   struct Entry {
@@ -55,14 +46,13 @@ class CollectiveLog : public std::enable_shared_from_this<CollectiveLog> {
   int compare(const CommObject& comm, const Entry& entry, uint16_t call,
               const CollectiveSignature& signature) const;
 
-  CollectiveLogs& logs_;
-  CollectiveLogs::iterator place_;
   int ranks_;
   uint32_t begin_ = 0;  // number of the first entry
   std::deque<Entry> entries_;
 };
 
-// As CollectiveLog::enter, for the running rank. Says nothing of inter-communicators.
+// The same for the running rank and its call, in the log of the communicator, which the first of
+// its ranks makes. Does nothing for inter-communicators.
 int enter_collective_log(CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
 
 }  // namespace sesame::mpi

@@ -1,5 +1,5 @@
-// MPI_Wait and MPI_Test in all their forms, and what else a program does with requests
-// (MPI 4.1, sections 3.7 and 3.9).
+// MPI_Wait*, MPI_Test*, MPI_Request_get_status*, MPI_Request_free, MPI_Start* and MPI_Cancel
+// (MPI 4.1, sections 3.7 to 3.9).
 #include <array>
 
 #include "core/mpi/api.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = RequestObject::Kind;
 
-// The requests of an array of handles; inactive and null ones as null pointers.
+// The requests of an array of handles: null pointers for null handles and inactive requests.
 class RequestList {
  public:
   int read(int count, const Request* handles) {
@@ -45,13 +45,14 @@ class RequestList {
   size_t active_ = 0;
 };
 
-void give_empty_status(Status* status) {
+void set_empty_status(Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
   *status = Status{0, 0, MPI_ANY_SOURCE, MPI_ANY_TAG, error};
 }
 
-// Ends a completed request: fills the status, forgets it or makes it inactive. Returns its error.
+// Ends a completed request: sets the status, and frees the request or makes it inactive. Returns
+// the request's error.
 int retire(RequestObject& request, Request* handle, Status* status, bool sets_error_field) {
   int error = request.error;
   if (request.kind == Kind::kGeneralized) error = query_generalized(request);
@@ -86,7 +87,7 @@ int retire_all(RequestList& list, Request* handles, Status* statuses) {
   for (size_t i = 0; i < list.size(); ++i) {
     Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
     if (list.at(i) == nullptr) {
-      give_empty_status(status);
+      set_empty_status(status);
       if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
       continue;
     }
@@ -100,7 +101,7 @@ int retire_all(RequestList& list, Request* handles, Status* statuses) {
 }
 
 // The indices of requests that have taken effect by now, in order of the array.
-size_t taken_effect(Strand& strand, RequestList& list, int* indices) {
+size_t find_effective(Strand& strand, RequestList& list, int* indices) {
   size_t found = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const RequestObject* request = list.at(i);
@@ -131,13 +132,13 @@ int retire_some(Strand& strand, RequestList& list, Request* handles, int found, 
 
 int Wait(Request* handle, Status* status) {
   if (*handle == MPI_REQUEST_NULL) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   RequestObject* request = nullptr;
   MPI_TRY(check_request(*handle, &request));
   if (!request->active) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   await(self(), *request);
@@ -157,7 +158,7 @@ int Waitany(int count, Request* handles, int* index, Status* status) {
   MPI_TRY(list.read(count, handles));
   if (list.active() == 0) {
     *index = MPI_UNDEFINED;
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   const size_t first = await_any(self(), list.span());
@@ -175,21 +176,21 @@ int Waitsome(int count, Request* handles, int* found, int* indices, Status* stat
   Strand& strand = self();
   const size_t first = await_any(strand, list.span());
   const SimTime overhead = list.at(first)->overhead();
-  strand.now -= overhead;  // all that had taken effect by then pay in turn
-  *found = static_cast<int>(taken_effect(strand, list, indices));
+  strand.now -= overhead;  // retire_some() charges it with that of the others
+  *found = static_cast<int>(find_effective(strand, list, indices));
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
 
 int Test(Request* handle, int* flag, Status* status) {
   *flag = 1;
   if (*handle == MPI_REQUEST_NULL) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   RequestObject* request = nullptr;
   MPI_TRY(check_request(*handle, &request));
   if (!request->active) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   *flag = has_taken_effect(self(), *request) ? 1 : 0;
@@ -219,13 +220,13 @@ int Testany(int count, Request* handles, int* index, int* flag, Status* status) 
   *index = MPI_UNDEFINED;
   *flag = 1;
   if (list.active() == 0) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   Strand& strand = self();
   std::vector<int> indices(list.size());
   yield_until_known(strand, list.span());
-  if (taken_effect(strand, list, indices.data()) == 0) {
+  if (find_effective(strand, list, indices.data()) == 0) {
     wait_after_idle_poll(strand, list.span());
     *flag = 0;
     return MPI_SUCCESS;
@@ -246,29 +247,30 @@ int Testsome(int count, Request* handles, int* found, int* indices, Status* stat
   }
   Strand& strand = self();
   yield_until_known(strand, list.span());
-  *found = static_cast<int>(taken_effect(strand, list, indices));
+  *found = static_cast<int>(find_effective(strand, list, indices));
   if (*found == 0) wait_after_idle_poll(strand, list.span());
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
 
-// Looks at a request without ending it.
 namespace {
-int look_at(Request handle, bool* done, Status* status) {
+
+// Tests a request without completing it.
+int peek_status(Request handle, bool* done, Status* status) {
   *done = true;
   if (handle == MPI_REQUEST_NULL) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   RequestObject* request = nullptr;
   MPI_TRY(check_request(handle, &request));
   if (!request->active) {
-    give_empty_status(status);
+    set_empty_status(status);
     return MPI_SUCCESS;
   }
   Strand& strand = self();
   *done = has_taken_effect(strand, *request);
   if (!*done) return MPI_SUCCESS;
-  strand.now -= request->overhead();  // it is paid when the request is completed
+  strand.now -= request->overhead();  // charged when the request is completed
   if (request->kind == Kind::kGeneralized) MPI_TRY(query_generalized(*request));
   if (status != MPI_STATUS_IGNORE) {
     const int error = status->MPI_ERROR;
@@ -281,7 +283,7 @@ int look_at(Request handle, bool* done, Status* status) {
 
 int Request_get_status(Request handle, int* flag, Status* status) {
   bool done = false;
-  MPI_TRY(look_at(handle, &done, status));
+  MPI_TRY(peek_status(handle, &done, status));
   *flag = done ? 1 : 0;
   return MPI_SUCCESS;
 }
@@ -290,8 +292,8 @@ int Request_get_status_all(int count, const Request* handles, int* flag, Status*
   *flag = 1;
   for (int i = 0; i < count; ++i) {
     bool done = false;
-    MPI_TRY(look_at(handles[i], &done,
-                    statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]));
+    MPI_TRY(peek_status(handles[i], &done,
+                        statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]));
     if (!done) *flag = 0;
   }
   return MPI_SUCCESS;
@@ -308,7 +310,7 @@ int Request_get_status_any(int count, const Request* handles, int* index, int* f
     if (request == nullptr || !request->active) continue;
     any = true;
     bool done = false;
-    MPI_TRY(look_at(handles[i], &done, status));
+    MPI_TRY(peek_status(handles[i], &done, status));
     if (!done) continue;
     *index = i;
     return MPI_SUCCESS;
@@ -316,7 +318,7 @@ int Request_get_status_any(int count, const Request* handles, int* index, int* f
   if (any) {
     *flag = 0;
   } else {
-    give_empty_status(status);
+    set_empty_status(status);
   }
   return MPI_SUCCESS;
 }
@@ -330,8 +332,8 @@ int Request_get_status_some(int count, const Request* handles, int* found, int* 
     if (request == nullptr || !request->active) continue;
     if (*found == MPI_UNDEFINED) *found = 0;
     bool done = false;
-    MPI_TRY(look_at(handles[i], &done,
-                    statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*found]));
+    MPI_TRY(peek_status(handles[i], &done,
+                        statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*found]));
     if (done) indices[(*found)++] = i;
   }
   return MPI_SUCCESS;
@@ -404,14 +406,14 @@ int Cancel(Request* handle) {
     return fail(MPI_ERR_REQUEST, "a one-sided operation cannot be cancelled");
   }
   Rank& rank = this_rank();
-  rank.world.in_flight.deliver_all();  // it may have been met
+  rank.world.in_flight.deliver_all();  // one of them may match the request
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
     if (request->queued == nullptr) return MPI_SUCCESS;
     Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
-    if (!target.take_back(request->queued)) return MPI_SUCCESS;
-    if (request->queued->rendezvous) rank.interface.forget_announcement();
+    if (!target.withdraw_message(request->queued)) return MPI_SUCCESS;
+    if (request->queued->rendezvous) rank.interface.withdraw_announcement();
     delete request->queued;
     request->queued = nullptr;
   }

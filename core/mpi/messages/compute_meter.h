@@ -1,8 +1,12 @@
-// How long the program computes between its calls. The simulator charges the meter when a rank
-// enters it and resumes it when the rank goes on; only one rank runs at a time, so one meter
-// serves them all. Measured time comes from the time-stamp counter; where an interval is longer
-// than 50 us the thread's CPU clock decides, so that time during which the host ran something else
-// does not count (the counter itself cannot tell, and the clock costs a system call).
+// How long the program computes between its calls, measured or taken from an earlier run.
+//
+// Use: configure() once; measure() when a rank enters the simulator, resume() when it returns to
+// the program; scale() makes the target's time of it. Only one rank runs at a time, so one meter
+// serves all. Host times are unscaled; one thread.
+//
+// Measured time comes from the time-stamp counter. Of intervals longer than 50 us the time during
+// which the thread was off the CPU is subtracted, by the thread's CPU clock. Shorter intervals do
+// without, because reading that clock is a system call.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +16,11 @@
 
 namespace sesame::mpi {
 
-// The time-stamp counter. <x86intrin.h> has a name for it, but takes longer to compile than most
-// of what would include it.
+// The time-stamp counter. (__rdtsc of <x86intrin.h>, a header that takes long to compile.)
 inline uint64_t read_counter() { return __builtin_ia32_rdtsc(); }
 
+// Where compute times come from: measured now, always zero, the same for each call, or from an
+// earlier run.
 enum class ComputeMode : uint8_t { kMeasured, kNone, kFixed, kRecorded };
 
 struct ComputeOptions {
@@ -24,18 +29,19 @@ struct ComputeOptions {
   SimTime fixed;       // per call, for fixed
 };
 
-// What computation ends with: calls and polls have a record of their own, a clock that the program
-// reads between them (or a sleep) has none, and nor has the rank's end.
+// What ends an interval of computation. Recorded runs have one time for each call and each poll,
+// none for reading a clock or sleeping between calls, and one for the end of the rank.
 enum class ComputeEnd : uint8_t { kCall, kPoll, kClock, kExit };
 
-// One rank's compute times from an earlier run, unscaled, taken in order (recorded mode). How often
-// a program polls may depend on the machine: polls are matched from one other call to the next; one
-// more than recorded has no computation before it, and that of one fewer is left out.
+// One rank's compute times from an earlier run, unscaled, in order (recorded mode). How often a
+// program polls may depend on the machine, so polls are matched only between two other calls: extra
+// polls get no computation, and the computation before missing polls is dropped.
 struct RecordedCompute {
   std::vector<int64_t> durations_ps;  // before each call; ~t for the time t before a poll
   int64_t after_calls_ps = 0;
   size_t next = 0;
 
+  // The computation that ends with this; zero when the record has no more. Advances in the record.
   SimTime take(ComputeEnd end);
 };
 
@@ -44,7 +50,7 @@ class ComputeMeter {
   void configure(const ComputeOptions& options);
   const ComputeOptions& options() const { return options_; }
 
-  // The program goes on now.
+  // The program resumes computing now.
   void resume() {
     if (options_.mode != ComputeMode::kMeasured) return;
     const uint64_t ticks = read_counter();
@@ -65,11 +71,12 @@ class ComputeMeter {
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(elapsed) * ps_per_tick_));
   }
 
-  // What it takes to read the clock at both ends of a sample: no computation can be measured more
-  // exactly. Zero until configured.
+  // The time of the two clock readings around a sample, which limits the resolution. Zero until
+  // configured.
   SimTime reading() const { return reading_; }
 
-  // Host time to target time, of a rank that computes `slowdown` times as long as one alone.
+  // Converts host time to target time. `slowdown`: how many times longer the rank computes than if
+  // it were alone on its node.
   SimTime scale(SimTime host, double slowdown) const {
     const double factor = options_.ratio * slowdown;
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * factor));
@@ -87,8 +94,8 @@ class ComputeMeter {
   SimTime reading_;
   uint64_t resumed_at_ = 0;
   uint64_t charged_at_ = 0;
-  // A moment at which both clocks were read: until the next one they must agree but for the time
-  // that this thread was off the CPU.
+  // The last time at which both clocks were read. Since then they differ by the time that this
+  // thread was off the CPU.
   uint64_t checkpoint_ticks_ = 0;
   int64_t checkpoint_cpu_ns_ = 0;
 };

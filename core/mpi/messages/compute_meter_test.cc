@@ -18,20 +18,20 @@ TEST(RecordedCompute, TheSameCallsTakeTheSameTimesAgain) {
   EXPECT_EQ(times.take(ComputeEnd::kExit).ps(), 30);
 }
 
-TEST(RecordedCompute, FewerPollsLeaveTheirTimesOut) {
+TEST(RecordedCompute, FewerPollsSkipTheirTimes) {
   RecordedCompute times = recorded();
   times.take(ComputeEnd::kCall);
   times.take(ComputeEnd::kPoll);
   EXPECT_EQ(times.take(ComputeEnd::kCall).ps(), 20);
 }
 
-TEST(RecordedCompute, MorePollsThanRecordedTakeNone) {
+TEST(RecordedCompute, MorePollsThanRecordedTakeNoTime) {
   RecordedCompute times = recorded();
   EXPECT_EQ(times.take(ComputeEnd::kPoll).ps(), 0);
   EXPECT_EQ(times.take(ComputeEnd::kCall).ps(), 10);
 }
 
-TEST(RecordedCompute, CallsBeyondTheRecordTakeNone) {
+TEST(RecordedCompute, CallsBeyondTheRecordTakeNoTime) {
   RecordedCompute times = recorded();
   for (int i = 0; i < 2; ++i) times.take(ComputeEnd::kCall);
   EXPECT_EQ(times.take(ComputeEnd::kCall).ps(), 0);

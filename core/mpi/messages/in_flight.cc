@@ -7,8 +7,8 @@
 
 namespace sesame::mpi {
 
-// What one step loads for a message, the next step reads when another message comes: by then it has
-// arrived in the cache.
+// A software pipeline over consecutive messages: the step for a message starts loads that the next
+// step, run when another message is added, needs in the cache.
 void InFlight::add(int target, QueuedMessage* message) {
   if (count_ == pending_.size()) deliver_all();
   pending_[count_++] = {message, target, nullptr};

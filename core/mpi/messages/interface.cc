@@ -10,18 +10,18 @@
 
 namespace sesame::mpi {
 
-// What else than the running strand may send. One event serves the earliest injection.
+// The other possible senders. The event is scheduled for the earliest waiting injection.
 struct Interface::Contention : pdes::ConditionalEvent {
   explicit Contention(Interface& owner) : interface(owner) {}
   void fire() override {
-    interface.inject_first();
-    interface.settle();
+    interface.inject_earliest();
+    interface.inject_due();
   }
 
   Interface& interface;
-  std::vector<Injection*> waiting;  // the first one last
+  std::vector<Injection*> waiting;  // in reverse order: the earliest is the last element
   int announced = 0;                // messages whose receive is not known
-  SimTime announced_from;           // no data of theirs can be ready before
+  SimTime announced_from;           // the earliest time at which their data can be ready
   std::vector<Strand*> helpers;
   int file_accesses = 0;
 };
@@ -47,7 +47,7 @@ Interface::Contention& Interface::contention() {
   return *contention_;
 }
 
-// A strand that waits for a helper of its own rank sends nothing before that one ends.
+// A strand that waits for a helper strand of its rank sends nothing before the helper has ended.
 bool Interface::may_send_before(const Strand& strand, SimTime time) const {
   return strand.now < time && !strand.awaits_helper && !(&strand == &rank_.main && rank_.ended);
 }
@@ -92,31 +92,32 @@ void Interface::announce(SimTime ready) {
   ++contenders_;
 }
 
-void Interface::forget_announcement() {
+void Interface::withdraw_announcement() {
   --contention_->announced;
   --contenders_;
 }
 
 void Interface::request(Injection* injection) {
   std::vector<Injection*>& waiting = contention().waiting;
-  const auto place = std::ranges::lower_bound(
+  const auto position = std::ranges::lower_bound(
       waiting, injection, [](const Injection* a, const Injection* b) { return is_before(*b, *a); });
-  waiting.insert(place, injection);
+  waiting.insert(position, injection);
   ++contenders_;
-  // The sender itself mostly waits for the message soon, and then the event is not needed.
+  // If the sender runs now, it will mostly block on this send soon, and the message can be injected
+  // then without an event: try again when it yields.
   World& world = rank_.world;
   const bool sender_runs =
       !world.executive.is_firing() && pdes::current_fiber != nullptr && self().rank == &rank_;
-  if (sender_runs && (world.unsettled == nullptr || world.unsettled == this)) {
-    world.unsettled = this;
+  if (sender_runs && (world.deferred_interface == nullptr || world.deferred_interface == this)) {
+    world.deferred_interface = this;
   } else {
-    settle();
+    inject_due();
   }
 }
 
-void Interface::settle() {
+void Interface::inject_due() {
   std::vector<Injection*>& waiting = contention_->waiting;
-  while (!waiting.empty() && is_next(*waiting.back())) inject_first();
+  while (!waiting.empty() && is_next(*waiting.back())) inject_earliest();
   pdes::EventQueue& events = rank_.world.executive.events();
   if (waiting.empty()) {
     events.withdraw(*contention_);
@@ -126,7 +127,7 @@ void Interface::settle() {
   }
 }
 
-void Interface::inject_first() {
+void Interface::inject_earliest() {
   const std::unique_ptr<Injection> first(contention_->waiting.back());
   contention_->waiting.pop_back();
   --contenders_;

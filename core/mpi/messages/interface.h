@@ -1,11 +1,23 @@
-// A rank's network interface: it injects one message after the other, in the order of simulated
-// time in which they are ready, whichever of the rank's strands asks and whichever rank runs first
-// (docs/decisions/0015-order-of-service.md). Equal times: the data of announced messages first, by
-// the time of the send, then what strands send, by strand.
+// A rank's network interface (docs/models/network.md). It injects one message after the other, in
+// the order of simulated time in which they are ready, whichever strand of the rank sends them and
+// in whichever order the simulator runs the ranks. Of messages ready at the same time the data of
+// announced (rendezvous) messages come first, by the time of the send, then messages of strands, by
+// the number of the strand.
 //
-// A message may be injected when no request that is ready earlier can be made any more. Mostly that
-// is certain: only the strand that sends can ask. Otherwise a strand yields until its time has
-// come, and announced data waits for an event.
+// Use: a strand that sends calls inject(), or await_turn() and then reserve(). A rendezvous message
+// is announced with announce(); when its receive is posted, withdraw_announcement() and request()
+// follow, and the interface completes both requests when it injects the data.
+//
+// Why the order is right although ranks run ahead of each other: a message is injected only when no
+// message that is ready earlier can still be requested. Earlier requests can come from announced
+// messages whose receive is unknown (not before the clear to send could be back), from other
+// strands of the rank whose clocks are behind, and from accesses to files; a strand that waits for
+// this very message, or for a helper strand of its rank, sends nothing meanwhile. Mostly there is
+// nothing of that kind (`contenders_` is 0) and the strand that sends is served at once. Otherwise
+// a strand yields until all earlier events have happened, and announced data waits for a
+// conditional event at the time at which it is ready. See docs/decisions/0015-order-of-service.md.
+//
+// The rank owns its interface. Times are simulated. One thread.
 #pragma once
 
 #include <memory>
@@ -22,13 +34,13 @@ namespace sesame::mpi {
 struct Rank;
 struct Strand;
 
-// The data of an announced message, whose receive is known.
+// The data of an announced message whose receive is posted.
 struct Injection : Pooled<Injection> {
-  SimTime ready;  // when the clear to send is back
+  SimTime ready;  // when the clear to send has reached the sender
   network::MessageCost cost;
-  RequestObject* send = nullptr;  // null: complete already
+  RequestObject* send = nullptr;  // null: the send is complete already
   RequestObject* receive = nullptr;
-  AttachedBuffer* attached = nullptr;  // buffered send: space to give back
+  AttachedBuffer* attached = nullptr;  // buffered send: the buffer whose space to return
   MessageRecord record{};              // lacks `arrived` and `received`
 };
 
@@ -39,50 +51,55 @@ class Interface {
   Interface(const Interface&) = delete;
   Interface& operator=(const Interface&) = delete;
 
-  // Injects a message of the running strand, which is ready now. May yield. Gives when it starts.
+  // Injects a message of the running strand, ready at the strand's time, which keeps the interface
+  // busy for `injection`. May yield. Returns when the injection starts.
   SimTime inject(Strand& strand, SimTime injection);
-  // Yields until nothing that the rank sends can be ready before the strand's time.
+  // Yields until no message of the rank can be ready before the strand's time any more.
   void await_turn(Strand& strand) {
     if (contenders_ != 0) [[unlikely]]
       yield_until_next(strand);
   }
-  // The next message starts at `ready` or later; only for one whose turn has come.
+  // Starts the next injection at `ready` or when the interface is free, and returns that time.
+  // REQUIRES: await_turn() has returned at this time.
   SimTime reserve(SimTime ready, SimTime injection) {
     const SimTime start = later(ready, free_);
     free_ = start + injection;
     return start;
   }
-  // Whether inject() may have to yield.
+  // Whether inject() might yield.
   bool has_contenders() const { return contenders_ != 0; }
 
-  // A message was announced; its data cannot be ready before `ready`.
+  // A message was announced (request to send); its data cannot be ready before `ready`.
   void announce(SimTime ready);
-  // It will not be sent after all, or request() follows.
-  void forget_announcement();
-  // The receive of an announced message is known. Takes the injection over.
+  // Ends an announcement: the message was cancelled, or its receive is known and request() follows.
+  void withdraw_announcement();
+  // Requests the injection of an announced message whose receive is known. Takes ownership. Injects
+  // it at once if possible, otherwise when the running strand yields or when its time has come.
   void request(Injection* injection);
-  // Injects what can be injected.
-  void settle();
+  // Injects all requested messages whose turn has come and schedules an event for the next one.
+  void inject_due();
 
-  // Helper strands of the rank, and accesses to files that may send messages, while they last.
+  // To be called at the beginning and at the end of each helper strand of the rank, and of each
+  // access to a file, which may send messages.
   void add_helper(Strand& strand);
   void remove_helper(Strand& strand);
   void begin_file_access();
   void end_file_access();
 
+  // When the interface can inject again; models of file systems advance it for their own messages.
   SimTime& free() { return free_; }
 
  private:
-  struct Contention;  // rarely there
+  struct Contention;  // made at its first use; most ranks have none
   Contention& contention();
   void yield_until_next(Strand& strand);
   bool is_next(const Strand& strand) const;
   bool is_next(const Injection& injection) const;
   bool may_send_before(const Strand& strand, SimTime time) const;
-  void inject_first();
+  void inject_earliest();
 
   SimTime free_;        // when it can inject again
-  int contenders_ = 0;  // besides the rank's main strand
+  int contenders_ = 0;  // how many others than the main strand may send
   Rank& rank_;
   std::unique_ptr<Contention> contention_;
 };

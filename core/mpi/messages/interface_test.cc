@@ -1,5 +1,5 @@
 // Times of announced (rendezvous) messages against equations (2) to (5) of docs/models/network.md:
-// what a rank sends goes out in order of simulated time, whichever rank runs first.
+// messages of a rank are injected in order of simulated time, whichever rank runs first.
 #include "core/mpi/messages/interface.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(Interface, DataDoesNotWaitForWhatItsSenderSendsLater) {
   }
 }
 
-// What is ready while the data goes out waits for its end.
+// A message that is ready while the data is injected waits for its end.
 TEST(Interface, AMessageBehindTheDataWaitsUntilTheInterfaceIsFree) {
   for (const Roles roles : kAllRoles) {
     SimulatedJob job(3, kCrossbarWithRendezvous);
@@ -105,7 +105,7 @@ TEST(Interface, AMessageBehindTheDataWaitsUntilTheInterfaceIsFree) {
 
 // Equation (5) for announced messages: their receives are posted in the opposite order of the
 // sends, so that the last one is ready first.
-TEST(Interface, AnnouncedMessagesGoOutInTheOrderInWhichTheyAreReady) {
+TEST(Interface, AnnouncedMessagesAreInjectedInTheOrderInWhichTheyAreReady) {
   constexpr int kReceivers = 4;
   for (const bool sender_is_first : {true, false}) {
     SimulatedJob job(kReceivers + 1, kCrossbarWithRendezvous);

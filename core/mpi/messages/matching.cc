@@ -11,7 +11,11 @@ namespace sesame::mpi {
 
 namespace {
 
-// Whether the receive would take one of the channel's messages before `end` (null: any of them).
+Selector selector_of(const RequestObject& receive) {
+  return {receive.context, receive.peer, receive.tag};
+}
+
+// Whether the receive accepts one of the channel's messages before `end` (null: any of them).
 bool accepts_earlier(const Channel& channel, const RequestObject& receive,
                      const QueuedMessage* end) {
   const QueuedMessage* m = channel.first_message;
@@ -79,13 +83,13 @@ void Matching::unlink(QueuedMessage* message) {
   message->next = nullptr;
 }
 
-bool Matching::take_back(QueuedMessage* message) {
+bool Matching::withdraw_message(QueuedMessage* message) {
   if (is_claimed(*message)) return false;
   unlink(message);
   return true;
 }
 
-// Whether a posted receive is going to have the queued message, or perhaps, if another does not.
+// Whether a posted receive will match the queued message, or may match it if another does not.
 bool Matching::is_claimed(const QueuedMessage& message) {
   if (any_source_ == nullptr) return false;
   if (claim_on(message) != nullptr) return true;
@@ -93,7 +97,7 @@ bool Matching::is_claimed(const QueuedMessage& message) {
   return from.is_held && has_receive_for(from, message.tag);
 }
 
-// Its messages are looked at again when a receive from any source is gone.
+// The channel's messages are matched again when a receive from any source is matched or cancelled.
 void Matching::hold(Channel& channel) {
   if (channel.is_held) return;
   channel.is_held = 1;
@@ -118,7 +122,7 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive) {
   Channel& from = channel(receive.context, receive.peer);
   for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
     if (receive.tag != MPI_ANY_TAG && receive.tag != message->tag) continue;
-    if (is_claimed(*message)) {  // by a receive posted before
+    if (is_claimed(*message)) {  // by a receive posted earlier
       hold(from);
       break;
     }
@@ -140,11 +144,11 @@ void Matching::schedule_event() {
   }
 }
 
-// Nothing can arrive before the earliest message any more, so its match is certain.
-void Matching::settle_earliest() {
+// Fires when nothing can arrive before the earliest message any more, so its match is certain.
+void Matching::match_earliest() {
   QueuedMessage* message = any_source_->next_for_receives();
   CHECK(message != nullptr);
-  // Of messages of one channel that arrive at the same time the first sent is matched.
+  // Of a channel's messages that arrive at the same time the one sent first is matched.
   message = channel(message->context, message->source).first_message;
   while (claim_on(*message) == nullptr) message = message->next;
   RequestObject* receive = claim_on(*message);
@@ -159,8 +163,9 @@ void Matching::remove_any_source(RequestObject& receive) {
   receive.wildcard_queued = false;
 }
 
-// Once an any-source receive is gone, messages that it held back may fit receives that name their
-// source. The order of the channels is that of their keys, whichever was held back first.
+// Matches held messages with receives that name their source, after a receive from any source was
+// matched or cancelled. In the order of the channels' keys: the order of `held_` depends on which
+// ranks ran first.
 void Matching::match_released() {
   std::vector<uint64_t> held = std::exchange(held_, {});
   std::sort(held.begin(), held.end());
@@ -191,7 +196,7 @@ bool Matching::withdraw(RequestObject& receive) {
   for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {
     if (r != &receive) continue;
     remove_receive(from, previous, r);
-    if (from.is_held) match_released();  // those posted after it may have a message now
+    if (from.is_held) match_released();  // receives posted after it may match now
     return true;
   }
   return false;
@@ -204,7 +209,7 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
   } else {
     m = channel(selector.context, selector.source).first_message;
     while (m != nullptr && !selector.accepts_tag(m->tag)) m = m->next;
-    // Those behind a claimed message may not overtake it, should the claim be settled elsewhere.
+    // Messages behind a claimed one are not visible: the claim may yet be given up.
     if (m != nullptr && is_claimed(*m)) m = nullptr;
   }
   return m != nullptr && m->arrival <= by ? m : nullptr;
@@ -220,7 +225,7 @@ QueuedMessage* Matching::find_from_any(const Selector& selector) {
   return m;
 }
 
-// Receives that name their source claim messages, too, which the heaps do not know: look at all.
+// Searches all channels: the heaps do not show claims of receives that name their source.
 QueuedMessage* Matching::find_among_held(const Selector& selector) {
   QueuedMessage* best = nullptr;
   table(selector.context).visit([&](const Channel& from) {
@@ -234,7 +239,7 @@ QueuedMessage* Matching::find_among_held(const Selector& selector) {
 
 void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-// The waiting probe resumes when the first message that it may see arrives, or at its latest.
+// Schedules the waiting probe for the arrival of the first message that it matches, or its limit.
 void Matching::schedule_probe() {
   if (probe_ == nullptr || probe_->strand == nullptr) return;
   SimTime time = probe_->latest;

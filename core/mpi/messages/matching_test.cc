@@ -39,9 +39,9 @@ bool accepts(const Selector& selector, const Message& message) {
          selector.accepts_tag(message.tag);
 }
 
-// MPI's rules of matching (MPI 4.1, section 3.5) word for word, with a look at everything for each
-// decision: a message is for the first receive posted that accepts it; a receive does not take a
-// message while one sent before on the same channel, which it accepts too, is undecided.
+// MPI's rules of matching (MPI 4.1, section 3.5) word for word, by linear searches: a message
+// matches the first posted receive that accepts it; a receive does not match a message while one
+// sent before on the same channel, which it accepts too, is undecided.
 class Reference {
  public:
   void arrive(const Message& message) {
@@ -67,7 +67,7 @@ class Reference {
     return true;
   }
 
-  // The message that a receive from any source takes next, or null.
+  // The message that a receive from any source matches next, or null.
   const Message* next() const {
     return earliest([this](const Message& message) {
       const auto receive = first_receive_for(message);
@@ -84,8 +84,8 @@ class Reference {
     match_named();
   }
 
-  // What a probe sees: no message that a posted receive may still have. Of a named source nothing
-  // behind such a message either: it would overtake it, should the receive take another one.
+  // What a probe sees: no message that a posted receive may still match. Of a named source nothing
+  // behind such a message either: it would overtake that one if the receive matched another.
   const Message* find(const Selector& selector) const {
     if (selector.source != MPI_ANY_SOURCE) {
       const auto first =
@@ -136,7 +136,7 @@ class Reference {
     }
   }
 
-  std::vector<Message> messages_;  // in the order in which they came
+  std::vector<Message> messages_;  // in the order of arrive()
   std::vector<Receive> receives_;  // in the order posted
 };
 
@@ -164,7 +164,7 @@ class Simulated : public Recorder {
       matching().enqueue(channel, message);
       queued_.emplace_back(id, message);
     }
-    note_matches();
+    record_matches();
     return arrived;
   }
 
@@ -180,14 +180,14 @@ class Simulated : public Recorder {
     if (QueuedMessage* message = matching().match_message_or_queue(posted)) {
       deliver(job_.world(), 0, posted, message);
     }
-    note_matches();
+    record_matches();
   }
 
   bool withdraw(int id) {
     const auto receive = std::find_if(pending_.begin(), pending_.end(),
                                       [id](const auto& entry) { return entry.first == id; });
     const bool done = matching().withdraw(*receive->second);
-    note_matches();
+    record_matches();
     if (done) {
       std::erase_if(pending_, [id](const auto& entry) { return entry.first == id; });
     }
@@ -197,17 +197,17 @@ class Simulated : public Recorder {
   bool take_back(int id) {
     const auto entry = std::find_if(queued_.begin(), queued_.end(),
                                     [id](const auto& queued) { return queued.first == id; });
-    if (!matching().take_back(entry->second)) return false;
+    if (!matching().withdraw_message(entry->second)) return false;
     delete entry->second;
     queued_.erase(entry);
     return true;
   }
 
-  // When the receive from any source whose turn is next gets its message.
+  // The time of the next match of a receive from any source.
   SimTime next() { return job_.world().executive.events().earliest(); }
   void settle() {
     job_.world().executive.events().take_earliest().fire();
-    note_matches();
+    record_matches();
   }
 
   int find(const Selector& selector, SimTime by) {
@@ -230,7 +230,7 @@ class Simulated : public Recorder {
 
   // A call may match several pairs. Messages of one channel with one tag go to receives in order,
   // so the status of a receive tells which message it has.
-  void note_matches() {
+  void record_matches() {
     for (const auto& [id, request] : pending_) {
       if (!request->complete) continue;
       const auto message = std::find_if(delivered_.begin(), delivered_.end(), [&](int delivered) {
@@ -259,7 +259,7 @@ class Simulated : public Recorder {
   std::vector<int> delivered_;
 };
 
-// Some sources, tags, contexts and arrival times that often coincide.
+// Random calls on both, with few sources, tags, contexts and times, so that they often coincide.
 class Both {
  public:
   explicit Both(unsigned seed) : random_(seed), simulated_(kSources) {}
@@ -362,7 +362,7 @@ class Both {
   int now_ = 0;
 };
 
-TEST(Matching, EqualsAReferenceThatLooksAtEverything) {
+TEST(Matching, EqualsAReferenceThatSearchesLinearly) {
   size_t matched = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     Both both(seed);

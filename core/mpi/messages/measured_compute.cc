@@ -6,7 +6,7 @@
 namespace sesame::mpi {
 namespace {
 
-// Enough for any program's call sites; a program that generates code must not fill the memory.
+// Limits the memory of programs that generate code. Others have fewer call sites.
 constexpr size_t kMostRegions = 4096;
 
 }  // namespace
@@ -54,7 +54,8 @@ ComputeSpread MeasuredCompute::spread() const {
     const auto repeats = static_cast<int64_t>(samples.count - 1);
     spread.repeated_ps += samples.sum_ps;
     spread.fastest_ps += samples.fastest_ps * repeats;
-    // n samples have n - 1 differences; as many as samples, so that the ratio is one of means.
+    // n samples have n - 1 differences: scaled to n, so that the ratio to repeated_ps is that of
+    // the means.
     spread.difference_ps += samples.difference_ps / (repeats - 1) * repeats;
   }
   return spread;

@@ -1,7 +1,7 @@
-// What measuring one rank's computation gave: every time of it, for a later run that repeats them
-// (compute mode recorded), and how much samples of the same region differ. A region is the
-// computation between two places in the program that call MPI; a rank that passes it again
-// has a second sample of it. Times are of the host, unscaled.
+// One rank's measured compute times: all of them, for a later run that repeats them (compute mode
+// recorded), and how much samples of the same region differ. A region is the computation between
+// two call sites of MPI in the program; each time the rank passes it gives a sample. Times are host
+// times, unscaled. One thread.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,29 @@
 
 namespace sesame::mpi {
 
-// How the samples of a rank's regions differ. The first sample of a region is not in the last
-// three: it has none before it, and caches are cold.
+// How the samples of a rank's regions differ. The last three leave out the first sample of each
+// region, which runs with cold caches, and regions with fewer than three samples.
 struct ComputeSpread {
   uint64_t samples = 0;
   uint64_t regions = 0;
   int64_t total_ps = 0;
-  int64_t short_ps = 0;       // the part of it in samples that are near the clock's resolution
-  int64_t repeated_ps = 0;    // in regions with further samples
-  int64_t difference_ps = 0;  // |sample - sample before it of the same region|, summed
-  int64_t fastest_ps = 0;     // if each sample were as fast as its region's fastest
+  int64_t short_ps = 0;       // of total_ps: in samples of at most `short_limit`
+  int64_t repeated_ps = 0;    // sum of the samples
+  int64_t difference_ps = 0;  // sum of |sample - previous sample of the same region|
+  int64_t fastest_ps = 0;     // the sum if each sample were as fast as the fastest of its region
 
   ComputeSpread& operator+=(const ComputeSpread& other);
 };
 
 class MeasuredCompute {
  public:
-  // `keeps_times`: for take_times(). `samples_regions`: for spread(). Samples up to `short_limit`
-  // are too near the clock's resolution.
+  // `keeps_times`: for times_ps(). `samples_regions`: for spread(). Samples up to `short_limit` are
+  // too close to the clock's resolution to be compared.
   MeasuredCompute(bool keeps_times, bool samples_regions, SimTime short_limit)
       : short_limit_(short_limit), keeps_times_(keeps_times), samples_regions_(samples_regions) {}
 
-  // The computation before a call; `caller` is where the program resumes after it.
+  // Adds the computation before a call. `caller`: the return address of the call, which identifies
+  // the call site. `polling`: the call is a poll (ComputeEnd::kPoll).
   void add(const void* caller, SimTime host, bool polling) {
     if (keeps_times_) times_ps_.push_back(polling ? ~host.ps() : host.ps());
     if (samples_regions_) sample(caller, host);

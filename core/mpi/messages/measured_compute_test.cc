@@ -5,16 +5,16 @@
 namespace sesame::mpi {
 namespace {
 
-const char places[4] = {};
+const char sites[4] = {};
 
 SimTime ps(int64_t value) { return SimTime::from_ps(value); }
 
-TEST(MeasuredCompute, SamplesOfARegionAreComparedWithThoseBefore) {
+TEST(MeasuredCompute, SamplesAreComparedWithTheOneBeforeOfTheirRegion) {
   MeasuredCompute measured(false, true, SimTime::zero());
   // Regions in turn: to 0 (from nowhere, once), 0 to 1, 1 to 0. The first sample of each is cold.
   int turn = 0;
   for (int64_t time : {900, 500, 70, 50, 100, 50, 140, 50, 120}) {
-    measured.add(&places[turn++ % 2], ps(time), false);
+    measured.add(&sites[turn++ % 2], ps(time), false);
   }
   const ComputeSpread spread = measured.spread();
   EXPECT_EQ(spread.samples, 9u);
@@ -28,21 +28,21 @@ TEST(MeasuredCompute, SamplesOfARegionAreComparedWithThoseBefore) {
 
 TEST(MeasuredCompute, EqualSamplesDoNotDiffer) {
   MeasuredCompute measured(false, true, SimTime::zero());
-  for (int i = 0; i < 100; ++i) measured.add(&places[0], ps(1000), false);
+  for (int i = 0; i < 100; ++i) measured.add(&sites[0], ps(1000), false);
   EXPECT_EQ(measured.spread().difference_ps, 0);
   EXPECT_EQ(measured.spread().fastest_ps, measured.spread().repeated_ps);
 }
 
-TEST(MeasuredCompute, SamplesNearTheClocksResolutionAreTold) {
+TEST(MeasuredCompute, SamplesNearTheClocksResolutionAreCounted) {
   MeasuredCompute measured(false, true, ps(100));
-  for (int64_t time : {100, 101, 60}) measured.add(&places[0], ps(time), false);
+  for (int64_t time : {100, 101, 60}) measured.add(&sites[0], ps(time), false);
   EXPECT_EQ(measured.spread().short_ps, 160);
 }
 
-TEST(MeasuredCompute, TimesAreKeptAsRecordedComputationHasThem) {
+TEST(MeasuredCompute, TimesAreKeptInTheFormOfRecordedCompute) {
   MeasuredCompute measured(true, false, SimTime::zero());
-  measured.add(&places[0], ps(10), false);
-  measured.add(&places[1], ps(3), true);
+  measured.add(&sites[0], ps(10), false);
+  measured.add(&sites[1], ps(3), true);
   EXPECT_EQ(measured.times_ps(), (std::vector<int64_t>{10, ~3}));
   EXPECT_EQ(measured.spread().samples, 0u);
 }

@@ -14,11 +14,11 @@
 namespace sesame::mpi {
 namespace {
 
-// Simulated cost of a call that looks whether something has happened and finds nothing. MPI_Test
-// of MPICH 4.0 on the machines this was written on takes 40 to 120 ns.
+// Simulated cost of a poll that finds nothing. MPI_Test of MPICH 4.0 took 40 to 120 ns on the
+// machines this was written on.
 constexpr SimTime kPollCost = SimTime::from_ns(100);
 
-// Takes over the space that a buffered send has reserved, if it has.
+// The buffer in which a buffered send reserved space, no longer owned by the send; null for others.
 AttachedBuffer* take_attached(RequestObject& send) {
   return send.mode == RequestObject::Mode::kBuffered && send.extra != nullptr
              ? std::exchange(send.extra->attached, nullptr)
@@ -35,8 +35,8 @@ void pack_payload(const RequestObject& send, char* out, Count bytes) {
   }
 }
 
-// Begins a receive of this message: sets its status and overhead, and gives how many bytes fit. A
-// longer message is cut, which is an error of the receive.
+// Sets the status and overhead of the receive of this message. Returns how many bytes fit; a longer
+// message is truncated, which is an error of the receive.
 Count accept(World& world, RequestObject& receive, const MessageEnvelope& message) {
   receive.status.MPI_SOURCE = message.source;
   receive.status.MPI_TAG = message.tag;
@@ -44,7 +44,7 @@ Count accept(World& world, RequestObject& receive, const MessageEnvelope& messag
   Count accepted = static_cast<Count>(message.bytes);
   if (accepted > capacity) [[unlikely]] {
     receive.error = MPI_ERR_TRUNCATE;
-    note_truncation(receive, message.bytes);
+    explain_truncation(receive, message.bytes);
     accepted = capacity;
   }
   receive.status.count_lo = 0;
@@ -81,8 +81,8 @@ void record_message(World& world, const MessageRecord& record) {
   if (world.recorder != nullptr) world.recorder->record(record);
 }
 
-// Both sides of a rendezvous are known: the data is ready when the receiver's clear-to-send is
-// back, and both requests are completed when it is injected.
+// Send and receive of a rendezvous are known: the data is ready when the receiver's clear-to-send
+// has reached the sender; the interface completes both requests when it injects the data.
 void inject_announced(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
   Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
@@ -104,7 +104,7 @@ void inject_announced(World& world, int receiver, RequestObject& receive,
   sender.interface.request(injection);
 }
 
-// The message and its receive are matched, and the data are in place: completes both sides.
+// Completes both requests of a matched message whose data has been copied.
 void complete_matched(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
   if (message.rendezvous) return inject_announced(world, receiver, receive, message);
@@ -123,7 +123,7 @@ void complete_matched(World& world, int receiver, RequestObject& receive,
   complete(receive, received);
 }
 
-// The receive was posted first: the data go from the sender's buffer to the receiver's.
+// Delivers to a receive that was posted first: copies from the sender's buffer to the receiver's.
 void deliver_to_posted(World& world, int receiver, RequestObject& receive,
                        const MessageEnvelope& message, const RequestObject& send) {
   __builtin_prefetch(receive.buffer, 1);
@@ -148,15 +148,15 @@ MessageEnvelope envelope_of(const Rank& sender, const RequestObject& send,
   return envelope;
 }
 
-void carry_payload(QueuedMessage& message, const RequestObject& send) {
+void copy_payload(QueuedMessage& message, const RequestObject& send) {
   if (message.bytes == 0 || !send.carries_data) return;
   message.payload = message.bytes <= QueuedMessage::kInlineBytes ? message.inline_payload
                                                                  : new char[message.bytes];
   pack_payload(send, message.payload, static_cast<Count>(message.bytes));
 }
 
-// Whether the message may be delivered later, together with others (InFlight): its data leave at
-// once, and nothing waits for its match.
+// Whether the message may be delivered later, in a batch with others (in_flight.h): it is small and
+// its send is complete at once, so that nothing waits for its match.
 bool can_defer_delivery(const MessageEnvelope& message, const RequestObject& send) {
   return !message.rendezvous && message.bytes <= QueuedMessage::kInlineBytes &&
          (send.mode == RequestObject::Mode::kStandard || send.mode == RequestObject::Mode::kReady);
@@ -180,7 +180,7 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   if (message.sender() != nullptr) {
     send.queued = queued;
   } else {
-    carry_payload(*queued, send);
+    copy_payload(*queued, send);
   }
   if (message.rendezvous) {
     sender.interface.announce(message.arrival + route.cost.control_latency);
@@ -216,7 +216,7 @@ Route route_of(const Strand& strand, const RequestObject& send) {
                                                   static_cast<uint64_t>(bytes_of(send)))};
 }
 
-bool leaves_at_once(const Route& route, const RequestObject& send) {
+bool completes_on_post(const Route& route, const RequestObject& send) {
   return route.target == MPI_PROC_NULL || send.mode == RequestObject::Mode::kBuffered ||
          (!route.cost.rendezvous && send.mode != RequestObject::Mode::kSynchronous);
 }
@@ -238,12 +238,12 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
   MessageEnvelope message = envelope_of(rank, request, cost, strand.now, arrival);
   if (can_defer_delivery(message, request)) {
     auto* deferred = new QueuedMessage(message);
-    carry_payload(*deferred, request);
+    copy_payload(*deferred, request);
     rank.world.in_flight.add(route.target, deferred);
   } else {
     deliver_at_once(rank, route, message, request);
   }
-  if (leaves_at_once(route, request)) complete(request, strand.now);
+  if (completes_on_post(route, request)) complete(request, strand.now);
 }
 
 void post_receive(Strand& strand, RequestObject& request) {
@@ -268,7 +268,7 @@ void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* 
   move_queued(*message, receive, accept(world, receive, *message));
   if (message->sender() != nullptr) message->sender()->queued = nullptr;
   if (message->rendezvous) {
-    world.ranks[static_cast<size_t>(message->source_world)]->interface.forget_announcement();
+    world.ranks[static_cast<size_t>(message->source_world)]->interface.withdraw_announcement();
   }
   complete_matched(world, receiver, receive, *message);
   delete message;
@@ -291,8 +291,8 @@ void complete(RequestObject& request, SimTime ready) {
   }
 }
 
-// What every way back to the program and into its next call passes.
-static void note_return(Strand& strand, const RequestObject& request) {
+// Prefetches what each return to the program and its next call will use.
+static void prefetch_for_return(Strand& strand, const RequestObject& request) {
   strand.prefetch_on_resume(request.comm);
   strand.prefetch_on_resume(&request.comm->remote);
   strand.prefetch_on_resume(strand.caller);
@@ -304,7 +304,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.outstanding = 1;
     strand.waiting_request = &request;
     strand.awaits_helper = request.kind == RequestObject::Kind::kCollective;
-    note_return(strand, request);
+    prefetch_for_return(strand, request);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
@@ -329,11 +329,11 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
   }
   if (outstanding > 0) {
     strand.outstanding = outstanding;
-    note_return(strand, *strand.waiting_request);
+    prefetch_for_return(strand, *strand.waiting_request);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
   }
-  // Each completion costs its overhead when its turn comes: the first to take effect first.
+  // Charges the overhead of each request in the order in which they take effect.
   std::array<const RequestObject*, 16> few;
   std::vector<const RequestObject*> many;
   std::span<const RequestObject*> order(few);
@@ -368,8 +368,8 @@ static bool all_complete(std::span<RequestObject* const> requests) {
   });
 }
 
-// Blocks until one of the incomplete requests has taken effect, but until `latest` at most: then
-// all effects up to this time are known.
+// Blocks until one of the incomplete requests has taken effect, but until `latest` at most. All
+// effects up to the time of resuming are known then.
 static void sleep_until_effect(Strand& strand, std::span<RequestObject* const> requests,
                                SimTime latest) {
   strand.awaits_any = true;
@@ -398,7 +398,7 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
     return best;
   };
   size_t best = first_effect();
-  // Another request may turn out to have taken effect earlier than those that are complete.
+  // A request that is not complete yet may turn out to take effect before those that are.
   if (!all_complete(requests)) {
     sleep_until_effect(
         strand, requests,
@@ -449,15 +449,20 @@ bool has_taken_effect(Strand& strand, RequestObject& request) {
 }
 
 SimTime charge_idle_poll(Strand& strand) {
-  // A few polls in a row without work between them: the program is waiting. It sleeps for a while
-  // that grows with the time it has waited, so that what wakes it too late does so by little.
-  constexpr int kPatience = 8;
-  constexpr int64_t kShare = 64;
+  // A program that polls again and again without work between the polls is waiting. Simulating each
+  // poll would take 10^7 of them for a wait of one second, so that it sleeps between polls, for
+  // 1/64 of the time since the first poll: it notices what it waits for at most 1.6 % of the wait
+  // too late, and the number of polls grows with the logarithm of the wait (the wait grows by 65/64
+  // with each poll: some 800 polls for one second). The first few polls never sleep, since programs
+  // also poll a few times between work; as 1/64 of their time is less than a poll, this changes
+  // little.
+  constexpr int kPollsWithoutSleep = 8;
+  constexpr int64_t kSleepDivisor = 64;
   if (strand.idle_polls == 0) strand.idle_since = strand.now;
   strand.now += kPollCost;
-  if (++strand.idle_polls < kPatience) return strand.now;
+  if (++strand.idle_polls < kPollsWithoutSleep) return strand.now;
   const SimTime waited = strand.now - strand.idle_since;
-  return strand.now + SimTime::from_ps(waited.ps() / kShare);
+  return strand.now + SimTime::from_ps(waited.ps() / kSleepDivisor);
 }
 
 void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {

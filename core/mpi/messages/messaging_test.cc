@@ -141,7 +141,7 @@ TEST(Completion, OfAnyIsThatOfTheFirstInSimulatedTime) {
   });
 }
 
-// Cancels a receive that is posted before another one, which then has the message.
+// Cancels a receive that is posted before another one, which then matches the message.
 void expect_message_after_cancel(int cancelled_source) {
   SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([cancelled_source](int rank) {
@@ -172,7 +172,7 @@ TEST(Cancelling, AReceiveLeavesItsMessageToTheNext) {
   expect_message_after_cancel(MPI_ANY_SOURCE);
 }
 
-TEST(Cancelling, AReceiveThatHasItsMessageFails) {
+TEST(Cancelling, AMatchedReceiveFails) {
   SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([](int rank) {
     int value = rank == 1 ? 7 : 0;
@@ -192,8 +192,8 @@ TEST(Cancelling, AReceiveThatHasItsMessageFails) {
   });
 }
 
-// The receive from any source, posted first, has the message that arrives first; the other sender's
-// is held back from the receive that names it until then, whichever sender runs first.
+// The receive from any source, posted first, matches the message that arrives first. Until then the
+// other sender's message is held back from the receive that names this sender.
 TEST(Wildcard, HoldsMessagesBackFromReceivesPostedLater) {
   for (const int early : {1, 2}) {
     SimulatedJob job(3, kCrossbarWithRendezvous);
@@ -219,8 +219,8 @@ TEST(Wildcard, HoldsMessagesBackFromReceivesPostedLater) {
   }
 }
 
-// Messages of one sender do not overtake each other: with both receives for it, the wildcard has
-// the first one sent and the named receive the second.
+// Messages of one sender do not overtake each other: of two receives, the wildcard matches the
+// first message sent and the named receive the second.
 TEST(Wildcard, AndANamedReceiveTakeOneSendersMessagesInOrder) {
   for (const int sender : {1, 0}) {
     SimulatedJob job(2, kCrossbarWithRendezvous);

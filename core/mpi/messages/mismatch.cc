@@ -6,6 +6,7 @@
 namespace sesame::mpi {
 namespace {
 
+// One mistake of a program may give many pairs of types; the first ones show it.
 constexpr size_t kMostWarnings = 8;
 
 Rank& receiver_of(World& world, const RequestObject& receive) {
@@ -26,9 +27,9 @@ std::string name_of_member(const Members& group, int rank) {
   return this_rank().world.ranks[static_cast<size_t>(group[rank])]->name();
 }
 
-// Whether to report it.
-static bool is_news(World& world, SignatureId first, SignatureId second) {
-  std::set<std::pair<SignatureId, SignatureId>>& known = world.mismatches.types;
+// Whether this pair of types is to be reported; remembers it.
+static bool is_new_mismatch(World& world, SignatureId first, SignatureId second) {
+  auto& known = world.reported_mismatches;
   return world.hooks.warn != nullptr && known.size() < kMostWarnings &&
          known.emplace(first, second).second;
 }
@@ -36,7 +37,7 @@ static bool is_news(World& world, SignatureId first, SignatureId second) {
 void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int first,
                                  SignatureId first_type, SignatureId type) {
   World& world = this_rank().world;
-  if (!is_news(world, first_type, type)) return;
+  if (!is_new_mismatch(world, first_type, type)) return;
   world.hooks.warn("the ranks bring different types to " +
                    std::string(call_name(static_cast<CallId>(call))) + ": " +
                    name_of_member(*comm.local, first) + " " + describe_signature(first_type) +
@@ -45,7 +46,7 @@ void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int firs
 
 void warn_of_types(World& world, const RequestObject& receive, SignatureId sent) {
   const SignatureId wanted = receive.type->signature();
-  if (!is_news(world, sent, wanted)) return;
+  if (!is_new_mismatch(world, sent, wanted)) return;
   const Rank& receiver = receiver_of(world, receive);
   const uint16_t call = receiver.main.call;
   world.hooks.warn(receiver.name() + " receives " + describe_signature(wanted) +
@@ -54,7 +55,7 @@ void warn_of_types(World& world, const RequestObject& receive, SignatureId sent)
                    describe_peer(receive) + "): the bytes are taken for what they are not");
 }
 
-void note_truncation(const RequestObject& receive, uint64_t bytes) {
+void explain_truncation(const RequestObject& receive, uint64_t bytes) {
   receiver_of(this_rank().world, receive).error_detail =
       "the message of " + std::to_string(bytes) + " bytes from " + describe_peer(receive) +
       " is longer than the receive, which takes " +

@@ -1,5 +1,5 @@
-// Ranks that disagree: in what a message consists of, in which collective they are in, and with
-// what.
+// Ranks that disagree about the type or length of a message, about the collective, or about its
+// arguments.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -84,7 +84,7 @@ TEST_F(TypeSignature, IsDescribed) {
 
 // ---- Messages
 
-// What the user is told when rank 0 sends to rank 1, which receives before or after.
+// The warnings when rank 0 sends to rank 1, which posts the receive before or after the send.
 std::vector<std::string> warnings_of(Count send_count, Datatype sent, Count count, Datatype wanted,
                                      bool receives_first) {
   SimulatedJob job(2);
@@ -109,7 +109,7 @@ std::vector<std::string> warnings_of(Count send_count, Datatype sent, Count coun
   return job.warnings();
 }
 
-TEST(Mismatch, OfTypesIsToldOnce) {
+TEST(Mismatch, OfTypesIsReportedOnce) {
   for (const bool receives_first : {true, false}) {
     EXPECT_EQ(warnings_of(2, MPI_FLOAT, 1, MPI_DOUBLE, receives_first),
               std::vector<std::string>{"rank 1 receives 8-byte floating-point numbers, but 4-byte "
@@ -218,7 +218,7 @@ TEST(Mismatch, OfLengthsByRankIsAnErrorWhereTheyMatch) {
             "rank 1 sends 4 bytes, of which this rank expects 12");
 }
 
-TEST(Mismatch, OfTypesInACollectiveIsTold) {
+TEST(Mismatch, OfTypesInACollectiveIsReported) {
   SimulatedJob job(2);
   job.run([](int rank) {
     double value = 0;
@@ -232,8 +232,8 @@ TEST(Mismatch, OfTypesInACollectiveIsTold) {
       << job.warnings()[0];
 }
 
-// Derived types may differ as long as they mean the same; ranks may be many collectives apart.
-TEST(Mismatch, IsNoneWhereRanksSayTheSameInOtherWords) {
+// Derived types may differ if their signatures agree; ranks may be many collectives apart.
+TEST(Mismatch, IsNotReportedForEquivalentArguments) {
   SimulatedJob job(4);
   job.run([](int rank) {
     Datatype three = MPI_DATATYPE_NULL;

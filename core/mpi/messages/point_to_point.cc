@@ -12,7 +12,7 @@ namespace {
 using Kind = RequestObject::Kind;
 using Mode = RequestObject::Mode;
 
-void note_call(Rank& rank, const RequestObject& request) {
+void record_call(Rank& rank, const RequestObject& request) {
   rank.call_bytes += static_cast<uint64_t>(request.count * request.type->size());
   rank.call_peer = request.peer >= 0 ? (*request.comm->remote)[request.peer] : -1;
   rank.call_tag = request.tag;
@@ -28,11 +28,11 @@ int describe_checked(RequestObject& request, Kind kind, const void* buffer, Coun
   MPI_TRY(
       check_peer(*comm, peer, tag, kind == Kind::kSend ? Direction::kSend : Direction::kReceive));
   describe_operation(request, kind, const_cast<void*>(buffer), count, *type, peer, tag, *comm);
-  note_call(*self().rank, request);
+  record_call(*self().rank, request);
   return MPI_SUCCESS;
 }
 
-void give_status(const RequestObject& request, Status* status) {
+void set_status(const RequestObject& request, Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;  // single-completion calls leave the field alone
   *status = request.status;
@@ -51,7 +51,7 @@ int send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest
   return request.error;
 }
 
-// Makes a request that the program gets a handle to.
+// Makes a request for which the program will get a handle.
 int new_request(Kind kind, Mode mode, const void* buffer, Count count, Datatype datatype, int peer,
                 int tag, Comm comm, RequestObject** out) {
   auto request = std::make_unique<RequestObject>();
@@ -74,7 +74,7 @@ int start_send(Mode mode, const void* buffer, Count count, Datatype datatype, in
   if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(leaving));
   Strand& strand = self();
   const Route route = route_of(strand, leaving);
-  if (leaves_at_once(route, leaving)) {
+  if (completes_on_post(route, leaving)) {
     post_send(strand, leaving, route);
     *handle = kSentRequest;
     return MPI_SUCCESS;
@@ -121,7 +121,7 @@ int Recv(void* buf, Count count, Datatype datatype, int source, int tag, Comm co
   Strand& strand = self();
   post_receive(strand, request);
   await(strand, request);
-  give_status(request, status);
+  set_status(request, status);
   return request.error;
 }
 
@@ -185,7 +185,7 @@ int Sendrecv(const void* sendbuf, Count sendcount, Datatype sendtype, int dest, 
   post_send(strand, send);
   RequestObject* both[] = {&receive, &send};
   await_all(strand, both);
-  give_status(receive, status);
+  set_status(receive, status);
   return receive.error;
 }
 
@@ -200,8 +200,8 @@ int Sendrecv_replace(void* buf, Count count, Datatype datatype, int dest, int se
 
 namespace {
 
-// MPI_Isendrecv: two operations under one request. Both are posted by the call, so that they match
-// in its order; a strand of their own waits for them.
+// MPI_Isendrecv: a send and a receive with one request. The call posts both, so that they match in
+// the order of calls; a helper strand waits for them.
 struct SendReceivePair {
   RequestObject send;
   RequestObject receive;

@@ -30,7 +30,7 @@ TEST(PointToPoint, AnEmptyMessageNeedsNoDatatype) {
   });
 }
 
-// Lets the rank do nothing for a while.
+// Blocks the rank for a time.
 void pause(SimTime time) {
   Strand& strand = self();
   strand.now += time;
@@ -39,7 +39,7 @@ void pause(SimTime time) {
 }
 
 // A receive overhead of more picoseconds than 32 bits hold: the message takes its latency all the
-// same, whichever side comes first.
+// same, whichever side the simulator runs first.
 void expect_time_of_message(const std::string& network, int cores) {
   for (const SimTime receiver_pause : {SimTime::zero(), SimTime::from_ns(50'000'000)}) {
     SimulatedJob job(2, network, cores);
@@ -51,7 +51,7 @@ void expect_time_of_message(const std::string& network, int cores) {
         const SimTime begin = self().now;
         if (receiver_pause > SimTime::zero()) pause(receiver_pause);
         Recv(&byte, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        // Of the 20 ms, 5 are the receiver's, which begin when it is there; a byte takes 1 ns more.
+        // 5 of the 20 ms are the receiver's overhead, after the arrival; a byte takes 1 ns more.
         const SimTime arrival = SimTime::from_ns(15'000'001);
         EXPECT_EQ((self().now - begin).ps(),
                   (later(arrival, receiver_pause) + SimTime::from_ns(5'000'000)).ps());
@@ -69,7 +69,7 @@ TEST(PointToPoint, LongOverheadsCountInFullBetweenNodesAndInside) {
   expect_time_of_message("[node.network]\n" + slow + "[network]\n" + fast + crossbar, 2);
 }
 
-// Whether the send of rank 0 that `receiver` is about, cancelled 100 us after it began, was.
+// Whether a send of rank 0 to rank 1, which runs `receiver`, is cancelled 100 us after it began.
 bool is_cancelled(void (*receiver)()) {
   bool result = false;
   SimulatedJob job(2);
@@ -83,13 +83,13 @@ bool is_cancelled(void (*receiver)()) {
     Status status{};
     EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
     result = status.cancelled();
-    // So that the receiver's wait for what was cancelled ends.
+    // A message for the receive that waits for the cancelled one.
     if (result) Send(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
   });
   return result;
 }
 
-TEST(PointToPoint, ASendThatNobodyHasMetIsCancelled) {
+TEST(PointToPoint, AnUnmatchedSendIsCancelled) {
   EXPECT_TRUE(is_cancelled([] {
     int value = 0;
     Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -97,7 +97,7 @@ TEST(PointToPoint, ASendThatNobodyHasMetIsCancelled) {
   }));
 }
 
-TEST(PointToPoint, ASendThatAMatchedProbeHasTakenIsNotCancelled) {
+TEST(PointToPoint, ASendThatAMatchedProbeReceivedIsNotCancelled) {
   EXPECT_FALSE(is_cancelled([] {
     Message message = MPI_MESSAGE_NULL;
     Mprobe(0, 0, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
@@ -108,7 +108,7 @@ TEST(PointToPoint, ASendThatAMatchedProbeHasTakenIsNotCancelled) {
   }));
 }
 
-// The receive has no certain match before the message arrives, but it will have this one.
+// Before the message arrives the match of the receive is uncertain, but there is no other message.
 TEST(PointToPoint, ASendThatAReceiveFromAnySourceWaitsForIsNotCancelled) {
   SimulatedJob job(2);
   job.run([](int rank) {

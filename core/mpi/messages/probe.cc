@@ -2,20 +2,20 @@
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {
 
-void give_message_status(const QueuedMessage& message, Status* status) {
+void set_message_status(const QueuedMessage& message, Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
   *status = Status{0, 0, message.source, message.tag, error};
   status->set_byte_count(static_cast<Count>(message.bytes));
 }
 
-void give_no_process_status(Status* status) {
+void set_no_process_status(Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
   *status = Status{0, 0, MPI_PROC_NULL, MPI_ANY_TAG, error};
@@ -35,10 +35,10 @@ QueuedMessage* wait_for_message(Strand& strand, const Selector& selector) {
   return message;
 }
 
-// The message if one has arrived by now; otherwise a poll in vain.
+// The message if one has arrived by now; otherwise charges a poll and returns null.
 QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
   Matching& matching = strand.rank->matching;
-  // One from a named source that is there already stays the first of its channel.
+  // A queued message from a named source stays the first of its channel.
   QueuedMessage* message =
       selector.source == MPI_ANY_SOURCE ? nullptr : matching.find(selector, strand.now);
   if (message == nullptr) {
@@ -59,30 +59,30 @@ QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
 }
 
 int check_message(Message handle, QueuedMessage** message) {
-  MessageHolder* holder = this_rank().messages.find(handle);
+  MatchedMessage* holder = this_rank().messages.find(handle);
   if (holder == nullptr) return fail(MPI_ERR_REQUEST, "no such message handle");
   *message = holder->message;
   return MPI_SUCCESS;
 }
 
-Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
+Message add_matched_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
   strand.rank->matching.unlink(message);
-  if (message->sender() != nullptr) message->sender()->queued = nullptr;  // too late to cancel it
-  auto* holder = new MessageHolder;
+  if (message->sender() != nullptr) message->sender()->queued = nullptr;  // cannot be cancelled
+  auto* holder = new MatchedMessage;
   holder->message = message;
   holder->comm = &comm;
   retain(&comm);
   return strand.rank->messages.add(holder);
 }
 
-// Describes the receive of a held message and lets go of the handle.
-int take_held(RequestObject& request, void* buffer, Count count, Datatype datatype, Message* handle,
-              QueuedMessage** message) {
+// Describes the receive of a matched message and frees the message's handle.
+int take_matched(RequestObject& request, void* buffer, Count count, Datatype datatype,
+                 Message* handle, QueuedMessage** message) {
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_message_buffer(buffer, count, datatype, &type));
   MPI_TRY(check_message(*handle, message));
   Rank& rank = this_rank();
-  MessageHolder* holder = rank.messages.remove(*handle);
+  MatchedMessage* holder = rank.messages.remove(*handle);
   describe_operation(request, RequestObject::Kind::kReceive, buffer, count, *type,
                      (*message)->source, (*message)->tag, *holder->comm);
   release(holder);
@@ -98,10 +98,10 @@ int Probe(int source, int tag, Comm handle, Status* status) {
   CommObject* comm = nullptr;
   MPI_TRY(check_selector(source, tag, handle, &comm));
   if (source == MPI_PROC_NULL) {
-    give_no_process_status(status);
+    set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  give_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
+  set_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
   return MPI_SUCCESS;
 }
 
@@ -110,12 +110,12 @@ int Iprobe(int source, int tag, Comm handle, int* flag, Status* status) {
   MPI_TRY(check_selector(source, tag, handle, &comm));
   *flag = 1;
   if (source == MPI_PROC_NULL) {
-    give_no_process_status(status);
+    set_no_process_status(status);
     return MPI_SUCCESS;
   }
   const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag});
   *flag = message != nullptr ? 1 : 0;
-  if (message != nullptr) give_message_status(*message, status);
+  if (message != nullptr) set_message_status(*message, status);
   return MPI_SUCCESS;
 }
 
@@ -123,14 +123,14 @@ int Mprobe(int source, int tag, Comm handle, Message* message_handle, Status* st
   CommObject* comm = nullptr;
   MPI_TRY(check_selector(source, tag, handle, &comm));
   if (source == MPI_PROC_NULL) {
-    give_no_process_status(status);
+    set_no_process_status(status);
     *message_handle = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
   Strand& strand = self();
   QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag});
-  give_message_status(*message, status);
-  *message_handle = hold_message(strand, message, *comm);
+  set_message_status(*message, status);
+  *message_handle = add_matched_message(strand, message, *comm);
   return MPI_SUCCESS;
 }
 
@@ -139,7 +139,7 @@ int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle
   MPI_TRY(check_selector(source, tag, handle, &comm));
   *flag = 1;
   if (source == MPI_PROC_NULL) {
-    give_no_process_status(status);
+    set_no_process_status(status);
     *message_handle = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
@@ -150,20 +150,20 @@ int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle
     *message_handle = MPI_MESSAGE_NULL;
     return MPI_SUCCESS;
   }
-  give_message_status(*message, status);
-  *message_handle = hold_message(strand, message, *comm);
+  set_message_status(*message, status);
+  *message_handle = add_matched_message(strand, message, *comm);
   return MPI_SUCCESS;
 }
 
 int Mrecv(void* buf, Count count, Datatype datatype, Message* handle, Status* status) {
   if (*handle == MPI_MESSAGE_NO_PROC) {
-    give_no_process_status(status);
+    set_no_process_status(status);
     *handle = MPI_MESSAGE_NULL;
     return MPI_SUCCESS;
   }
   RequestObject request;
   QueuedMessage* message = nullptr;
-  MPI_TRY(take_held(request, buf, count, datatype, handle, &message));
+  MPI_TRY(take_matched(request, buf, count, datatype, handle, &message));
   Strand& strand = self();
   receive_matched(strand, request, message);
   await(strand, request);
@@ -184,7 +184,7 @@ int Imrecv(void* buf, Count count, Datatype datatype, Message* handle, Request* 
     complete(*request, strand.now);
   } else {
     QueuedMessage* message = nullptr;
-    MPI_TRY(take_held(*request, buf, count, datatype, handle, &message));
+    MPI_TRY(take_matched(*request, buf, count, datatype, handle, &message));
     request->hold_objects();
     receive_matched(strand, *request, message);
   }

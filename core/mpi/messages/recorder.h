@@ -1,5 +1,6 @@
-// Receives what happens in the simulated MPI, for the data set of the run. One implementation
-// writes its tables (core/sim/recording.h).
+// Receives a record of each call, message and file call of the simulated ranks. World::recorder is
+// null when nothing is recorded. The implementation that writes the tables of the data set is in
+// core/sim. Times are simulated; called on the one thread of the simulation.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct CallRecord {
   int tag;
   uint32_t context;
   uint64_t bytes;
-  bool polling;  // one of the calls that a program repeats until something has changed
+  bool polling;  // a call that a program repeats until something changes (MPI_Test, MPI_Iprobe …)
 };
 
 struct MessageRecord {
@@ -39,11 +40,12 @@ class Recorder {
   virtual ~Recorder() = default;
   virtual void record(const CallRecord& call) = 0;
   virtual void record(const MessageRecord& message) = 0;
-  // A call on a file, of MPI-IO, POSIX or stdio. The recorder sets the numbers of call and file.
+  // A call on a file, by MPI-IO, POSIX or stdio. The recorder numbers calls and files.
   virtual void record(int rank, const storage::FileCallRecord& call) = 0;
 
-  // Whether the rank is to yield until now and then to call write_until(): all that was received by
-  // then is known, so that records can be written in order of time.
+  // True when the rank has many unwritten records. It must then yield until now, so that everything
+  // that happened by now is recorded, and call write_until(), which writes records in order of
+  // time.
   virtual bool is_full(int rank) const = 0;
   virtual void write_until(int rank, SimTime now) = 0;
 };

@@ -1,11 +1,13 @@
-// A pending operation: what an MPI_Request names, and what a blocking call waits for (then it
-// lives on the caller's stack). Completion has two parts: the operation is `complete` as soon as
-// its outcome is known to the simulator, and it takes effect at the simulated time `ready`, which
-// may lie ahead of the rank that asks. Who completes it charges `overhead` of CPU time then.
+// A pending operation: what an MPI_Request stands for, and what a blocking call waits for.
 //
-// A request of the program belongs to the rank's table, one of a blocking call to the call. Between
-// posting and completion queues point to it, so that it must not move. MPI_Request_free marks it
-// `freed`, and complete() deletes it. Errors (truncation) are left in `error` for who waits.
+// Completion has two parts. The operation is `complete` as soon as the simulator knows its outcome.
+// It takes effect at the simulated time `ready`, which may be later than the clock of the rank that
+// asks. The call that waits for it then charges overhead() of CPU time.
+//
+// Ownership: a request that the program has a handle to belongs to the rank's table, that of a
+// blocking call is on the caller's stack. Queues point to it between posting and completion, so it
+// must not move. MPI_Request_free marks a pending request as `freed`; complete() then deletes it.
+// Errors of the operation (truncation) are in `error` for the call that waits. One thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@ struct AttachedBuffer;
 struct QueuedMessage;
 struct RequestObject;
 
-// The rarer parts of a request.
+// Members that few requests need.
 struct RequestExtra {
   // Persistent collectives start again by calling this.
   std::function<void(RequestObject&)> start_collective;
@@ -37,18 +39,18 @@ struct RequestExtra {
   Function cancel = nullptr;
   CallbackKind callback_kind = CallbackKind::kC;
   void* extra_state = nullptr;
-  // Calls on files: whose error handler is asked.
+  // Calls on files: the file, whose error handler applies.
   File file = nullptr;
-  // Buffered sends: whose space they use.
+  // Buffered sends: the buffer in which they reserved space.
   AttachedBuffer* attached = nullptr;
 };
 
-// Two cache lines: programs with thousands of ranks have tens of thousands of these in flight.
+// Two cache lines, since runs with thousands of ranks have tens of thousands of pending requests.
 struct alignas(64) RequestObject : Pooled<RequestObject> {
   enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized, kRemote };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
-  // What is to be moved. Persistent requests keep it from start to start.
+  // The message. Persistent requests keep it from start to start.
   void* buffer = nullptr;
   Count count = 0;
   const DatatypeObject* type = nullptr;
@@ -63,17 +65,17 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   bool complete : 1 = false;
   bool persistent : 1 = false;
   bool active : 1 = true;            // false: a persistent request that is not started
-  bool wildcard_queued : 1 = false;  // receive: waits in the list of any-source receives
+  bool wildcard_queued : 1 = false;  // receive: is in the list of receives from any source
   bool freed : 1 = false;            // MPI_Request_free: to be deleted on completion
   bool holds_objects : 1 = false;    // owns references to its type and communicator
   bool carries_data : 1 = true;      // false: only the message's length matters, not its buffer
 
-  SimTime receive_overhead;  // CPU time to be charged by whoever completes it
-  SimTime ready;
-  SimTime posted;
-  Strand* waiter = nullptr;       // the fiber to wake on completion
-  RequestObject* next = nullptr;  // in the queue that holds it
-  union {  // by `kind`; describe_operation() and Start() make the right one active
+  SimTime receive_overhead;           // CPU time that the waiting call charges
+  SimTime ready;                      // when it takes effect, once complete
+  SimTime posted;                     // receive: when it was posted
+  Strand* waiter = nullptr;           // the strand to resume on completion
+  RequestObject* next = nullptr;      // in the queue that holds it
+  union {                             // by `kind`; clear_position() makes the right one active
     QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
     uint64_t order;                   // receive: position in the rank's order of posting
   };
@@ -89,7 +91,7 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   RequestObject& operator=(const RequestObject&) = delete;
 
   SimTime overhead() const { return receive_overhead; }
-  // Neither queued nor posted.
+  // Marks the request as neither queued nor posted.
   void clear_position() {
     if (kind == Kind::kReceive) {
       order = 0;
@@ -98,7 +100,8 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
     }
   }
 
-  // Requests that outlive the call which made them keep their type and communicator alive.
+  // Takes references to the type and the communicator: for requests that outlive the call that made
+  // them.
   void hold_objects();
 
  private:
@@ -112,14 +115,14 @@ inline void prefetch_whole(const RequestObject& request) {
   __builtin_prefetch(reinterpret_cast<const char*>(&request) + 64, 1);
 }
 
-// The handle of all non-blocking sends whose data left at once: there is nothing to keep of them.
-// What it means is World::sent, complete since the beginning of time.
+// The handle of all non-blocking sends that were complete at once, which need no request of their
+// own. It stands for World::sent, which is always complete.
 inline constexpr Request kSentRequest = 0x6c000001;
 
-// For tables of requests, which own them alone.
+// For HandleTable: requests are not reference counted.
 inline void release(RequestObject* request) { delete request; }
 
-// Fills in what is to be moved; the caller has checked the arguments.
+// Fills in the message of a request. The arguments must have been checked (arguments.h).
 void describe_operation(RequestObject& request, RequestObject::Kind kind, void* buffer, Count count,
                         const DatatypeObject& type, int peer, int tag, CommObject& comm);
 

@@ -20,8 +20,9 @@ Strand& running() { return self(); }
 
 }  // namespace
 
-// A receive inside a collective is as long as what is sent to it, or the ranks disagree.
-void Transfer::note(const RequestObject& request) {
+// Keeps the first error. A message inside a collective must be as long as its receive: otherwise
+// the ranks disagree about the length.
+void Transfer::record_outcome(const RequestObject& request) {
   if (error_ != MPI_SUCCESS) return;
   error_ = request.error;
   if (request.kind != RequestObject::Kind::kReceive || request.peer == MPI_PROC_NULL) return;
@@ -30,7 +31,7 @@ void Transfer::note(const RequestObject& request) {
     error_ = fail(MPI_ERR_TRUNCATE, describe_short_message(request));
 }
 
-// The simulator's own operations on requests live on the stack of the collective.
+// Starts an operation on a request of the collective.
 void Transfer::start(RequestObject& request, RequestObject::Kind kind, const void* buffer,
                      Count count, const DatatypeObject& type, int peer, bool carries_data) {
   describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag_, comm_);
@@ -63,7 +64,7 @@ void Transfer::receive(void* buffer, Count count, const DatatypeObject& type, in
   RequestObject request;
   start_receive(request, buffer, count, type, from);
   await(running(), request);
-  note(request);
+  record_outcome(request);
 }
 
 void Transfer::send_receive(const void* send_buffer, Count send_count,
@@ -75,7 +76,7 @@ void Transfer::send_receive(const void* send_buffer, Count send_count,
   start_send(send, send_buffer, send_count, send_type, to);
   RequestObject* both[] = {&receive, &send};
   await_all(running(), both);
-  note(receive);
+  record_outcome(receive);
 }
 
 void Transfer::send_length(Count count, const DatatypeObject& type, int to) {
@@ -88,7 +89,7 @@ void Transfer::receive_length(Count count, const DatatypeObject& type, int from)
   RequestObject request;
   start(request, RequestObject::Kind::kReceive, nullptr, count, type, from, false);
   await(running(), request);
-  note(request);
+  record_outcome(request);
 }
 
 void Transfer::send_receive_length(Count count, const DatatypeObject& type, int to, int from) {
@@ -98,10 +99,10 @@ void Transfer::send_receive_length(Count count, const DatatypeObject& type, int 
   start(send, RequestObject::Kind::kSend, nullptr, count, type, to, false);
   RequestObject* both[] = {&receive, &send};
   await_all(running(), both);
-  note(receive);
+  record_outcome(receive);
 }
 
-void Transfer::take_copy_time(Count bytes) {
+void Transfer::charge_copy_time(Count bytes) {
   Strand& strand = running();
   strand.now += strand.rank->world.network.copy_time(static_cast<uint64_t>(bytes));
 }
@@ -116,10 +117,11 @@ void Transfer::wait_all(std::span<RequestObject> requests) {
   }
   for (size_t i = 0; i < requests.size(); ++i) pointers[i] = &requests[i];
   await_all(running(), pointers.first(requests.size()));
-  for (const RequestObject& request : requests) note(request);
+  for (const RequestObject& request : requests) record_outcome(request);
 }
 
-// The number of the communicator's next collective, which is the tag of its messages.
+// Gives the tag of the communicator's next collective, its sequence number, and enters it in the
+// log.
 static int next_tag(CommObject& comm, const CollectiveSignature& signature, int* tag) {
   const uint32_t sequence = comm.next_collective++;
   *tag = static_cast<int>(sequence);
@@ -137,7 +139,7 @@ int run_collective(CommObject& comm, const CollectiveBody& body,
 
 namespace {
 
-// Runs the body beside the program; the request completes where the strand's clock ends.
+// Runs the body on a helper strand. The request takes effect at the time at which the strand ends.
 void launch(RequestObject& request, const CollectiveBody& body, int tag) {
   CommObject& comm = *request.comm;
   Strand& caller = self();

@@ -1,8 +1,14 @@
-// Point-to-point messages for the inside of collectives: like MPI's own, on the communicator's
-// collective context with the collective's sequence number as tag, without argument checks. The
-// same algorithm serves the blocking, non-blocking and persistent forms: a non-blocking collective
-// runs on a fiber (strand) of its own with a clock of its own, so that it progresses while the
-// rank computes.
+// Messages inside collectives, and the three forms in which a collective is called. The messages
+// are like the program's own, but use the communicator's collective context, the collective's
+// sequence number as tag, and no checks of arguments.
+//
+// Use: write the algorithm of a collective as a function of a Transfer (CollectiveBody) and pass it
+// to run_collective(), start_collective() or prepare_collective(). A non-blocking collective runs
+// on a helper strand with its own clock, so that it progresses while the rank computes.
+//
+// A Transfer refers to its communicator, which must outlive it. Counts are elements of the type.
+// Errors of messages are kept in error(). All functions work on the running strand and advance its
+// clock. One thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +24,7 @@ namespace sesame::mpi {
 
 class Transfer {
  public:
-  // Peers are ranks of the remote group in an inter-communicator; use local() for the own group.
+  // Peers are ranks in the communicator; of the remote group in an inter-communicator.
   Transfer(CommObject& comm, int tag) : comm_(comm), tag_(tag) {}
 
   CommObject& comm() const { return comm_; }
@@ -27,7 +33,7 @@ class Transfer {
   int size() const { return comm_.size(); }
   int remote_size() const { return comm_.remote_size(); }
 
-  // A Transfer over the local group's own communicator (inter-communicators only).
+  // A Transfer inside the local group (inter-communicators only).
   Transfer local() const { return Transfer(*comm_.local_comm, tag_); }
 
   void send(const void* buffer, Count count, const DatatypeObject& type, int to);
@@ -36,16 +42,16 @@ class Transfer {
                     int to, void* receive_buffer, Count receive_count,
                     const DatatypeObject& receive_type, int from);
 
-  // Messages whose data the ranks share in the simulator anyway: they take the time of `count`
-  // elements and move nothing. The other side must use the same calls.
+  // Messages that take the time of `count` elements but copy no data, for lists that the ranks
+  // share in the simulator. The peer must call the same functions.
   void send_length(Count count, const DatatypeObject& type, int to);
   void receive_length(Count count, const DatatypeObject& type, int from);
   void send_receive_length(Count count, const DatatypeObject& type, int to, int from);
 
-  // The rank copies `bytes` of its own: takes the time of Network::copy_time.
-  void take_copy_time(Count bytes);
+  // Charges the rank the time to copy `bytes` bytes in its memory (Network::copy_time).
+  void charge_copy_time(Count bytes);
 
-  // Non-blocking; the request must stay where it is until wait_all() has returned. Peers may be
+  // Non-blocking; the request must not move before wait_all() has returned. The peer may be
   // MPI_PROC_NULL.
   void start_send(RequestObject& request, const void* buffer, Count count,
                   const DatatypeObject& type, int to);
@@ -53,31 +59,31 @@ class Transfer {
                      int from);
   void wait_all(std::span<RequestObject> requests);
 
-  // The first error that a message of this collective met (truncation), or MPI_SUCCESS.
+  // The first error of a message of this collective (truncation), or MPI_SUCCESS.
   int error() const { return error_; }
 
  private:
   void start(RequestObject& request, RequestObject::Kind kind, const void* buffer, Count count,
              const DatatypeObject& type, int peer, bool carries_data);
-  void note(const RequestObject& request);
+  void record_outcome(const RequestObject& request);
 
   CommObject& comm_;
   int tag_;
   int error_ = MPI_SUCCESS;
 };
 
-// The body of a collective on one rank; returns an MPI error class. It must own what it needs
+// The algorithm of a collective on one rank; returns an MPI error class. It must own what it uses
 // (captured by value), since non-blocking forms run it after the call has returned.
 using CollectiveBody = std::function<int(Transfer&)>;
 
-// MPI_X: runs the body at once. An error, as of the two below, if the signature is not that of the
-// other ranks.
+// MPI_X: runs the body on the running strand. This and the two below return an error if the
+// signature does not agree with that of the other ranks (collective_log.h).
 int run_collective(CommObject& comm, const CollectiveBody& body,
                    const CollectiveSignature& signature = {});
-// MPI_IX: runs the body on its own strand and gives the request.
+// MPI_IX: starts the body on a helper strand; *request is the new request's handle.
 int start_collective(CommObject& comm, CollectiveBody body, Request* request,
                      const CollectiveSignature& signature = {});
-// MPI_X_init: gives an inactive persistent request.
+// MPI_X_init: *request is the handle of a new inactive persistent request.
 int prepare_collective(CommObject& comm, CollectiveBody body, Request* request,
                        const CollectiveSignature& signature = {});
 

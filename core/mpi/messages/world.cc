@@ -13,9 +13,11 @@
 namespace sesame::mpi {
 namespace {
 
+// Helper strands run algorithms of collectives, whose large buffers are on the heap, and the
+// program's reduction functions. Address space only: pages are allocated at their first use.
 constexpr size_t kHelperStackBytes = 256 * 1024;
 
-// Address space is set aside for so many, some kilobytes each.
+// Address space is reserved for so many spawned ranks, some kilobytes each.
 constexpr int kMostSpawned = 1 << 16;
 
 uint64_t content_hash(const std::vector<int>& values) {
@@ -81,7 +83,7 @@ World::World(network::Network network_in, int rank_count)
       rank_block(sizeof(Rank) * static_cast<size_t>(rank_count + kMostSpawned)),
       helper_stacks(kHelperStackBytes, 16) {
   executive.set_yield_hook([](void* world) { static_cast<World*>(world)->finish_sends(); }, this);
-  executive.set_approach_hook([](const pdes::Fiber& next) {
+  executive.set_prefetch_hook([](const pdes::Fiber& next) {
     static_cast<const Strand&>(next).rank->matching.prefetch_messages();
   });
   sent.kind = RequestObject::Kind::kSend;
@@ -123,18 +125,18 @@ Job* World::add_job(const std::vector<int>& nodes, SimTime begin, int parent_por
   return job;
 }
 
-const MembersRef& World::everyone() {
-  if (everyone_ == nullptr || everyone_->size() != size()) {
+const MembersRef& World::all_ranks() {
+  if (all_ranks_ == nullptr || all_ranks_->size() != size()) {
     std::vector<int> all(ranks.size());
     std::iota(all.begin(), all.end(), 0);
-    everyone_ = intern(std::move(all));
+    all_ranks_ = intern(std::move(all));
   }
-  return everyone_;
+  return all_ranks_;
 }
 
 void World::finish_sends() {
   in_flight.deliver_all();
-  if (unsettled != nullptr) std::exchange(unsettled, nullptr)->settle();
+  if (deferred_interface != nullptr) std::exchange(deferred_interface, nullptr)->inject_due();
 }
 
 MembersRef World::intern(std::vector<int> world_ranks) {
@@ -171,7 +173,7 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
   strand->now = now;
   strand->idle_polls = 0;
   strand->waited = SimTime::zero();
-  strand->call_depth = 1;  // what it calls back is inside the collective
+  strand->call_depth = 1;  // functions of the program that it calls are inside the collective
   strand->body = std::move(body);
   Strand* started = strand.get();
   rank.interface.add_helper(*started);
@@ -182,18 +184,18 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
 
 void World::park(Strand& strand) {
   strand.rank->interface.remove_helper(strand);
-  std::unique_ptr<Strand>& place = busy_strands_[strand.busy_index];
-  CHECK(place.get() == &strand);
-  idle_strands_.push_back(std::move(place));
-  if (&place != &busy_strands_.back()) {
-    place = std::move(busy_strands_.back());
-    place->busy_index = strand.busy_index;
+  std::unique_ptr<Strand>& slot = busy_strands_[strand.busy_index];
+  CHECK(slot.get() == &strand);
+  idle_strands_.push_back(std::move(slot));
+  if (&slot != &busy_strands_.back()) {
+    slot = std::move(busy_strands_.back());
+    slot->busy_index = strand.busy_index;
   }
   busy_strands_.pop_back();
   executive.block();
 }
 
-Strand& no_strand() {
+Strand& abort_foreign_thread() {
   std::fputs(
       "sesame: a thread that the program started itself called MPI\n"
       "hint: only the thread that started the program may call MPI in a simulation\n",

@@ -1,27 +1,33 @@
 // What the ranks of one simulated run share: the executive that runs them, the network, messages in
-// flight, and the services of modules above, which make their part when it is first needed. One for
-// each worker; belongs to one thread.
+// flight, totals, and the state of modules above (ports, file locks), which those make at its first
+// use.
+//
+// Use: make a World for the network and its ranks, set `hooks`, and give each rank's main strand a
+// stack and an entry function (core/sim, or SimulatedJob for tests); then executive.run(). Code of
+// a rank reaches it by Rank::world and mostly needs only rank.h. Sizes are bytes, times simulated.
+// One thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/reserved_block.h"
-#include "core/mpi/messages/collective_log.h"
 #include "core/mpi/messages/compute_meter.h"
 #include "core/mpi/messages/in_flight.h"
-#include "core/mpi/messages/mismatch.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/recorder.h"
 #include "core/mpi/objects/shared_list.h"
+#include "core/mpi/objects/type_signature.h"
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
 #include "core/storage/file_call_record.h"
@@ -29,10 +35,12 @@
 
 namespace sesame::mpi {
 
+class CollectiveLog;
 class Ports;
 struct FileLocks;
 
-// Messages by size: class 0 holds empty ones, class k those of 2^(k-1) to 2^k - 1 bytes.
+// Totals of messages of similar size: class 0 is empty messages, class k those of 2^(k-1) to 2^k -
+// 1 bytes.
 struct SizeClass {
   uint64_t count = 0;
   uint64_t bytes = 0;
@@ -42,21 +50,22 @@ struct SizeClass {
 struct ProgramStart {
   std::string command;
   std::vector<std::string> arguments;
-  std::vector<int> allowed;  // numbers of ranks that will do, descending; the first one is maxprocs
+  std::vector<int> allowed;  // acceptable numbers of ranks, descending; the first is maxprocs
   std::string directory;     // to start in; empty: that of the run
   std::string path;          // directories to look for the command in, separated by ':'
   std::string host;          // names of nodes, separated by ','; empty: any
-  int started = 0;           // how many ranks have been started
+  int started = 0;           // result: how many ranks were started
 };
 
-// What the simulation is told and gives back at the seams; set by core/sim.
+// Functions of the simulation above this module; set by core/sim.
 struct WorldHooks {
   // Ends the whole job from inside a rank, with a text for the user.
   void (*abort_job)(int status, const std::string& why) = nullptr;
   const char* (*node_name)(int node) = nullptr;
-  // Starts the ranks of a new job as the running rank asks; nothing is started after an Error.
+  // Starts the ranks of a new job for the running rank and sets ProgramStart::started. Starts
+  // nothing when it returns an Error.
   Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
-  // Reports something that does not end the job; null: it is not reported.
+  // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };
 
@@ -70,54 +79,57 @@ struct World {
 
   pdes::Executive executive;
   network::Network network;
-  RequestObject sent;  // what kSentRequest means; always complete
+  RequestObject sent;  // the request of kSentRequest; always complete
   ComputeMeter meter;
   InFlight in_flight;
-  CollectiveLogs collective_logs;  // outlives the ranks' communicators
-  Gatherings gatherings;
-  Interface* unsettled = nullptr;  // of the running rank, to be settled when it yields
-  ReservedBlock rank_block;        // room for all, by number
+  // Of all communicators, by context and group; outlives the ranks, which own the logs.
+  std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;
+  SharedLists shared_lists;
+  Interface* deferred_interface = nullptr;  // of the running rank; finish_sends() serves it
+  ReservedBlock rank_block;                 // memory of all ranks, an array by number
   std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
   Recorder* recorder = nullptr;
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
-  machine::CollectiveParameters collective_io;  // where no file system says otherwise
+  machine::CollectiveParameters collective_io;  // for file systems that set none
   std::shared_ptr<FileLocks> file_locks;        // made by MPI-IO at its first use
-  Mismatches mismatches;
-  std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
+  std::set<std::pair<SignatureId, SignatureId>> reported_mismatches;  // see mismatch.h
+  std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};
-  int universe_size = 0;         // ranks that the machine takes
+  int universe_size = 0;         // how many ranks the machine can run (MPI_UNIVERSE_SIZE)
   std::shared_ptr<Ports> ports;  // made when the first one is opened
   uint32_t connections = 0;      // made at ports so far
 
   int size() const { return static_cast<int>(ranks.size()); }
-  // Without a look at the list of ranks: every message needs its receiver's.
+  // Does not read `ranks`, which would be a cache miss for each message.
   Matching& matching_of(int rank) { return static_cast<Rank*>(rank_block.data())[rank].matching; }
-  // A job of ranks on these nodes, which begin at this time. Null if there is no room for so many.
+  // Adds a job with one rank on each of these nodes, whose clocks start at `begin`. Null when the
+  // run would have more ranks than it has memory reserved for.
   Job* add_job(const std::vector<int>& nodes, SimTime begin, int parent_port);
   // All ranks of the run so far.
-  const MembersRef& everyone();
+  const MembersRef& all_ranks();
   // The one shared copy of this list of world ranks.
   MembersRef intern(std::vector<int> world_ranks);
 
-  // Starts `body` on a strand of its own beside the running one, at the same simulated time.
+  // Starts `body` on a helper strand of the rank, whose clock starts at `now`.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
 
-  // Injects what the running rank has announced: called when it yields.
+  // Delivers the running rank's messages in flight and injects its rendezvous data that can be
+  // injected. The executive calls it when a strand yields.
   void finish_sends();
 
-  // A helper strand whose body has ended waits for the next one.
+  // Blocks a helper strand whose body has ended until start_strand() reuses it.
   void park(Strand& strand);
   const std::vector<std::unique_ptr<Strand>>& busy_strands() const { return busy_strands_; }
 
  private:
   Job* add_ranks(int count, SimTime begin);
 
-  MembersRef everyone_;
+  MembersRef all_ranks_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const Members>> interned_;
   std::vector<std::unique_ptr<Strand>> busy_strands_;
   std::vector<std::unique_ptr<Strand>> idle_strands_;

@@ -1,5 +1,6 @@
-// The space that a program has attached for buffered sends (MPI 4.1, section 3.6): to a
-// communicator or to the rank, which own it. The memory at `address` is the program's.
+// The buffer that a program attached for buffered sends (MPI 4.1, section 3.6) to a communicator or
+// to the rank, which owns this object. The memory at `address` is the program's and is never
+// written. Sizes are bytes, times are simulated.
 #pragma once
 
 #include "core/base/units.h"
@@ -12,9 +13,9 @@ struct Strand;
 struct AttachedBuffer {
   void* address = nullptr;
   Count size = 0;
-  bool automatic = false;  // MPI_BUFFER_AUTOMATIC: as large as need be
+  bool automatic = false;  // MPI_BUFFER_AUTOMATIC: never full
   Count in_use = 0;
-  SimTime last_release;
+  SimTime last_release;      // when the last message was received
   Strand* waiter = nullptr;  // in MPI_Buffer_detach or _flush
 };
 

@@ -1,6 +1,5 @@
 #include "core/mpi/objects/attributes.h"
 
-#include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/object_tables.h"
@@ -8,7 +7,7 @@
 namespace sesame::mpi {
 namespace {
 
-// Codes that the program added pass through, others could be anything.
+// Only codes that the program added are passed on, since others may mean anything.
 int user_function_failed(const char* which, int error) {
   const ErrorCodes* added = this_owner().objects.error_codes.get();
   const bool known = added != nullptr && added->text_of(error) != nullptr;
@@ -20,7 +19,7 @@ int user_function_failed(const char* which, int error) {
 
 Attribute::~Attribute() {
   if (keyval->freed && keyval->table != nullptr && keyval->references == 2) {
-    // Only the table is left beside this one.
+    // Only the table and this attribute reference it.
     release(keyval->table->remove(keyval->handle & ~kKeyvalOwnerMask));
   }
   release(keyval);
@@ -94,16 +93,16 @@ int AttributeSet::copy_to(AttributeSet& copy, int object) const {
   return MPI_SUCCESS;
 }
 
-int copy_attributes(const CommObject& from, CommObject& to) {
-  if (from.attributes == nullptr) return MPI_SUCCESS;
+int copy_attributes(const AttributeSet* from, int object, std::unique_ptr<AttributeSet>& to) {
+  if (from == nullptr) return MPI_SUCCESS;
   auto copy = std::make_unique<AttributeSet>();
-  MPI_TRY(from.attributes->copy_to(*copy, from.handle));
-  if (!copy->empty()) to.attributes = std::move(copy);
+  MPI_TRY(from->copy_to(*copy, object));
+  if (!copy->empty()) to = std::move(copy);
   return MPI_SUCCESS;
 }
 
-int delete_attributes(CommObject& comm) {
-  return comm.attributes != nullptr ? comm.attributes->remove_all(comm.handle) : MPI_SUCCESS;
+int delete_attributes(AttributeSet* attributes, int object) {
+  return attributes != nullptr ? attributes->remove_all(object) : MPI_SUCCESS;
 }
 
 }  // namespace sesame::mpi

@@ -1,7 +1,8 @@
-// Attribute caching: values that a program hangs on communicators, datatypes and windows under
-// keys of its own (keyvals), with functions that copy and delete them. Everything belongs to one
-// rank. Functions return MPI error classes; for a copy or delete function of the program that fails
-// the code that it returned, if the program added that code to MPI's, and MPI_ERR_OTHER otherwise.
+// Attribute caching (MPI 4.1, section 7.7): values that a program attaches to communicators,
+// datatypes and windows under keys (keyvals), with functions of the program that copy and delete
+// them. The object owns its AttributeSet; keyvals are reference counted. Everything belongs to one
+// rank. Functions return MPI error classes; if a copy or delete function of the program fails, the
+// code that it returned if the program had added this code, otherwise MPI_ERR_OTHER.
 #pragma once
 
 #include <memory>
@@ -13,15 +14,13 @@
 
 namespace sesame::mpi {
 
-struct CommObject;
-
 // The largest tag, which MPI_TAG_UB reports.
 inline constexpr int kTagUpperBound = 0x7fffffff;
 
 struct KeyvalObject;
 using KeyvalTable = HandleTable<KeyvalObject, 0xa4000000>;
 
-// Lives, and its handle stays good, as long as an attribute uses it, also after
+// A key. It exists, and its handle stays valid, as long as an attribute uses it, also after
 // MPI_Comm_free_keyval.
 struct KeyvalObject : Counted {
   int handle = MPI_KEYVAL_INVALID;
@@ -30,7 +29,7 @@ struct KeyvalObject : Counted {
   ProxiedFunction remove;
   void* extra_state = nullptr;
   bool freed = false;
-  KeyvalTable* table = nullptr;  // null once the rank's tables are gone
+  KeyvalTable* table = nullptr;  // null after the rank's tables were deleted
 };
 
 struct Attribute {
@@ -41,7 +40,7 @@ struct Attribute {
 
   KeyvalObject* keyval;
   AttributeType type = AttributeType::kPointer;
-  // By type: the pointer, or the integer at this address. C programs get the integer's address.
+  // By type: the pointer, or the address of the integer. C programs get the integer's address.
   void* value = nullptr;
 };
 
@@ -52,11 +51,12 @@ class AttributeSet {
 
   // Replaces an attribute after its delete function has succeeded. `object` is the owner's handle.
   int set(KeyvalObject& keyval, int object, AttributeType type, void* value);
-  // Success if there is none.
+  // MPI_SUCCESS if there is none.
   int remove(KeyvalObject& keyval, int object);
-  // The last one set first; stops at a delete function that fails.
+  // Removes the attribute set last first; stops at a delete function that fails.
   int remove_all(int object);
-  // Adds to `copy` what the copy functions want there. `object` is the handle of this set's owner.
+  // Adds to `copy` the attributes that their copy functions copy. `object` is the handle of this
+  // set's owner.
   int copy_to(AttributeSet& copy, int object) const;
 
   bool empty() const { return entries_.empty(); }
@@ -68,11 +68,12 @@ class AttributeSet {
   std::vector<std::unique_ptr<Attribute>> entries_;
 };
 
-// The two bits of a keyval's handle that tell what its attributes hang on.
+// The bits of a keyval's handle that hold the kind of object it is for.
 inline constexpr int kKeyvalOwnerMask = 0x03c00000;
 
-// For MPI_Comm_dup and MPI_Comm_free.
-int copy_attributes(const CommObject& from, CommObject& to);
-int delete_attributes(CommObject& comm);
+// For MPI_Comm_dup and MPI_Comm_free: what copy_to() and remove_all() do, of sets that may be null.
+// `object` is the handle of the owner of the existing set.
+int copy_attributes(const AttributeSet* from, int object, std::unique_ptr<AttributeSet>& to);
+int delete_attributes(AttributeSet* attributes, int object);
 
 }  // namespace sesame::mpi

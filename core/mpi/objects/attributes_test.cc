@@ -11,7 +11,7 @@ namespace {
 
 using testing::SimulatedJob;
 
-// The functions that the tests give to MPI write here what happened.
+// The functions that the tests pass to MPI append their calls to this.
 std::vector<std::string> events;
 
 int copy_plus_one(int, int, void*, void* value, void* copy, int* flag) {

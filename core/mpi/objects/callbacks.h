@@ -1,10 +1,13 @@
-// How the simulator calls functions of the program: user operations, attribute copy and delete
-// functions, error handlers, generalised requests. The program's binary interface decides the
-// types of handles, the values of constants and the layout of a status, so each interface
-// (core/abi) defines one instance; objects of core/mpi keep the function's address with its kind
-// and call it through callbacks(), never directly: an address may be a constant of the interface
-// (MPI_COMM_DUP_FN) or null (MPI_COMM_NULL_COPY_FN), which callbacks() understands.
-// What the functions return is an error class or code of ours.
+// Calls of the program's functions: user operations, attribute copy and delete functions, error
+// handlers, generalised requests.
+//
+// The types of handles, the values of constants and the layout of a status depend on the program's
+// binary interface, so each interface (core/abi) defines one instance of Callbacks. Objects of
+// core/mpi store the address of a function with its kind and call it through callbacks(), never
+// directly: the address may be a constant of the interface (MPI_COMM_DUP_FN) or null
+// (MPI_COMM_NULL_COPY_FN), which callbacks() handles. The functions return error classes or codes
+// of the simulator, not those of the interface. They are called on the running strand and may block
+// it.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +16,11 @@
 
 namespace sesame::mpi {
 
-// A function of the program, its type forgotten.
+// A function of the program of any type.
 using Function = void (*)();
 
-// The addresses that stand for MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY: in the page that is never
-// mapped. The data symbols of the MPICH interface (core/abi/mpich_data.c) hold the same.
+// The addresses of MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY, in the first page, which is never mapped.
+// The data symbols of the MPICH interface (core/abi/mpich_data.c) have the same values.
 inline constexpr unsigned long kUnweightedAddress = 0x110;
 inline constexpr unsigned long kWeightsEmptyAddress = 0x120;
 
@@ -31,8 +34,8 @@ enum class AttributeType : int { kPointer = 0, kAddressInteger = 1, kInteger = 3
 
 enum class AttributeOwner : uint8_t { kComm, kDatatype, kWin };
 
-// A function of the program that takes the arguments of another language. It is called through a
-// proxy of MPICH's Fortran or C++ layer, which converts them; null for functions of C.
+// A function of the program, and for other languages than C the proxy of MPICH's Fortran or C++
+// layer through which it is called, which converts the arguments; null for C.
 struct ProxiedFunction {
   ProxiedFunction(Function function_in = nullptr, Function proxy_in = nullptr)
       : function(function_in), proxy(proxy_in) {}
@@ -41,22 +44,22 @@ struct ProxiedFunction {
 };
 
 struct Callbacks {
-  // An error class as the program knows it.
+  // The error class or code in the program's binary interface.
   int (*error_code)(int error);
 
   // inout = in op inout for `count` elements.
   void (*invoke_op)(const ProxiedFunction& function, CallbackKind kind, const void* in, void* inout,
                     Count count, Datatype datatype);
 
-  // `object` is the handle of a communicator, datatype or window. The copy goes to *copy, and
-  // *keep tells whether the new object gets the attribute.
+  // `object` is the handle of a communicator, datatype or window. *copy is the copy, and *keep
+  // whether the new object gets the attribute.
   int (*copy_attribute)(const ProxiedFunction& function, AttributeOwner owner, int object,
                         int keyval, void* extra_state, AttributeType type, void* value, void** copy,
                         bool* keep);
   int (*delete_attribute)(const ProxiedFunction& function, AttributeOwner owner, int object,
                           int keyval, void* extra_state, AttributeType type, void* value);
 
-  // Each gives back the error as the program's function has left it.
+  // Each returns the error, which the program's function may have changed.
   int (*comm_errhandler)(const ProxiedFunction& function, Comm comm, int error);
   int (*win_errhandler)(const ProxiedFunction& function, Win win, int error);
   int (*file_errhandler)(const ProxiedFunction& function, File file, int error);
@@ -73,25 +76,25 @@ struct Callbacks {
   int (*grequest_cancel)(Function function, CallbackKind kind, void* extra_state, bool complete);
 };
 
-// Those of the binary interface that this executable exports.
+// The callbacks of the binary interface that this executable exports.
 const Callbacks& callbacks();
 
-// What a Fortran layer that stands on the C interface needs beside the functions of MPI; defined
-// by core/mpi. A stored Fortran integer is given to C by its address and to Fortran by its value,
-// a stored C pointer by its value to both; predefined attributes are addresses to C and values to
-// Fortran. Comm_get_attr and Comm_set_attr are these with kPointer.
+// Functions that a Fortran layer on top of the C interface needs in addition to those of MPI;
+// defined by core/mpi. A stored Fortran integer is returned to C as its address and to Fortran as
+// its value, a stored C pointer as its value to both; predefined attributes are addresses in C and
+// values in Fortran. Comm_get_attr and Comm_set_attr are these with kPointer.
 int Comm_get_attribute(Comm comm, int keyval, AttributeType asked, void* value, int* flag);
 int Comm_set_attribute(Comm comm, int keyval, AttributeType type, void* value);
 int Type_get_attribute(Datatype datatype, int keyval, AttributeType asked, void* value, int* flag);
 int Type_set_attribute(Datatype datatype, int keyval, AttributeType type, void* value);
 int Win_get_attribute(Win win, int keyval, AttributeType asked, void* value, int* flag);
 int Win_set_attribute(Win win, int keyval, AttributeType type, void* value);
-// From now on the keyval's functions are called through these.
+// Calls the keyval's functions through these proxies from now on.
 void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy);
-// The same for the function of an operation, and of an error handler.
+// The same for the function of an operation and of an error handler.
 void Op_set_proxy(Op op, Function proxy);
 void Errhandler_set_proxy(Errhandler errhandler, Function proxy);
-// The request's functions are Fortran's.
+// The functions of this generalised request are Fortran functions.
 void Grequest_set_fortran(Request request);
 
 }  // namespace sesame::mpi

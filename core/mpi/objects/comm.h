@@ -1,5 +1,6 @@
-// Groups and communicators as one rank sees them. The list of a group's members is shared by all
-// ranks (World::intern); everything else is the rank's own.
+// Groups and communicators of one rank. Objects are reference counted; the rank's tables own one
+// reference for each handle (object_tables.h). Only the list of a group's members is shared by all
+// ranks (World::intern). Making communicators is in communicators/. One thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct InfoObject;
 struct Topology;
 struct WindowObject;
 
-// World ranks in group order; immutable. Also carries other lists that ranks share (the arrays of a
-// graph topology).
+// The members of a group: ranks of the run (world ranks) in group order. Immutable and shared. Also
+// used for other lists of integers that ranks share (the arrays of a graph topology).
 class Members {
  public:
   explicit Members(std::vector<int> world_ranks);
@@ -36,7 +37,7 @@ class Members {
  private:
   std::vector<int> world_ranks_;
   bool ascends_ = false;
-  mutable std::vector<std::pair<int, int>> by_world_rank_;  // made when needed, if not ascending
+  mutable std::vector<std::pair<int, int>> by_world_rank_;  // made at the first search
 };
 using MembersRef = std::shared_ptr<const Members>;
 
@@ -48,16 +49,18 @@ struct GroupObject : Counted {
 
 struct CommObject : Counted, Pooled<CommObject> {
   Comm handle = MPI_COMM_NULL;
-  // Two matching contexts: messages of the program in `context`, of collectives in `context` + 1.
+  // Two matching contexts: `context`, which is even, for messages of the program and `context` + 1
+  // for those of collectives.
   uint32_t context = 0;
   int rank = 0;  // in the local group
   MembersRef local;
-  MembersRef remote;  // whom messages go to: the other group, or `local` in an intra-communicator
+  MembersRef remote;  // to which messages are sent: the other group, or `local` if not is_inter
   bool is_inter = false;
-  bool low_group = false;            // inter-communicator: whose members come first in a merge
+  bool low_group = false;            // inter-communicator: the local group comes first in a merge
   CommObject* local_comm = nullptr;  // inter-communicator: the local group's own communicator
   uint32_t next_collective = 0;      // sequence number of the next collective: its tag
-  std::shared_ptr<CollectiveLog> collective_log;  // all ranks', from the first collective on
+  std::shared_ptr<CollectiveLog>
+      collective_log;  // shared by its ranks; made at the first collective
 
   std::string name;
   ErrhandlerObject* errhandler = nullptr;
@@ -65,7 +68,7 @@ struct CommObject : Counted, Pooled<CommObject> {
   std::unique_ptr<Topology> topology;
   InfoObject* info = nullptr;
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
-  WindowObject* window = nullptr;                   // whose duplicate this is, if of one
+  WindowObject* window = nullptr;                   // the window for which this was made, if any
 
   CommObject();
   ~CommObject();

@@ -1,7 +1,7 @@
-// The MPI types, handles and constants that the simulated MPI uses inside. Their values are those
-// of the MPICH binary interface (the MPICH ABI initiative, common to MPICH, Intel MPI, MVAPICH and
-// Cray MPICH), so that this interface's entry points need no translation; the entry points of
-// other interfaces translate at the edge (core/abi).
+// The MPI types, handles and constants of the simulated MPI. The values are those of the MPICH
+// binary interface (the MPICH ABI initiative, common to MPICH, Intel MPI, MVAPICH and Cray MPICH),
+// so that the entry points of this interface need no translation. Those of other interfaces
+// translate (core/abi).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ using Count = long long;
 using Offset = long long;
 using Fint = int;
 
-// The layout of MPI_Status in the MPICH binary interface. The high bits of the byte count stand
-// in bits 1 to 31 of count_hi_and_cancelled; bit 0 tells whether the operation was cancelled.
+// The layout of MPI_Status in the MPICH binary interface. Bits 1 to 31 of count_hi_and_cancelled
+// are the high bits of the byte count; bit 0 is set if the operation was cancelled.
 struct Status {
   int count_lo;
   int count_hi_and_cancelled;
@@ -48,7 +48,7 @@ struct Status {
   }
 };
 
-// Addresses with a meaning of their own; compared, never followed.
+// Addresses with a special meaning; compared, never dereferenced.
 inline Status* const MPI_STATUS_IGNORE = reinterpret_cast<Status*>(1);
 inline Status* const MPI_STATUSES_IGNORE = reinterpret_cast<Status*>(1);
 inline void* const MPI_IN_PLACE = reinterpret_cast<void*>(-1);

@@ -23,12 +23,12 @@ Count DatatypeObject::span(Count count) const {
 DatatypeTable::DatatypeTable() : builtins_(predefined_objects()) {}
 
 DatatypeTable::~DatatypeTable() {
-  // First cut every object off: a derived type's end may end the types it was made of.
+  // First detach every object: deleting a derived type may delete the types it was made of.
   for (DatatypeObject* object : slots_) {
     if (object != nullptr) object->table_ = nullptr;
   }
   for (DatatypeObject*& object : slots_) {
-    // Objects that only others reference are theirs to end, perhaps within this very loop.
+    // Objects that are referenced elsewhere are deleted there, perhaps within this very loop.
     if (object != nullptr && object->is_freed_) object = nullptr;
   }
   for (DatatypeObject* object : slots_) {

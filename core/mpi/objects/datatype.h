@@ -1,8 +1,13 @@
-// MPI datatypes: what a rank's handles mean. A DatatypeObject is immutable after its creation,
-// apart from its commit flag, its name and the pointer that the attribute code keeps with it; it
-// is reference counted, because derived types and communication in flight outlive MPI_Type_free.
-// All lengths and displacements are bytes. One thread; nothing here is global but the predefined
-// types, which are built once, never change and are shared by all ranks.
+// MPI datatypes (MPI 4.1, chapter 5) and each rank's table of their handles.
+//
+// Use: DatatypeTable::find() gives the object of a handle; datatype_create.h makes new types,
+// datatype_query.h answers the program's questions, pack.h copies data. Keep a DatatypeRef to use a
+// type after the call.
+//
+// A DatatypeObject is immutable after its creation, except for its commit flag, its name and the
+// pointer that the attribute code stores with it. It is reference counted, because derived types
+// and pending communication outlive MPI_Type_free. Lengths and displacements are bytes. One thread.
+// Predefined types are built once, never change and are shared by all ranks.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +50,7 @@ class DatatypeRef {
   const DatatypeObject* object_ = nullptr;
 };
 
-// The constructor call that made a type, as MPI_Type_get_envelope and _get_contents report it.
+// The constructor call that made a type, for MPI_Type_get_envelope and MPI_Type_get_contents.
 struct TypeContents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
@@ -54,7 +59,7 @@ struct TypeContents {
   std::vector<DatatypeRef> types;
 };
 
-// The type map as a loop over older types, before any optimisation. kBasic: one basic element.
+// The type map as a loop over older types, not optimised. kBasic: one basic element.
 // kVector: `count` blocks of `blocklength` consecutive types[0], `stride` bytes apart, the first
 // at `displacement`. kStruct: blocks of blocklengths[i] (or of `blocklength` each, when that list
 // is empty) consecutive types[i] (types[0], when there is one only) at displacements[i].
@@ -80,8 +85,9 @@ struct TypeMap {
   }
 };
 
-// Where a type map begins and ends. `explicit_` bounds come from MPI_LB and MPI_UB, and win over
-// natural ones. A type map without data has size 0 and all bounds 0 unless explicit.
+// Size and bounds of a type map, in bytes. Explicit bounds come from MPI_LB and MPI_UB and take
+// precedence over those of the data. A type map without data has size 0 and, unless explicit,
+// bounds 0.
 struct TypeBounds {
   Count size = 0;
   Count element_count = 0;  // basic elements in one copy
@@ -104,17 +110,17 @@ class DatatypeObject {
 
   // True when `count` copies are count * size() bytes in one block that starts at the buffer.
   bool is_contiguous() const { return is_contiguous_; }
-  // Bytes that `count` copies occupy, from the first to the last one touched (true extent).
+  // Bytes from the first to the last one that `count` copies use (true extent).
   Count span(Count count) const;
 
   bool is_committed() const { return is_committed_; }
   // Predefined types, named or not (Fortran 90 kinds, value-index pairs), may not be freed.
   bool is_predefined() const { return is_predefined_; }
   int combiner() const { return contents_.combiner; }
-  // How one element is represented, for predefined types; BasicKind::kNone for derived ones.
+  // The representation of one element, for predefined types; BasicKind::kNone for derived ones.
   BasicKind basic_kind() const { return basic_kind_; }
 
-  // What its elements are, as a number (type_signature.h).
+  // The SignatureId of its elements (type_signature.h).
   uint32_t signature() const {
     if (signature_ == kUnknownSignature) [[unlikely]]
       find_signature();
@@ -175,12 +181,12 @@ inline DatatypeRef::~DatatypeRef() {
 class DatatypeTable {
  public:
   DatatypeTable();
-  ~DatatypeTable();  // types that others still reference live on without a handle
+  ~DatatypeTable();  // types that are still referenced keep existing without a handle
   DatatypeTable(const DatatypeTable&) = delete;
   DatatypeTable& operator=(const DatatypeTable&) = delete;
 
-  // The object of a handle, or null. The handle of a freed type stays good for as long as someone
-  // references the object, so that a user's reduction function can ask about the type it gets.
+  // The object of a handle, or null. The handle of a freed type stays valid while the object is
+  // referenced, so that a user's reduction function can query the type that it is passed.
   const DatatypeObject* find(Datatype handle) const {
     const uint32_t bits = static_cast<uint32_t>(handle);
     const DatatypeObject* object = nullptr;
@@ -195,19 +201,19 @@ class DatatypeTable {
     return object;
   }
 
-  // Publishes a new object: gives it a handle and holds one reference for the user.
+  // Adds a new object: gives it a handle and takes one reference for the user.
   Datatype insert(DatatypeObject* object);
   // MPI_Type_commit and MPI_Type_free on the object; return MPI error classes.
   int commit(Datatype handle);
   int free(Datatype handle);
 
-  // The rank's own name and attribute list of any valid handle, predefined ones included. The
-  // attribute code sets and clears the pointer; it must do so before it frees the type.
+  // The rank's name and attributes for any valid handle, also of a predefined type. The attribute
+  // code owns what the pointer refers to, and must clear it before the type is freed.
   void*& attributes(Datatype handle);
   std::string_view name(Datatype handle) const;
   void set_name(Datatype handle, std::string_view name);
 
-  // Types that are made once for each parameter list (Fortran 90 kinds, value-index pairs).
+  // Types that are made only once for the same parameters (Fortran 90 kinds, value-index pairs).
   struct Cached {
     int combiner;
     int first, second;
@@ -216,7 +222,7 @@ class DatatypeTable {
   const Cached* find_cached(int combiner, int first, int second) const;
   void add_cached(const Cached& entry) { cache_.push_back(entry); }
 
-  // Derived types whose handles have not been freed: what a program leaks at MPI_Finalize.
+  // The number of derived types whose handles have not been freed.
   size_t live_count() const;
 
  private:

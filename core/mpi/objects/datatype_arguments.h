@@ -1,6 +1,6 @@
-// Records the arguments of a constructor call the way MPI_Type_get_contents must return them:
-// integers, addresses and types, where large-count calls turn counts and addresses into large
-// counts, in the order of the call. Internal to the datatype code.
+// Records the arguments of a constructor call in the form in which MPI_Type_get_contents returns
+// them: integers, addresses and types in the order of the call. For large-count calls counts and
+// addresses are large counts. Internal to the datatype code.
 #pragma once
 
 #include "core/mpi/objects/datatype.h"
@@ -48,7 +48,8 @@ class ArgumentRecorder {
   bool large_;
 };
 
-// Gives the built type a handle in *out, or MPI_ERR_ARG when its sizes do not fit 64 bits.
+// Adds the built type to the table and sets *out to its handle. MPI_ERR_ARG when its sizes do not
+// fit 64 bits.
 int publish(DatatypeTable& table, DatatypeBuilder& builder, Datatype* out);
 
 }  // namespace sesame::mpi

@@ -12,8 +12,8 @@
 namespace sesame::mpi {
 namespace {
 
-// The part of one dimension that belongs to the type, in elements: `count` blocks of `length`,
-// `stride` apart, from `start`, and then `rest` more elements at `rest_start`.
+// The elements of one dimension that belong to the type: `count` blocks of `length`, `stride`
+// apart, from `start`, and then `rest` more elements at `rest_start`.
 struct DimensionPart {
   Count size = 0;
   Count start = 0, length = 0, count = 1, stride = 0;
@@ -86,14 +86,14 @@ int distribute(Count size, int distribution, int argument, int processes, Count 
   part->start = coordinate * block;
   part->length = block;
   part->stride = cycle;
-  // Whole blocks that end within the dimension, then perhaps one that is cut by its end.
+  // Whole blocks within the dimension, then perhaps one that its end cuts.
   part->count = size >= part->start + block ? (size - part->start - block) / cycle + 1 : 0;
   part->rest_start = part->start + part->count * cycle;
   part->rest = std::max<Count>(0, std::min(block, size - part->rest_start));
   return MPI_SUCCESS;
 }
 
-// The places of the ranks in the process grid are in C order, whatever the array's order.
+// Ranks are in C order in the process grid, whatever the array's order.
 std::vector<Count> grid_coordinates(int rank, int ndims, const int* psizes) {
   std::vector<Count> coordinates(static_cast<size_t>(ndims));
   for (int i = ndims - 1; i >= 0; --i) {

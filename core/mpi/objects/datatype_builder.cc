@@ -13,7 +13,7 @@ using Wide = __int128;
 constexpr Wide kLargest = std::numeric_limits<Count>::max();
 constexpr Wide kSmallest = std::numeric_limits<Count>::min();
 
-// The least lower and the greatest upper bound; a type of negative extent has `to` below `from`.
+// The lowest lower and the highest upper bound. A type of negative extent has `to` below `from`.
 struct Interval {
   Wide low = kLargest;
   Wide high = kSmallest;
@@ -87,7 +87,7 @@ class BoundsCollector {
   bool explicit_lb_ = false, explicit_ub_ = false, fits_ = true;
 };
 
-// The type that this one only renames: a duplicate, one copy.
+// The type that this one is equal to, if it is a duplicate or one copy of a type.
 const DatatypeObject& original(const DatatypeObject& type) {
   const TypeMap& type_map = type.type_map();
   const bool is_copy = type_map.kind == TypeMap::Kind::kVector && type_map.count == 1 &&
@@ -141,7 +141,7 @@ void DatatypeBuilder::make_vector(const DatatypeObject& old, Count count, Count 
   type_map.stride = stride;
   type_map.displacement = displacement;
   type_map.types.emplace_back(&old);
-  bound_shape(false);
+  bound_and_lay_out(false);
 }
 
 void DatatypeBuilder::make_blocks(const DatatypeObject& old, std::vector<Aint> displacements,
@@ -153,7 +153,7 @@ void DatatypeBuilder::make_blocks(const DatatypeObject& old, std::vector<Aint> d
   type_map.displacements = std::move(displacements);
   type_map.blocklengths = std::move(lengths);
   type_map.types.emplace_back(&old);
-  bound_shape(false);
+  bound_and_lay_out(false);
 }
 
 void DatatypeBuilder::make_struct(std::vector<DatatypeRef> types, std::vector<Aint> displacements,
@@ -164,9 +164,9 @@ void DatatypeBuilder::make_struct(std::vector<DatatypeRef> types, std::vector<Ai
   type_map.displacements = std::move(displacements);
   type_map.blocklengths = std::move(lengths);
   type_map.types = std::move(types);
-  // MPI pads every structure to its alignment; MPICH, whose programs we run, makes a structure of
-  // one type a list of blocks, which it does not pad.
-  bound_shape(!all_same(object_->type_map_.types));
+  // MPI pads every structure to its alignment. MPICH, whose binary interface programs use, treats a
+  // structure of one type as a list of blocks, which it does not pad.
+  bound_and_lay_out(!all_same(object_->type_map_.types));
 }
 
 void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint extent) {
@@ -174,8 +174,8 @@ void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint exte
   TypeBounds& bounds = object_->bounds_;
   if (__builtin_add_overflow(lb, extent, &bounds.ub)) failed_ = true;
   bounds.lb = lb;
-  // MPI would have these win over other types' bounds in a structure; in MPICH, whose programs we
-  // run, they erase older markers and count as natural bounds from here on.
+  // In MPI these take precedence over other types' bounds in a structure. In MPICH, whose binary
+  // interface programs use, they replace older markers and are not explicit from here on.
   bounds.explicit_lb = bounds.explicit_ub = false;
   lay_out();
 }
@@ -186,7 +186,7 @@ void DatatypeBuilder::make_copy(const DatatypeObject& old) {
   lay_out();
 }
 
-void DatatypeBuilder::bound_shape(bool pad_to_alignment) {
+void DatatypeBuilder::bound_and_lay_out(bool pad_to_alignment) {
   const TypeMap& type_map = object_->type_map_;
   BoundsCollector collector;
   if (type_map.kind == TypeMap::Kind::kVector) {
@@ -205,7 +205,7 @@ void DatatypeBuilder::lay_out() {
   DatatypeObject& object = *object_;
   if (object.storage_ == nullptr) object.storage_ = std::make_unique<LayoutStorage>();
   if (object.layout_ == nullptr) {
-    LayoutPart part = layout_of_shape(object.type_map_, object.size(), *object.storage_);
+    PlacedLayout part = layout_of_type_map(object.type_map_, object.size(), *object.storage_);
     if (part.node == nullptr) {
       LayoutNode* node = object.storage_->add_node();
       node->size = node->block = part.size;

@@ -1,6 +1,9 @@
-// Makes datatype objects from older ones: bounds, layout and references. Internal to the datatype
-// code; programs' calls are validated before they come here. Sizes that do not fit 64 bits are
-// reported by failed(), never wrapped.
+// Makes a datatype object from older ones: type map, bounds, layout and references. Internal to the
+// datatype code.
+//
+// Use: call one make_ function, fill in contents() (datatype_arguments.h), check failed(), then
+// call one finish function. Arguments must be valid. Sizes that do not fit 64 bits make failed()
+// true. Lengths and displacements are bytes.
 #pragma once
 
 #include <vector>
@@ -29,7 +32,7 @@ class DatatypeBuilder {
   void make_struct(std::vector<DatatypeRef> types, std::vector<Aint> displacements,
                    std::vector<Count> lengths);
   void make_resized(const DatatypeObject& old, Aint lb, Aint extent);
-  // The same type again: duplicates, and the copies that MPI_Type_get_contents hands out.
+  // The same type again: for duplicates, and for the copies that MPI_Type_get_contents returns.
   void make_copy(const DatatypeObject& old);
 
   TypeContents& contents();
@@ -38,13 +41,13 @@ class DatatypeBuilder {
   void set_predefined(BasicKind kind);
 
   bool failed() const { return failed_; }
-  // The object, not yet in a table, with no reference; owned by the caller.
+  // The object, in no table and without a reference; the caller owns it.
   DatatypeObject* finish();
   DatatypeRef finish_internal();
   const DatatypeObject* finish_predefined(Datatype handle, BasicKind kind);
 
  private:
-  void bound_shape(bool pad_to_alignment);
+  void bound_and_lay_out(bool pad_to_alignment);
   void lay_out();
 
   DatatypeObject* object_;

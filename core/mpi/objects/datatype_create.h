@@ -1,6 +1,7 @@
-// The constructors of derived datatypes. Each returns an MPI error class and, on success, a new
-// handle of the table in *out. `large` tells that the program called the large-count form (_c),
-// which decides how the envelope reports the arguments. Arrays are only read during the call.
+// The constructors of derived datatypes. Each checks its arguments and returns an MPI error class
+// and, on success, a new handle of the table in *out. `large`: the program called the large-count
+// form (_c), so that the envelope reports large counts. Arrays are only read during the call.
+// Counts are elements, Aint arguments bytes.
 #pragma once
 
 #include "core/mpi/objects/constants.h"
@@ -37,10 +38,11 @@ int type_create_darray(DatatypeTable& table, int size, int rank, int ndims, IntA
                        Datatype old, Datatype* out, bool large = false);
 int type_create_resized(DatatypeTable& table, Datatype old, Aint lb, Aint extent, Datatype* out,
                         bool large = false);
-// Copies neither name nor attributes: the attribute code runs its callbacks on the new handle.
+// Copies neither name nor attributes: the caller copies the attributes, which may call the program.
 int type_dup(DatatypeTable& table, Datatype old, Datatype* out);
 
-// The same handle for the same parameters; predefined (committed, not to be freed).
+// Each returns the same handle for the same parameters. The types are predefined: committed, not to
+// be freed.
 int type_create_f90_integer(DatatypeTable& table, int range, Datatype* out);
 int type_create_f90_real(DatatypeTable& table, int precision, int range, Datatype* out);
 int type_create_f90_complex(DatatypeTable& table, int precision, int range, Datatype* out);

@@ -7,8 +7,8 @@
 namespace sesame::mpi {
 namespace {
 
-// Takes whole elements off `bytes`, from at most `copies` copies of `type`; what is left in
-// *bytes afterwards is either beyond the copies or a cut element.
+// Subtracts whole elements of at most `copies` copies of `type` from *bytes and returns their
+// number. The rest of *bytes is beyond the copies or an incomplete element.
 Count take_elements(const DatatypeObject& type, Count copies, Count* bytes) {
   if (type.size() == 0) return 0;
   const Count whole = std::min(copies, *bytes / type.size());
@@ -21,12 +21,13 @@ Count take_elements(const DatatypeObject& type, Count copies, Count* bytes) {
     const DatatypeObject& block = type_map.block_type(i);
     const Count before = *bytes, block_bytes = type_map.block_length(i) * block.size();
     elements += take_elements(block, type_map.block_length(i), bytes);
-    if (*bytes > 0 && before - *bytes < block_bytes) break;  // a cut element
+    if (*bytes > 0 && before - *bytes < block_bytes) break;  // an incomplete element
   }
   return elements;
 }
 
-// The bytes of the first *elements elements of at most `copies` copies; takes them off.
+// The bytes of the first *elements elements of at most `copies` copies; subtracts these elements
+// from *elements.
 Count take_bytes(const DatatypeObject& type, Count copies, Count* elements) {
   const Count per_copy = type.bounds().element_count;
   if (per_copy == 0) return 0;

@@ -1,5 +1,5 @@
-// The type map itself: every basic element of a type in order, with its kind and place. For what
-// cannot work on bytes alone: conversion between representations.
+// Iteration over the basic elements of a type in type-map order, for conversions between
+// representations, which cannot work on bytes alone.
 #pragma once
 
 #include "core/mpi/objects/datatype.h"
@@ -8,7 +8,8 @@
 namespace sesame::mpi {
 
 // Calls f(basic type object, offset, count) for each run of `count` adjacent basic elements of
-// `copies` copies of `type`, until f returns false. Returns whether it reached the end.
+// `copies` copies of `type` at `offset` bytes, until f returns false. Returns whether it reached
+// the end.
 template <typename F>
 bool for_each_element(const DatatypeObject& type, Aint offset, Count copies, F&& f) {
   const TypeMap& type_map = type.type_map();

@@ -9,11 +9,11 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// A sequence whose parts have no more pieces than this is written out flat, whatever its parts.
-constexpr Count kFlatPieces = 64;
+// A sequence of at most so many blocks is stored as a flat list of blocks, whatever its parts are.
+constexpr Count kFlatBlocks = 64;
 
 template <typename F>
-void for_each_block(const LayoutPart& part, F&& f) {
+void for_each_block(const PlacedLayout& part, F&& f) {
   const LayoutNode* node = part.node;
   if (node == nullptr) return f(part.offset, part.size);
   for (Count i = 0; i < node->count; ++i) {
@@ -40,9 +40,11 @@ void for_each_block(const LayoutPart& part, F&& f) {
   }
 }
 
-Count pieces_of(const LayoutPart& part) { return part.node == nullptr ? 1 : part.node->pieces; }
+Count blocks_of(const PlacedLayout& part) {
+  return part.node == nullptr ? 1 : part.node->block_count;
+}
 
-void append(std::vector<LayoutPart>& parts, const LayoutPart& part) {
+void append(std::vector<PlacedLayout>& parts, const PlacedLayout& part) {
   if (part.size == 0) return;
   if (!parts.empty() && part.node == nullptr && parts.back().node == nullptr &&
       parts.back().offset + parts.back().size == part.offset) {
@@ -52,21 +54,21 @@ void append(std::vector<LayoutPart>& parts, const LayoutPart& part) {
   }
 }
 
-bool all_blocks(const std::vector<LayoutPart>& parts) {
-  for (const LayoutPart& part : parts) {
+bool all_blocks(const std::vector<PlacedLayout>& parts) {
+  for (const PlacedLayout& part : parts) {
     if (part.node != nullptr) return false;
   }
   return true;
 }
 
-bool is_uniform(const std::vector<LayoutPart>& parts) {
-  for (const LayoutPart& part : parts) {
+bool is_uniform(const std::vector<PlacedLayout>& parts) {
+  for (const PlacedLayout& part : parts) {
     if (part.node != parts[0].node || part.size != parts[0].size) return false;
   }
   return true;
 }
 
-bool is_regular(const std::vector<LayoutPart>& parts) {
+bool is_regular(const std::vector<PlacedLayout>& parts) {
   const Aint stride = parts[1].offset - parts[0].offset;
   for (size_t i = 2; i < parts.size(); ++i) {
     if (parts[i].offset - parts[i - 1].offset != stride) return false;
@@ -74,19 +76,19 @@ bool is_regular(const std::vector<LayoutPart>& parts) {
   return true;
 }
 
-void flatten_small(std::vector<LayoutPart>& parts) {
-  Count pieces = 0;
-  for (const LayoutPart& part : parts) pieces += pieces_of(part);
-  if (pieces > kFlatPieces && pieces > 2 * static_cast<Count>(parts.size())) return;
-  std::vector<LayoutPart> flat;
-  for (const LayoutPart& part : parts) {
+void flatten_small(std::vector<PlacedLayout>& parts) {
+  Count block_count = 0;
+  for (const PlacedLayout& part : parts) block_count += blocks_of(part);
+  if (block_count > kFlatBlocks && block_count > 2 * static_cast<Count>(parts.size())) return;
+  std::vector<PlacedLayout> flat;
+  for (const PlacedLayout& part : parts) {
     for_each_block(part, [&](Aint offset, Count size) { append(flat, {offset, size, nullptr}); });
   }
   parts = std::move(flat);
 }
 
-// The parts, one after the other, as one part.
-LayoutPart sequence(std::vector<LayoutPart> parts, LayoutStorage& storage) {
+// The parts in order as one layout.
+PlacedLayout sequence(std::vector<PlacedLayout> parts, LayoutStorage& storage) {
   if (!all_blocks(parts)) flatten_small(parts);
   if (parts.empty()) return {};
   if (parts.size() == 1) return parts[0];
@@ -103,11 +105,11 @@ LayoutPart sequence(std::vector<LayoutPart> parts, LayoutStorage& storage) {
   node->kind = !blocks ? Kind::kSequence : uniform ? Kind::kUniformBlocks : Kind::kBlocks;
   node->count = static_cast<Count>(parts.size());
   node->block = uniform ? parts[0].size : 0;
-  node->pieces = 0;
-  for (const LayoutPart& part : parts) {
+  node->block_count = 0;
+  for (const PlacedLayout& part : parts) {
     offsets.push_back(part.offset);
     node->size += part.size;
-    node->pieces += pieces_of(part);
+    node->block_count += blocks_of(part);
     if (!uniform || !blocks) starts.push_back(node->size);
     if (blocks) continue;
     children.push_back(part.node);
@@ -123,17 +125,17 @@ LayoutPart sequence(std::vector<LayoutPart> parts, LayoutStorage& storage) {
   return {0, node->size, node};
 }
 
-LayoutPart repeat_type(const DatatypeObject& type, Count count, LayoutStorage& storage) {
-  const LayoutPart part = layout_part(type);
+PlacedLayout repeat_type(const DatatypeObject& type, Count count, LayoutStorage& storage) {
+  const PlacedLayout part = placed_layout(type);
   if (count == 1 || part.size == 0 || type.is_contiguous()) {
     return {part.offset, part.size * count, part.node};
   }
   return repeat_layout(part, count, type.extent(), storage.add_node());
 }
 
-LayoutPart layout_of_blocks(const TypeMap& type_map, LayoutStorage& storage) {
-  std::vector<LayoutPart> parts;
-  LayoutPart repeated;
+PlacedLayout layout_of_blocks(const TypeMap& type_map, LayoutStorage& storage) {
+  std::vector<PlacedLayout> parts;
+  PlacedLayout repeated;
   const DatatypeObject* last_type = nullptr;
   Count last_length = -1;
   for (Count i = 0; i < type_map.count; ++i) {
@@ -152,14 +154,14 @@ LayoutPart layout_of_blocks(const TypeMap& type_map, LayoutStorage& storage) {
 
 }  // namespace
 
-LayoutPart repeat_layout(const LayoutPart& child, Count count, Aint stride, LayoutNode* node) {
+PlacedLayout repeat_layout(const PlacedLayout& child, Count count, Aint stride, LayoutNode* node) {
   if (count == 0 || child.size == 0) return {};
   if (count == 1) return child;
   if (child.node == nullptr && child.size == stride) {
     return {child.offset, child.size * count, nullptr};
   }
   node->size = child.size * count;
-  node->pieces = pieces_of(child) * count;
+  node->block_count = blocks_of(child) * count;
   node->count = count;
   node->stride = stride;
   if (child.node == nullptr) {
@@ -179,17 +181,17 @@ LayoutPart repeat_layout(const LayoutPart& child, Count count, Aint stride, Layo
   return {child.offset, node->size, node};
 }
 
-LayoutPart layout_of_shape(const TypeMap& type_map, Count size, LayoutStorage& storage) {
+PlacedLayout layout_of_type_map(const TypeMap& type_map, Count size, LayoutStorage& storage) {
   if (size == 0) return {};
   if (type_map.kind == TypeMap::Kind::kBasic) return {0, size, nullptr};
   if (type_map.kind == TypeMap::Kind::kStruct) return layout_of_blocks(type_map, storage);
-  LayoutPart block = repeat_type(*type_map.types[0], type_map.blocklength, storage);
+  PlacedLayout block = repeat_type(*type_map.types[0], type_map.blocklength, storage);
   block.offset += type_map.displacement;
   if (type_map.count == 1) return block;
   return repeat_layout(block, type_map.count, type_map.stride, storage.add_node());
 }
 
-LayoutPart layout_part(const DatatypeObject& type) {
+PlacedLayout placed_layout(const DatatypeObject& type) {
   const LayoutNode& node = type.layout();
   return {type.layout_offset(), node.size, node.kind == Kind::kBlock ? nullptr : &node};
 }

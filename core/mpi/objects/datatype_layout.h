@@ -1,7 +1,10 @@
-// The optimised form of a type map: a loop nest over contiguous blocks, adjacent blocks joined,
-// regular sequences turned into strided loops. It keeps the order of the type map and forgets the
-// basic types. All numbers are bytes; offsets count from wherever the parent places the node.
-// Nodes are owned by the LayoutStorage of the datatype that made them; a derived type keeps the
+// The optimised form of a type map, which pack.h executes: a loop nest over contiguous blocks.
+// Adjacent blocks are joined and regular sequences are strided loops. The order of the type map is
+// kept, its basic types are not.
+//
+// Use: layout_of_type_map() makes the layout of a new datatype; DatatypeObject::layout() has it.
+// All numbers are bytes, except counts; offsets are relative to that of the node itself. Ownership:
+// the LayoutStorage of a datatype owns the nodes that were made for it; a derived type keeps the
 // types alive whose nodes it uses.
 #pragma once
 
@@ -26,8 +29,8 @@ struct LayoutNode {
     kSequence,       // *children[i] at offsets[i], packed from starts[i]
   };
   Kind kind = Kind::kBlock;
-  Count size = 0;    // packed bytes of the whole
-  Count pieces = 1;  // contiguous blocks in the whole
+  Count size = 0;         // packed bytes of the whole node
+  Count block_count = 1;  // contiguous blocks in the whole node
   Count count = 1;
   Count block = 0;
   Aint stride = 0;
@@ -37,8 +40,8 @@ struct LayoutNode {
   const LayoutNode* const* children = nullptr;
 };
 
-// A node somewhere, or, when `node` is null, just `size` contiguous bytes.
-struct LayoutPart {
+// A node at an offset or, if `node` is null, `size` contiguous bytes.
+struct PlacedLayout {
   Aint offset = 0;
   Count size = 0;
   const LayoutNode* node = nullptr;
@@ -64,13 +67,14 @@ class LayoutStorage {
   std::vector<std::vector<const LayoutNode*>> children_;
 };
 
-// `child` `count` times, `stride` apart; fills `node` (its caller's) when a new loop is needed.
-// The result refers to `node`, to the child's node, or to none.
-LayoutPart repeat_layout(const LayoutPart& child, Count count, Aint stride, LayoutNode* node);
+// `count` repetitions of `child`, `stride` bytes apart. Uses `node`, which the caller owns, if a
+// new loop is needed: the result refers to `node`, to the child's node, or to none.
+PlacedLayout repeat_layout(const PlacedLayout& child, Count count, Aint stride, LayoutNode* node);
 
-// The layout of a type whose type_map is given.
-LayoutPart layout_of_shape(const TypeMap& type_map, Count size, LayoutStorage& storage);
+// The layout of a type map of `size` bytes; `storage` owns the new nodes.
+PlacedLayout layout_of_type_map(const TypeMap& type_map, Count size, LayoutStorage& storage);
 
-LayoutPart layout_part(const DatatypeObject& type);
+// The layout of one copy of a type.
+PlacedLayout placed_layout(const DatatypeObject& type);
 
 }  // namespace sesame::mpi

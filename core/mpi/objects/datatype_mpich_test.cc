@@ -1,5 +1,5 @@
-// The same random datatypes in our implementation and in the host's MPICH: what
-// tests/programs/datatypes prints must be the same text. Skipped where MPICH is not installed.
+// The same random datatypes in Sesame and in MPICH: tests/programs/datatypes must print the same
+// text. Skipped where MPICH is not installed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// For tests: random nested datatypes, each together with its type map written out in full by the
-// definitions of the standard, one basic element after the other. Slow and obvious on purpose.
+// For tests: random nested datatypes, each with its complete type map, made by the definitions of
+// the standard, one basic element after the other. Slow and obvious on purpose.
 #pragma once
 
 #include <algorithm>
@@ -128,13 +128,13 @@ class RandomTypes {
     const int count = between(0, 8), same = between(1, 3);
     const bool in_bytes = between(0, 1) == 1, uniform = between(0, 1) == 1;
     const Aint unit = in_bytes ? 1 : old.extent();
-    std::vector<int> lengths, places;
+    std::vector<int> lengths, positions;
     std::vector<Aint> bytes;
     for (int i = 0; i < count; ++i) {
       lengths.push_back(uniform ? same : between(0, 4));
-      places.push_back(between(-20, 20));
-      bytes.push_back(places.back());
-      type.append(old, places.back() * unit, lengths.back());
+      positions.push_back(between(-20, 20));
+      bytes.push_back(positions.back());
+      type.append(old, positions.back() * unit, lengths.back());
     }
     if (in_bytes && uniform) {
       expect_success(
@@ -143,11 +143,11 @@ class RandomTypes {
       expect_success(type_create_hindexed(table_, count, lengths.data(), bytes.data(), old.handle,
                                           &type.handle));
     } else if (uniform) {
-      expect_success(
-          type_create_indexed_block(table_, count, same, places.data(), old.handle, &type.handle));
+      expect_success(type_create_indexed_block(table_, count, same, positions.data(), old.handle,
+                                               &type.handle));
     } else {
       expect_success(
-          type_indexed(table_, count, lengths.data(), places.data(), old.handle, &type.handle));
+          type_indexed(table_, count, lengths.data(), positions.data(), old.handle, &type.handle));
     }
     return type;
   }

@@ -20,7 +20,7 @@ constexpr TypeClass kOther = TypeClass::kOther;
 
 #define NAMED(type) type, #type
 
-// Basic types stand before the pairs that are made of them.
+// Basic types are listed before the pairs that are made of them.
 constexpr PredefinedType kTypes[] = {
     {NAMED(MPI_CHAR), kInt8, kCInt, 1, 1},
     {NAMED(MPI_SIGNED_CHAR), kInt8, kCInt, 1, 1},

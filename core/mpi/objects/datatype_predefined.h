@@ -1,5 +1,5 @@
-// The predefined datatypes: one list with name, representation and the standard's class of each.
-// Built on first use, immutable, shared by all ranks of the host process.
+// The predefined datatypes: one list with name, representation and class of each. Built on first
+// use, immutable, shared by all ranks of the simulator process.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ namespace sesame::mpi {
 
 class DatatypeObject;
 
-// How one basic element is represented in memory; decides the arithmetic and the conversion to
-// external32. Fortran's REAL*16 is IEEE binary128, C's long double is x87's 80-bit format.
+// The representation of one basic element in memory, which decides its arithmetic and its
+// conversion to external32. Fortran's REAL*16 is IEEE binary128, C's long double is x87's 80-bit
+// format.
 enum class BasicKind : uint8_t {
   kNone,  // not predefined, or a marker
   kBytes,
@@ -44,12 +45,12 @@ enum class BasicKind : uint8_t {
   kLogical64,
   kLogical128,
   kBool,
-  kPair,  // two elements, see the type_map
+  kPair,  // two elements, see the type map
   kCount,
 };
 
-// The classes by which the standard says which operation takes which type (MPI 4.1, section
-// 6.9.2). MPI_CHAR counts as a C integer, as in MPICH.
+// The classes of types that decide which operations are allowed (MPI 4.1, section 6.9.2). MPI_CHAR
+// is a C integer, as in MPICH.
 enum class TypeClass : uint8_t {
   kOther,
   kCInteger,
@@ -72,7 +73,7 @@ struct PredefinedType {
   Datatype first = 0, second = 0;  // of pairs
 };
 
-// Null for what is not a named predefined type.
+// Null if the handle is not that of a named predefined type.
 const PredefinedType* find_predefined(Datatype handle);
 // The class of any predefined type object, unnamed ones included.
 TypeClass type_class_of(const DatatypeObject& type);

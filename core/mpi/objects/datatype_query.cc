@@ -10,7 +10,7 @@
 namespace sesame::mpi {
 namespace {
 
-// A new handle for a type inside another one's contents: predefined types stand for themselves.
+// A new handle for a type inside another one's contents; predefined types keep theirs.
 Datatype hand_out(DatatypeTable& table, const DatatypeObject& type) {
   if (type.is_predefined()) return type.handle();
   DatatypeBuilder builder;
@@ -102,7 +102,7 @@ int type_get_contents(DatatypeTable& table, Datatype datatype, const Envelope& m
   std::copy(contents.integers.begin(), contents.integers.end(), integers);
   std::copy(contents.addresses.begin(), contents.addresses.end(), addresses);
   std::copy(contents.large_counts.begin(), contents.large_counts.end(), large_counts);
-  // A copy that is handed out may take a slot of the table; the contents themselves stay put.
+  // Adding a copy may grow the table, but does not move the contents.
   for (const DatatypeRef& type : contents.types) *types++ = hand_out(table, *type);
   return MPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
-// What a program can ask about a datatype and about what was received with it. Functions return
-// MPI error classes; counts come back as 64-bit integers (MPI_UNDEFINED where MPI says so), and
-// the caller narrows them for the classic entry points.
+// Queries of datatypes and of the number of elements received. Functions check their arguments and
+// return MPI error classes. Counts are 64-bit integers (MPI_UNDEFINED where MPI requires it); the
+// caller narrows them for the classic entry points. Sizes and extents are bytes.
 #pragma once
 
 #include "core/mpi/objects/constants.h"
@@ -13,7 +13,7 @@ class DatatypeTable;
 int type_size(const DatatypeTable& table, Datatype datatype, Count* size);
 int type_get_extent(const DatatypeTable& table, Datatype datatype, Count* lb, Count* extent);
 int type_get_true_extent(const DatatypeTable& table, Datatype datatype, Count* lb, Count* extent);
-// `name` has room for MPI_MAX_OBJECT_NAME characters. MPI_DATATYPE_NULL has a name too.
+// `name` must hold MPI_MAX_OBJECT_NAME characters. MPI_DATATYPE_NULL has a name too.
 int type_get_name(const DatatypeTable& table, Datatype datatype, char* name, int* length);
 int type_set_name(DatatypeTable& table, Datatype datatype, const char* name);
 
@@ -33,8 +33,9 @@ int get_count(const DatatypeTable& table, const Status& status, Datatype datatyp
 int get_elements(const DatatypeTable& table, const Status& status, Datatype datatype, Count* count);
 int status_set_elements(const DatatypeTable& table, Status* status, Datatype datatype, Count count);
 
-// Basic elements in the first `bytes` packed bytes of a sequence of `type`, MPI_UNDEFINED when
-// the last one is cut; and the packed bytes that the first `elements` of them occupy.
+// The number of basic elements in the first `bytes` packed bytes of a sequence of `type`,
+// MPI_UNDEFINED when the last one is incomplete; and the packed bytes of the first `elements` basic
+// elements.
 Count elements_in_bytes(const DatatypeObject& type, Count bytes);
 Count bytes_of_elements(const DatatypeObject& type, Count elements);
 

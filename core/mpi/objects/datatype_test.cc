@@ -31,7 +31,7 @@ class DatatypeTest : public testing::Test {
   std::vector<Aint> offsets(Datatype handle) {
     std::vector<Aint> found;
     ByteRangeCursor cursor(get(handle), 1);
-    for (ByteRange piece; cursor.next(&piece, 1);) found.push_back(piece.offset);
+    for (ByteRange range; cursor.next(&range, 1);) found.push_back(range.offset);
     return found;
   }
 

@@ -4,7 +4,6 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
@@ -33,10 +32,10 @@ int create(Kind kind, Function function, Errhandler* errhandler) {
   return MPI_SUCCESS;
 }
 
-void attach(ErrhandlerObject*& place, ErrhandlerObject* errhandler) {
+void attach(ErrhandlerObject*& attached, ErrhandlerObject* errhandler) {
   retain(errhandler);
-  release(place);
-  place = errhandler;
+  release(attached);
+  attached = errhandler;
 }
 
 [[noreturn]] void end_job(ObjectOwner& owner, int error, const char* function_name,
@@ -53,29 +52,29 @@ Errhandler hand_out_errhandler(ErrhandlerObject* errhandler) {
   if (errhandler == nullptr) return MPI_ERRORS_ARE_FATAL;
   if (is_predefined(errhandler->handle)) return errhandler->handle;
   if (errhandler->user_references++ == 0) {
-    // Its handle was freed, but the object uses it still.
+    // The program freed the handle, but an object still uses the handler.
     retain(errhandler);
     errhandler->handle = this_owner().objects.errhandlers.add(errhandler);
   }
   return errhandler->handle;
 }
 
-int set_errhandler(ErrhandlerObject*& place, Errhandler handle, ErrhandlerObject::Kind kind) {
+int set_errhandler(ErrhandlerObject*& attached, Errhandler handle, ErrhandlerObject::Kind kind) {
   ErrhandlerObject* errhandler;
   MPI_TRY(check_errhandler(handle, kind, &errhandler));
-  attach(place, errhandler);
+  attach(attached, errhandler);
   return MPI_SUCCESS;
 }
 
 ErrhandlerObject* find_errhandler(ObjectOwner& owner, Errhandler handle) {
   if (!is_predefined(handle)) return owner.objects.errhandlers.find(handle);
-  ErrhandlerObject*& place = owner.objects.predefined_errhandlers[handle & 3];
-  if (place == nullptr) {
-    place = new ErrhandlerObject;
-    place->kind = predefined_kind(handle);
-    place->handle = handle;
+  ErrhandlerObject*& predefined = owner.objects.predefined_errhandlers[handle & 3];
+  if (predefined == nullptr) {
+    predefined = new ErrhandlerObject;
+    predefined->kind = predefined_kind(handle);
+    predefined->handle = handle;
   }
-  return place;
+  return predefined;
 }
 
 int check_errhandler(Errhandler handle, Kind kind, ErrhandlerObject** errhandler) {
@@ -114,8 +113,8 @@ int raise_with(const ErrhandlerObject* errhandler, int object, int error,
 }
 
 int raise_error(CommObject* comm, int error, const char* function_name) {
-  // Where no handler was set, that of MPI_COMM_SELF, and then that of MPI_COMM_WORLD, which the
-  // standard named before MPI 4: as MPICH does.
+  // As MPICH does: if no handler was set, that of MPI_COMM_SELF (MPI 4) and then that of
+  // MPI_COMM_WORLD (before MPI 4) applies.
   const ObjectTables& objects = this_owner().objects;
   for (CommObject* other : {objects.self, objects.world}) {
     if ((comm == nullptr || comm->errhandler == nullptr) && other != nullptr) comm = other;

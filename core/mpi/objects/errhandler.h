@@ -1,6 +1,9 @@
-// Error handlers and the error codes that a program adds. An MPI function of ours that fails only
-// returns its error class; the entry point then comes here, and the communicator's (or session's)
-// handler decides: end the job with a text, return the code, or call the program's function.
+// Error handlers and the error codes that a program adds (MPI 4.1, section 9.3).
+//
+// Use: an MPI function of the simulator that fails only returns its error class (errors.h). The
+// entry point then calls raise_error(), or raise_with() for other objects than communicators: the
+// handler ends the job with a text, returns the error, or calls the program's function. Handlers
+// are reference counted; the rank's tables own the handles. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +25,22 @@ struct ErrhandlerObject : Counted {
   Kind kind = Kind::kFatal;
   ProxiedFunction function;  // of the program, for the last four kinds
   Errhandler handle = MPI_ERRORS_ARE_FATAL;
-  int user_references = 1;  // handles that the program has yet to free
+  int user_references = 1;  // how often the program must still free the handle
 };
 
-// Null when the handle is not that of an error handler.
+// Null if there is no error handler with this handle.
 ErrhandlerObject* find_errhandler(ObjectOwner& owner, Errhandler handle);
 // An error unless the handle may be attached to an object of this kind.
 int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerObject** errhandler);
-// The object at `place` gets this handler from now on.
-int set_errhandler(ErrhandlerObject*& place, Errhandler handle, ErrhandlerObject::Kind kind);
+// Checks the handle and replaces the handler of an object, which is stored in `attached`.
+int set_errhandler(ErrhandlerObject*& attached, Errhandler handle, ErrhandlerObject::Kind kind);
 
 // Applies the error handler of the communicator (null: errors that concern no object) and returns
-// the error, which a function of the program may have changed, unless the handler ends the job.
-// Where none was set, that of MPI_COMM_SELF and then that of MPI_COMM_WORLD counts.
-// `function_name` is "MPI_Send".
+// the error, which a function of the program may have changed; does not return if the handler ends
+// the job. Without a handler, that of MPI_COMM_SELF and then that of MPI_COMM_WORLD applies.
+// `function_name` is for the text, such as "MPI_Send".
 [[gnu::cold]] int raise_error(CommObject* comm, int error, const char* function_name);
-// The same with a handler found elsewhere (null: MPI_ERRORS_ARE_FATAL).
+// The same with this handler (null: MPI_ERRORS_ARE_FATAL) of the object with this handle.
 [[gnu::cold]] int raise_with(const ErrhandlerObject* errhandler, int object, int error,
                              const char* function_name);
 
@@ -48,18 +51,19 @@ class ErrorCodes {
 
   int add_class();
   int add_code(int error_class);
-  // MPI_SUCCESS, or MPI_ERR_ARG for what is unknown or of the other sort.
+  // MPI_SUCCESS, or MPI_ERR_ARG if the code is unknown, or a class where a code is expected or vice
+  // versa.
   int set_text(int code, std::string text);
   int remove_text(int code);
   int remove_class(int error_class);
   int remove_code(int code);
 
-  // MPI_ERR_UNKNOWN for what is not known.
+  // MPI_ERR_UNKNOWN if the code is unknown.
   int class_of(int code) const;
-  // Null for what is not known; empty when no text was added.
+  // Null if the code is unknown; empty if no text was added.
   const char* text_of(int code) const;
 
-  // Why the program was given this code; kept for the last one only.
+  // Why a call returned this code; only the last reason is kept.
   void record_reason(int code, std::string reason) { reason_ = {code, std::move(reason)}; }
   std::string reason_of(int code) const { return code == reason_.first ? reason_.second : ""; }
 
@@ -74,11 +78,10 @@ class ErrorCodes {
   std::pair<int, std::string> reason_;
 };
 
-// A reference for the program, which it frees with MPI_Errhandler_free.
+// A handle for the program, which frees it with MPI_Errhandler_free (MPI_Comm_get_errhandler).
 Errhandler hand_out_errhandler(ErrhandlerObject* errhandler);
 
-// What MPI_Error_string adds to the text of this error, the last one of a file that the program was
-// given back.
+// Keeps the reason of an error that a call on a file returned, for MPI_Error_string.
 void record_reason(ObjectOwner& owner, int error, std::string reason);
 
 // The text of a class or code, predefined or added by the program.

@@ -34,7 +34,7 @@ TEST(Errhandler, EndsTheJobByDefaultAndSaysWhy) {
   EXPECT_EQ(text, "rank 1: MPI_Send: invalid rank: rank 9 is not in the communicator");
 }
 
-TEST(Errhandler, ReturnsWhenToldSo) {
+TEST(Errhandler, ReturnsTheErrorWhenSetToReturn) {
   SimulatedJob job(1);
   job.run([](int) {
     Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

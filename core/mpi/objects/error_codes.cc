@@ -5,7 +5,6 @@
 #include "core/mpi/api.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
@@ -41,46 +40,46 @@ int ErrorCodes::add_code(int error_class) {
 }
 
 int ErrorCodes::set_text(int code, std::string text) {
-  auto place = entries_.find(code);
-  if (place == entries_.end()) return MPI_ERR_ARG;
-  place->second.text = std::move(text);
-  place->second.has_text = true;
+  auto entry = entries_.find(code);
+  if (entry == entries_.end()) return MPI_ERR_ARG;
+  entry->second.text = std::move(text);
+  entry->second.has_text = true;
   return MPI_SUCCESS;
 }
 
 int ErrorCodes::remove_text(int code) {
-  auto place = entries_.find(code);
-  if (place == entries_.end() || !place->second.has_text) return MPI_ERR_ARG;
-  place->second.text.clear();
-  place->second.has_text = false;
+  auto entry = entries_.find(code);
+  if (entry == entries_.end() || !entry->second.has_text) return MPI_ERR_ARG;
+  entry->second.text.clear();
+  entry->second.has_text = false;
   return MPI_SUCCESS;
 }
 
 int ErrorCodes::remove_class(int error_class) {
-  auto place = entries_.find(error_class);
-  if (place == entries_.end() || place->second.error_class != error_class) return MPI_ERR_ARG;
+  auto entry = entries_.find(error_class);
+  if (entry == entries_.end() || entry->second.error_class != error_class) return MPI_ERR_ARG;
   for (const auto& [code, entry] : entries_) {
     if (code != error_class && entry.error_class == error_class) return MPI_ERR_ARG;
   }
-  entries_.erase(place);
+  entries_.erase(entry);
   return MPI_SUCCESS;
 }
 
 int ErrorCodes::remove_code(int code) {
-  auto place = entries_.find(code);
-  if (place == entries_.end() || place->second.error_class == code) return MPI_ERR_ARG;
-  entries_.erase(place);
+  auto entry = entries_.find(code);
+  if (entry == entries_.end() || entry->second.error_class == code) return MPI_ERR_ARG;
+  entries_.erase(entry);
   return MPI_SUCCESS;
 }
 
 int ErrorCodes::class_of(int code) const {
-  auto place = entries_.find(code);
-  return place != entries_.end() ? place->second.error_class : MPI_ERR_UNKNOWN;
+  auto entry = entries_.find(code);
+  return entry != entries_.end() ? entry->second.error_class : MPI_ERR_UNKNOWN;
 }
 
 const char* ErrorCodes::text_of(int code) const {
-  auto place = entries_.find(code);
-  return place != entries_.end() ? place->second.text.c_str() : nullptr;
+  auto entry = entries_.find(code);
+  return entry != entries_.end() ? entry->second.text.c_str() : nullptr;
 }
 
 void record_reason(ObjectOwner& owner, int error, std::string reason) {

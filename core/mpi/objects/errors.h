@@ -1,6 +1,7 @@
-// How an MPI function of ours reports an error: it returns fail(class, detail). The entry point
-// then calls the error handler of the communicator; the detail is what the message says if that
-// handler ends the job.
+// How an MPI function of the simulator reports an error: it returns fail(class, detail). The entry
+// point then calls the error handler of the communicator (errhandler.h). The detail becomes part of
+// the message if this handler ends the job. MPI_TRY(call) returns from the calling function if the
+// call fails.
 #pragma once
 
 #include <string>
@@ -9,8 +10,11 @@
 
 namespace sesame::mpi {
 
-// Remembers the detail for the running rank and returns `error_class`.
+// Stores the detail with the running rank and returns `error_class`.
 [[gnu::cold]] int fail(int error_class, std::string detail);
+
+// Checks the address of a result: MPI_ERR_ARG, with a detail that names `what`, when it is null.
+int check_out(const void* address, const char* what);
 
 // The text of a predefined error class ("invalid rank"), never null.
 const char* error_class_text(int error_class);

@@ -21,7 +21,7 @@ int check_groups(Group group1, Group group2, GroupObject** one, GroupObject** tw
   return check_group(group2, two);
 }
 
-// Ranks of the group that a call lists: all must exist, none twice. Gives the set of them.
+// Checks a list of ranks of the group: all must exist, none twice. Sets the set of them.
 int check_ranks(const GroupObject& group, const std::vector<int>& ranks,
                 std::vector<bool>* chosen) {
   chosen->assign(static_cast<size_t>(group.members->size()), false);
@@ -101,11 +101,6 @@ std::vector<int> select(const Members& from, const Members& other, bool in_other
 }
 
 }  // namespace
-
-int check_out(const void* address, const char* what) {
-  if (address != nullptr) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, std::string("the address for ") + what + " is a null pointer");
-}
 
 int check_group(Group handle, GroupObject** group) {
   ObjectOwner& owner = this_owner();

@@ -1,4 +1,5 @@
-// Groups as values: finding the object of a handle and giving the program a new one.
+// Handles of groups: finding the object of a handle and making a new one. Errors are MPI error
+// classes with a detail (errors.h).
 #pragma once
 
 #include "core/mpi/objects/comm.h"
@@ -10,10 +11,7 @@ struct ObjectOwner;
 
 // MPI_SUCCESS and the object, or MPI_ERR_GROUP with a detail.
 int check_group(Group handle, GroupObject** group);
-// MPI_GROUP_EMPTY when there are no members.
+// Adds a group to the rank's table and returns its handle; MPI_GROUP_EMPTY when it has no members.
 Group publish_group(ObjectOwner& owner, MembersRef members);
-
-// MPI_ERR_ARG with a detail when an address for a result is null.
-int check_out(const void* address, const char* what);
 
 }  // namespace sesame::mpi

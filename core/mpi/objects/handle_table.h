@@ -1,10 +1,10 @@
-// The objects of one kind that a rank holds, by handle. A handle is the kind's bits with an index;
-// the table owns one reference to each object. Freed indices are used again, the last one first, so
-// a rank's handles depend only on its own calls.
+// A rank's objects of one kind by handle. A handle is the kind's bits and an index. The table owns
+// one reference to each object. Freed indices are reused, the last one first, so that a rank's
+// handles depend only on its own calls.
 //
-// Use: add() gives the handle that the program gets; find() its object, or null for any handle that
-// is not of this table, so that a wrong argument is found; remove() when the program frees it. Who
-// keeps an object longer than a call calls retain() and release(). O(1) each; one thread.
+// Use: add() returns the handle for the program; find() its object, or null for any handle that is
+// not in this table, so that wrong arguments are detected; remove() when the program frees it. Code
+// that keeps an object longer than a call uses retain() and release(). All O(1). One thread.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace sesame::mpi {
 
-// What objects in tables derive from: pending operations and other objects hold references, and
-// the last one to let go deletes it.
+// The base of objects in tables. Tables, pending operations and other objects hold references;
+// releasing the last one deletes the object.
 struct Counted {
   int references = 1;
 };
@@ -30,7 +30,8 @@ void release(T* object) {
   if (object != nullptr && --object->references == 0) delete object;
 }
 
-// The first kNear slots are part of the table, so that they are in the cache when their rank is.
+// kKindBits: the high bits of all handles of the table; kFirstIndex: the index of the first handle.
+// The first kNear slots are inside the table, so that they are loaded together with their rank.
 template <typename T, uint32_t kKindBits, uint32_t kFirstIndex = 0, uint32_t kNear = 1>
 class HandleTable {
  public:
@@ -43,7 +44,7 @@ class HandleTable {
     visit([](T& object) { release(&object); });
   }
 
-  // Takes over the caller's reference.
+  // Adds the object with the caller's reference to it and returns its handle.
   int add(T* object) {
     uint32_t index = first_free_;
     if (index != kNone) {
@@ -65,7 +66,8 @@ class HandleTable {
     return slots_[index].object();
   }
 
-  // Forgets the handle; the caller gets the table's reference. REQUIRES: find(handle) is not null.
+  // Removes the handle and gives the table's reference to the caller. REQUIRES: find(handle) is not
+  // null.
   T* remove(int handle) {
     const uint32_t index = (static_cast<uint32_t>(handle) & kIndexMask) - kFirstIndex;
     T* object = slots_[index].object();
@@ -84,7 +86,7 @@ class HandleTable {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // An object, or in an odd number the next free slot.
+  // The address of an object, or, as an odd number, the index of the next free slot.
   class Slot {
    public:
     T* object() const { return (bits_ & 1) != 0 ? nullptr : reinterpret_cast<T*>(bits_); }

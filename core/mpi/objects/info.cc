@@ -5,7 +5,6 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {

@@ -1,6 +1,6 @@
 // A read-only view of an array of integers that a program passed to MPI: 32-bit in the classic
-// functions, 64-bit in their large-count twins. One implementation reads both without copying.
-// The program owns the array; it must outlive the call (non-blocking operations copy it).
+// functions, 64-bit in their large-count forms, so that one implementation serves both. The program
+// owns the array. Non-blocking operations must copy() it before the call returns.
 #pragma once
 
 #include <cstddef>

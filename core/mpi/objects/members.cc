@@ -12,7 +12,7 @@ Members::Members(std::vector<int> world_ranks) : world_ranks_(std::move(world_ra
 int Members::rank_of(int world_rank) const {
   if (world_ranks_.empty()) return MPI_UNDEFINED;
   if (ascends_) {
-    // Most lists are a whole range.
+    // Most lists are a range of consecutive ranks.
     const int offset = world_rank - world_ranks_.front();
     if (offset >= 0 && offset < size() && (*this)[offset] == world_rank) return offset;
     auto place = std::lower_bound(world_ranks_.begin(), world_ranks_.end(), world_rank);

@@ -1,6 +1,6 @@
-// The MPI objects that one rank holds besides datatypes, operations and requests: communicators,
-// groups, error handlers, infos, keyvals, sessions and the error codes that the program added.
-// Owned by the rank; one thread.
+// The MPI objects of one rank other than datatypes, operations and requests: communicators, groups,
+// error handlers, infos, keyvals, sessions and the error codes that the program added; and
+// ObjectOwner, the interface of a rank for these objects. The rank owns them. One thread.
 #pragma once
 
 #include <cstdint>
@@ -43,34 +43,34 @@ struct ObjectTables {
   HandleTable<InfoObject, 0x9c000000> infos;
   InfoObject* environment = nullptr;  // MPI_INFO_ENV, made on its first use
 
-  // One index space; a handle also says what the attributes hang on (attributes.h).
+  // For all kinds of objects; a handle also has bits for the kind (attributes.h).
   HandleTable<KeyvalObject, 0xa4000000> keyvals;
 
   HandleTable<SessionObject, 0xb8000000> sessions;
 
-  // Made by one-sided communication and MPI-IO at their first use. Shared pointers, since they can
-  // delete what is not defined here; nothing else holds them.
+  // Made by one-sided communication and MPI-IO at their first use. Shared pointers only because
+  // those can delete types that are incomplete here; there are no other owners.
   std::shared_ptr<WindowTable> windows;
   std::shared_ptr<FileTables> files;
 
-  std::unique_ptr<ErrorCodes> error_codes;  // null until there is something to keep
+  std::unique_ptr<ErrorCodes> error_codes;  // made at its first use
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
-  int agreements = 0;                       // on context ids, under way (agree.h)
+  int agreements = 0;                       // on contexts, in progress (communicators/agree.h)
 };
 
-// What a rank is to its objects: it holds them and answers what they ask. Rank derives from it.
+// The interface of a rank for its objects, which are below ranks. Rank derives from it.
 struct ObjectOwner {
   explicit ObjectOwner(int number) : id(number) {}
 
   const int id;  // among all ranks of the run
   ObjectTables objects;
-  std::string error_detail;  // what the last failed call says about itself
+  std::string error_detail;  // detail of the last error (errors.h)
 
   // "rank 5", for messages to the user.
   virtual std::string name() const = 0;
   // The one shared copy of this list of ranks of the run.
   virtual MembersRef intern(std::vector<int> world_ranks) = 0;
-  // Fills in what MPI_INFO_ENV has.
+  // Sets the entries of MPI_INFO_ENV.
   virtual void describe_environment(InfoObject& info) const = 0;
   // Ends the run, with a text for the user.
   [[noreturn]] virtual void abort_job(const std::string& why) = 0;

@@ -21,8 +21,8 @@ constexpr uint32_t kArithmetic = bit(MPI_MAX) | bit(MPI_MIN) | bit(MPI_SUM) | bi
 constexpr uint32_t kLogical = bit(MPI_LAND) | bit(MPI_LOR) | bit(MPI_LXOR);
 constexpr uint32_t kBitwise = bit(MPI_BAND) | bit(MPI_BOR) | bit(MPI_BXOR);
 
-// MPI 4.1, section 6.9.2, and what MPICH 4.0.2 takes beyond it: logical operations on Fortran's
-// integers and multi-language types, and of them MPI_LXOR alone on floating-point types.
+// MPI 4.1, section 6.9.2, and what MPICH 4.0.2 accepts beyond it: logical operations on Fortran's
+// integers and multi-language types, and MPI_LXOR on floating-point types.
 constexpr uint32_t operations_of(TypeClass type_class) {
   switch (type_class) {
     case TypeClass::kCInteger:

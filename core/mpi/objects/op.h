@@ -1,6 +1,10 @@
-// MPI reduction operations: the predefined ones on all predefined types for which they make
-// sense, and the user's. An OpObject is immutable and reference counted, because a pending
-// non-blocking collective outlives MPI_Op_free. One thread; predefined objects are shared.
+// MPI reduction operations (MPI 4.1, section 6.9), predefined and user-defined, and each rank's
+// table of their handles.
+//
+// Use: OpTable::find() gives the object of a handle; check with op_is_valid(), then call
+// reduce_local(). An OpObject is immutable and reference counted, because a pending non-blocking
+// collective outlives MPI_Op_free: keep an OpRef. One thread; predefined objects are shared by all
+// ranks.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +20,8 @@ namespace sesame::mpi {
 class DatatypeObject;
 class OpTable;
 
-// How the entry-point layer calls a user's function on `count` elements: it knows the function's
-// signature and the handles of its own binary interface.
+// Calls a user's function on `count` elements. Defined by the entry points, which know the
+// function's signature and the handles of the binary interface.
 using OpInvoker = void (*)(const ProxiedFunction& function, const void* in, void* inout,
                            Count count, Datatype datatype);
 
@@ -82,7 +86,7 @@ class OpTable {
   OpTable(const OpTable&) = delete;
   OpTable& operator=(const OpTable&) = delete;
 
-  // Null when invalid. A freed handle stays good while someone references the object.
+  // Null when invalid. A freed handle stays valid while the object is referenced.
   const OpObject* find(Op handle) const {
     const uint32_t bits = static_cast<uint32_t>(handle);
     if ((bits & 0xfffffff0) == 0x58000000) return builtins_[bits & 0xf];
@@ -90,10 +94,11 @@ class OpTable {
     return (bits >> 24) == 0x98 && index < slots_.size() ? slots_[index] : nullptr;
   }
 
-  // `counts_are_int`: the function takes its length as an int, so that long vectors are cut.
+  // `counts_are_int`: the function takes its length as an int, so that longer vectors are passed in
+  // several calls. Return MPI error classes.
   int create(Function function, OpInvoker invoker, bool commutative, bool counts_are_int, Op* out);
   int free(Op* op);
-  // The function takes the arguments of another language.
+  // Calls the function through this proxy of another language (ProxiedFunction).
   void set_proxy(Op op, Function proxy);
   size_t live_count() const;
 
@@ -106,13 +111,13 @@ class OpTable {
   std::vector<uint32_t> free_slots_;
 };
 
-// Whether `op` may reduce elements of this type: user operations any, predefined ones the
+// Check whether `op` may reduce elements of this type: user operations any, predefined ones the
 // predefined types that the standard lists. MPI_SUCCESS or MPI_ERR_OP. MPI_REPLACE and MPI_NO_OP
-// are for one-sided accumulation only.
+// are valid for one-sided accumulation only.
 int op_is_valid(const OpObject& op, const DatatypeObject& type);
 int op_is_valid_for_accumulate(const OpObject& op, const DatatypeObject& type);
 
-// inout[i] = in[i] op inout[i] for i < count. The pair must be valid. The buffers hold `count`
+// inout[i] = in[i] op inout[i] for i < count. REQUIRES: op_is_valid(). The buffers hold `count`
 // copies of the type in its own layout (not packed).
 void reduce_local(const void* in, void* inout, Count count, const DatatypeObject& type,
                   const OpObject& op);

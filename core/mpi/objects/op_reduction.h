@@ -1,5 +1,5 @@
-// The inner loops of the predefined operations: one function per operation and representation,
-// found once per call. Internal to the operation code; one file per family keeps builds short.
+// The inner loops of the predefined operations: one function for each operation and representation.
+// Internal to the operation code; each family is in a file of its own to keep builds short.
 #pragma once
 
 #include "core/mpi/objects/constants.h"
@@ -10,7 +10,7 @@ namespace sesame::mpi {
 // inout[i] = inout[i] op in[i] for i < count; the arrays do not overlap.
 using ReduceFunction = void (*)(const void* in, void* inout, Count count);
 
-// Null where the family does not have the operation or the representation.
+// Null if the family does not have the operation or the representation.
 ReduceFunction integer_reduction(Op op, BasicKind kind);
 ReduceFunction floating_reduction(Op op, BasicKind kind);
 ReduceFunction complex_reduction(Op op, BasicKind kind);
@@ -25,8 +25,7 @@ void reduce_loop(const void* in, void* inout, Count count) {
   for (Count i = 0; i < count; ++i) to[i] = F::combine(to[i], from[i]);
 }
 
-// Equal or unordered values keep the second, as MPICH's comparison does: which NaN survives is
-// then the same.
+// Equal or unordered values give the second, as in MPICH, so that the same NaN results.
 struct Largest {
   template <typename T>
   static T combine(T a, T b) {

@@ -201,7 +201,7 @@ void record(const ProxiedFunction& function, const void* in, void* inout, Count 
   EXPECT_EQ(function.function, user_function);
   EXPECT_EQ(datatype, MPI_CHAR);
   lengths.push_back(count);
-  // The long vector of the test below exists in length only.
+  // The long vector of the test below has no memory.
   if (count > 1 || lengths.size() > 1) return;
   const char from = *static_cast<const char*>(in);
   char& to = *static_cast<char*>(inout);

@@ -37,11 +37,11 @@ template <size_t kWord>
   }
 }
 
-// How a block of a size known at run time only is copied.
+// Template arguments for block sizes that are known at run time only.
 constexpr int kAnySize = 0;
 constexpr int kSmallSize = -1;  // at most 64 bytes: without a call
 
-// Calls f with the block size as a constant, where a loop for it alone is worth having.
+// Calls f with the block size as a constant for common sizes, so that their loops are specialised.
 template <typename F>
 [[gnu::always_inline]] inline void with_block_size(Count block, F&& f) {
   switch (block) {
@@ -76,7 +76,7 @@ template <int kSize>
   }
 }
 
-// Moves blocks between the user's buffer and the packed bytes, which advance.
+// Copies blocks between the user's buffer and the packed bytes, and advances in the packed bytes.
 template <bool kPack>
 struct Mover {
   char* packed;
@@ -90,15 +90,15 @@ struct Mover {
     packed += size;
   }
 
-  template <int kSize, typename Place>
-  [[gnu::always_inline]] void blocks(Count count, Count size, Place&& place) {
+  template <int kSize, typename Address>
+  [[gnu::always_inline]] void blocks(Count count, Count size, Address&& address) {
     const size_t bytes = kSize > 0 ? kSize : static_cast<size_t>(size);
     char* to = packed;
     for (Count i = 0; i < count; ++i, to += bytes) {
       if constexpr (kPack) {
-        copy_block<kSize>(to, place(i), bytes);
+        copy_block<kSize>(to, address(i), bytes);
       } else {
-        copy_block<kSize>(place(i), to, bytes);
+        copy_block<kSize>(address(i), to, bytes);
       }
     }
     packed = to;
@@ -153,31 +153,34 @@ Count entry_at(const LayoutNode& node, Count byte) {
 template <bool kPack>
 void move_range(const LayoutNode& node, char* user, Count first, Count last, Mover<kPack>& mover);
 
-// A list or loop of equal blocks: the cut first one, the whole ones, the cut last one.
+// A list or loop of equal blocks: the rest of the first one, whole blocks, the start of the last
+// one.
 template <bool kPack>
 void move_equal_blocks(const LayoutNode& node, char* user, Count first, Count last,
                        Mover<kPack>& mover) {
   const bool strided = node.kind == Kind::kStridedBlocks;
-  const auto place = [&](Count i) { return user + (strided ? i * node.stride : node.offsets[i]); };
+  const auto address = [&](Count i) {
+    return user + (strided ? i * node.stride : node.offsets[i]);
+  };
   Count index = first / node.block;
   const Count cut = first - index * node.block;
   if (cut > 0) {
     const Count size = std::min(node.block - cut, last - first);
-    mover.block(place(index) + cut, size);
+    mover.block(address(index) + cut, size);
     first += size;
     ++index;
   }
   const Count whole = (last - first) / node.block;
   if (whole > 0) {
     if (strided) {
-      mover.strided(place(index), whole, node.stride, node.block);
+      mover.strided(address(index), whole, node.stride, node.block);
     } else {
       mover.uniform(user, node.offsets + index, whole, node.block);
     }
     first += whole * node.block;
     index += whole;
   }
-  if (last > first) mover.block(place(index), last - first);
+  if (last > first) mover.block(address(index), last - first);
 }
 
 template <bool kPack>
@@ -196,11 +199,11 @@ void move_listed(const LayoutNode& node, char* user, Count first, Count last, Mo
     const Count start = node.starts[i];
     const Count from = std::max<Count>(first - start, 0);
     const Count to = std::min(last, node.starts[i + 1]) - start;
-    char* place = user + node.offsets[i];
+    char* entry = user + node.offsets[i];
     if (node.kind == Kind::kBlocks) {
-      mover.block(place + from, to - from);
+      mover.block(entry + from, to - from);
     } else {
-      move_range(*node.children[i], place, from, to, mover);
+      move_range(*node.children[i], entry, from, to, mover);
     }
   }
 }
@@ -230,10 +233,10 @@ void move(char* user, Count count, const DatatypeObject& type, char* packed, Cou
   Mover<kPack> mover{packed};
   if (type.is_contiguous()) return mover.block(user + start, length);
   LayoutNode outer;
-  const LayoutPart part = repeat_layout(layout_part(type), count, type.extent(), &outer);
-  CHECK(start >= 0 && length > 0 && start + length <= part.size);
-  if (part.node == nullptr) return mover.block(user + part.offset + start, length);
-  move_range(*part.node, user + part.offset, start, start + length, mover);
+  const PlacedLayout layout = repeat_layout(placed_layout(type), count, type.extent(), &outer);
+  CHECK(start >= 0 && length > 0 && start + length <= layout.size);
+  if (layout.node == nullptr) return mover.block(user + layout.offset + start, length);
+  move_range(*layout.node, user + layout.offset, start, start + length, mover);
 }
 
 }  // namespace
@@ -274,14 +277,14 @@ Count copy_typed(const void* source, Count source_count, const DatatypeObject& s
   char on_stack[kStackStaging];
   std::unique_ptr<char[]> on_heap;
   char* staging = on_stack;
-  Count room = kStackStaging;
-  if (total > room) {
-    room = std::min(total, kHeapStaging);
-    on_heap = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(room));
+  Count staged = kStackStaging;
+  if (total > staged) {
+    staged = std::min(total, kHeapStaging);
+    on_heap = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(staged));
     staging = on_heap.get();
   }
-  for (Count start = 0; start < total; start += room) {
-    const Count length = std::min(room, total - start);
+  for (Count start = 0; start < total; start += staged) {
+    const Count length = std::min(staged, total - start);
     pack_range(source, source_count, source_type, staging, start, length);
     unpack_range(staging, target, target_count, target_type, start, length);
   }

@@ -1,5 +1,5 @@
-// The walk over a typed buffer's contiguous pieces, resumable at any packed byte: an explicit
-// stack of (node, place, index), one frame per nesting level of the layout.
+// ByteRangeCursor: an iteration over a layout's blocks that can start at any packed byte: it has
+// an explicit stack of (node, offset, index), one frame for each nesting level of the layout.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-Aint place_of(const LayoutNode& node, Count index) {
+Aint position_of(const LayoutNode& node, Count index) {
   switch (node.kind) {
     case Kind::kBlock:
       return 0;
@@ -56,14 +56,14 @@ struct ByteRangeCursor::State {
     Count index;
   };
 
-  LayoutNode outer;  // the loop over the copies, where one is needed
-  LayoutNode block;  // all of it, where it is one block
-  LayoutPart whole;
+  LayoutNode outer;  // the loop over the copies, if one is needed
+  LayoutNode block;  // the whole layout, if it is one block
+  PlacedLayout whole;
   std::vector<Frame> frames;
-  ByteRange ahead{0, 0};  // found but not handed out yet
+  ByteRange ahead{0, 0};  // found but not returned yet
 
-  // The next block as the layout has it; false at the end.
-  bool advance(ByteRange* piece) {
+  // The next block of the layout, not joined; false at the end.
+  bool advance(ByteRange* range) {
     while (!frames.empty()) {
       Frame& frame = frames.back();
       const LayoutNode& node = *frame.node;
@@ -72,12 +72,12 @@ struct ByteRangeCursor::State {
         continue;
       }
       const Count index = frame.index++;
-      const Aint offset = frame.offset + place_of(node, index);
+      const Aint offset = frame.offset + position_of(node, index);
       if (const LayoutNode* child = child_of(node, index)) {
         frames.push_back({child, offset, 0});
         continue;
       }
-      *piece = {offset, block_of(node, index)};
+      *range = {offset, block_of(node, index)};
       return true;
     }
     return false;
@@ -87,7 +87,7 @@ struct ByteRangeCursor::State {
 ByteRangeCursor::ByteRangeCursor(const DatatypeObject& type, Count count)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
-  state.whole = repeat_layout(layout_part(type), count, type.extent(), &state.outer);
+  state.whole = repeat_layout(placed_layout(type), count, type.extent(), &state.outer);
   if (state.whole.node == nullptr) {
     state.block.size = state.block.block = state.whole.size;
     state.whole.node = &state.block;
@@ -108,7 +108,7 @@ void ByteRangeCursor::seek(Count packed_byte) {
   while (true) {
     const Count index = descend(*node, &packed_byte);
     state.frames.push_back({node, offset, index + 1});
-    offset += place_of(*node, index);
+    offset += position_of(*node, index);
     const LayoutNode* child = child_of(*node, index);
     if (child == nullptr) {
       state.ahead = {offset + packed_byte, block_of(*node, index) - packed_byte};
@@ -118,7 +118,7 @@ void ByteRangeCursor::seek(Count packed_byte) {
   }
 }
 
-bool ByteRangeCursor::next(ByteRange* piece, Count limit) {
+bool ByteRangeCursor::next(ByteRange* range, Count limit) {
   State& state = *state_;
   ByteRange found = state.ahead;
   state.ahead = {0, 0};
@@ -132,11 +132,11 @@ bool ByteRangeCursor::next(ByteRange* piece, Count limit) {
     found.length += following.length;
   }
   if (found.length > limit) {
-    // A piece is cut at its front only when nothing was read ahead.
+    // Here nothing was read ahead, so that `ahead` is unused.
     state.ahead = {found.offset + limit, found.length - limit};
     found.length = limit;
   }
-  *piece = found;
+  *range = found;
   return true;
 }
 

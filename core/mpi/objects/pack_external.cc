@@ -57,7 +57,7 @@ void encode(const Conversion& conversion, const char* native, char* external) {
     std::memcpy(bytes, &quad, sizeof quad);
     copy_reversed(bytes, external, sizeof quad);
   } else {
-    // A narrower external integer takes the low bytes, which stand first in memory.
+    // A narrower external integer has the low bytes, which are first in memory.
     copy_reversed(native, external, conversion.external);
   }
 }
@@ -68,7 +68,7 @@ void decode(const Conversion& conversion, const char* external, char* native) {
     char bytes[sizeof quad];
     copy_reversed(external, bytes, sizeof quad);
     std::memcpy(&quad, bytes, sizeof quad);
-    // The six bytes of padding keep what the program had there.
+    // The six bytes of padding keep their values.
     const long double value = static_cast<long double>(quad);
     std::memcpy(native, &value, 10);
     return;

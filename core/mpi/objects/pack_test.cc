@@ -17,7 +17,7 @@ namespace {
 constexpr int kSeeds = 3000;
 constexpr Aint kLargest = 200000;
 
-// A typed buffer with room on both sides of its address.
+// A typed buffer with memory on both sides of its address.
 class Buffer {
  public:
   Buffer(const std::vector<Aint>& offsets, char fill) {
@@ -191,7 +191,7 @@ TEST(Pack, TakesAbsoluteAddressesFromBottom) {
   EXPECT_EQ(second[1], 0);
 }
 
-TEST(ByteRangeCursor, YieldsThePiecesOfTheTypeMapJoined) {
+TEST(ByteRangeCursor, YieldsJoinedRangesOfTheTypeMap) {
   for (int seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Case c(seed);
@@ -202,15 +202,15 @@ TEST(ByteRangeCursor, YieldsThePiecesOfTheTypeMapJoined) {
     const Count limit = c.random.between(0, 1) == 1 ? c.random.between(1, 50) : INT64_MAX;
     if (start > 0) cursor.seek(start);
     Count at = start;
-    for (ByteRange piece; cursor.next(&piece, limit);) {
-      ASSERT_GT(piece.length, 0);
-      ASSERT_LE(piece.length, limit);
-      for (Count i = 0; i < piece.length; ++i) {
+    for (ByteRange range; cursor.next(&range, limit);) {
+      ASSERT_GT(range.length, 0);
+      ASSERT_LE(range.length, limit);
+      for (Count i = 0; i < range.length; ++i) {
         ASSERT_LT(at, total);
-        ASSERT_EQ(piece.offset + i, c.offsets[static_cast<size_t>(at++)]);
+        ASSERT_EQ(range.offset + i, c.offsets[static_cast<size_t>(at++)]);
       }
-      if (at < total && piece.length < limit) {
-        ASSERT_NE(piece.offset + piece.length, c.offsets[static_cast<size_t>(at)]);
+      if (at < total && range.length < limit) {
+        ASSERT_NE(range.offset + range.length, c.offsets[static_cast<size_t>(at)]);
       }
     }
     ASSERT_EQ(at, total);

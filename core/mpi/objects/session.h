@@ -1,5 +1,5 @@
-// MPI sessions: a handle to the library with an error handler of its own. Process sets are
-// "mpi://WORLD" and "mpi://SELF".
+// MPI sessions: a handle of the library with its own error handler. Process sets are "mpi://WORLD"
+// and "mpi://SELF". Reference counted; the rank's table owns one reference for each handle.
 #pragma once
 
 #include "core/mpi/objects/constants.h"

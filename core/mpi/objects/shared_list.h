@@ -1,6 +1,7 @@
-// A list of integers that a collective gives to all its ranks. A real MPI has a copy of it in
-// every process; here there is one for all, or memory would grow with the square of the number of
-// ranks. The messages that spread it are simulated, but carry no data.
+// Lists of integers that a collective gives to all its ranks. In a real MPI every process has a
+// copy; here all ranks share one, since otherwise memory would grow with the square of the number
+// of ranks. The messages that distribute a list are simulated but carry no data
+// (Transfer::send_length). One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class SharedList {
  public:
   std::vector<int> values;
 
-  // What all ranks make of the list: `make` is called by the first that asks. One type for a list.
+  // A value that is made of the list only once for all ranks, by the first call. All calls for a
+  // list must use the same T and an equivalent `make`.
   template <typename T, typename Make>
   const T& derive(Make make) {
     if (derived_ == nullptr) derived_ = std::make_shared<T>(make(values));
@@ -27,15 +29,15 @@ class SharedList {
 };
 using SharedListRef = std::shared_ptr<SharedList>;
 
-// The lists to which the ranks of running collectives contribute.
-class Gatherings {
+// The lists of running collectives, to which each rank contributes.
+class SharedLists {
  public:
   // The collective: its context, its tag, and the first of its ranks, since groups that have no
   // rank in common may use the same context.
   using Key = std::tuple<uint32_t, int, int>;
 
-  // The list with `size` values; it is there for as long as a rank holds it.
-  SharedListRef join(const Key& key, size_t size) {
+  // The collective's list of `size` values; it exists as long as a rank holds a reference.
+  SharedListRef find_or_create(const Key& key, size_t size) {
     std::weak_ptr<SharedList>& known = lists_[key];
     if (SharedListRef list = known.lock()) return list;
     SharedListRef list(new SharedList, [this, key](SharedList* ended) {

@@ -1,7 +1,5 @@
 #include "core/mpi/objects/topology.h"
 
-#include "core/mpi/objects/comm.h"
-
 namespace sesame::mpi {
 namespace {
 
@@ -18,14 +16,13 @@ Neighbors neighbors_in(const CartesianTopology& grid) {
 
 }  // namespace
 
-Neighbors neighbors_of(const CommObject& comm) {
-  const Topology* topology = comm.topology.get();
-  if (const auto* grid = topology_as<CartesianTopology>(topology)) return neighbors_in(*grid);
-  if (const auto* graph = topology_as<GraphTopology>(topology)) {
-    const std::span<const int> list = graph->neighbors(comm.rank);
+Neighbors neighbors_of(const Topology& topology, int rank) {
+  if (const auto* grid = topology_as<CartesianTopology>(&topology)) return neighbors_in(*grid);
+  if (const auto* graph = topology_as<GraphTopology>(&topology)) {
+    const std::span<const int> list = graph->neighbors(rank);
     return {{list.begin(), list.end()}, {list.begin(), list.end()}};
   }
-  const auto& graph = std::get<DistGraphTopology>(topology->variant);
+  const auto& graph = std::get<DistGraphTopology>(topology.variant);
   return {graph.sources, graph.destinations};
 }
 
@@ -52,15 +49,15 @@ int CartesianTopology::rank_at(std::span<const int> coords_in) const {
 int CartesianTopology::neighbor(int direction, int displacement) const {
   const auto axis = static_cast<size_t>(direction);
   const long long target = static_cast<long long>(coords[axis]) + displacement;
-  std::vector<int> place = coords;
+  std::vector<int> target_coords = coords;
   if (target >= 0 && target < dims[axis]) {
-    place[axis] = static_cast<int>(target);
+    target_coords[axis] = static_cast<int>(target);
   } else if (periods[axis] != 0) {
-    place[axis] = wrap_coordinate(static_cast<int>(target % dims[axis]), dims[axis]);
+    target_coords[axis] = wrap_coordinate(static_cast<int>(target % dims[axis]), dims[axis]);
   } else {
     return MPI_PROC_NULL;
   }
-  return rank_at(place);
+  return rank_at(target_coords);
 }
 
 }  // namespace sesame::mpi

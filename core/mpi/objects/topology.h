@@ -1,6 +1,6 @@
-// Process topologies: what a communicator knows about its ranks' neighbours. Made by MPI_Cart_*,
-// MPI_Graph_* and MPI_Dist_graph_*; never changed afterwards. Ranks are not reordered: the rank in
-// the new communicator is that in the old one, as MPI allows.
+// Process topologies of communicators (MPI 4.1, chapter 8), made by MPI_Cart_*, MPI_Graph_* and
+// MPI_Dist_graph_* and immutable afterwards. Ranks are not reordered: the rank in the new
+// communicator is that in the old one, as MPI allows. A communicator owns its topology.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,7 @@
 
 namespace sesame::mpi {
 
-struct CommObject;
-
-// The coordinate modulo `dim`, in [0, dim) for negative ones, too. REQUIRES: dim > 0.
+// The coordinate modulo `dim`, in [0, dim) also for negative ones. REQUIRES: dim > 0.
 int wrap_coordinate(int coordinate, int dim);
 
 struct CartesianTopology {
@@ -54,19 +52,19 @@ struct Topology {
   std::variant<CartesianTopology, GraphTopology, DistGraphTopology> variant;
 };
 
-// The part of a kind; null when the topology is of another one or there is none.
-template <typename Shape>
-const Shape* topology_as(const Topology* topology) {
-  return topology != nullptr ? std::get_if<Shape>(&topology->variant) : nullptr;
+// The topology if it is of this kind; null if it is of another kind or null.
+template <typename Kind>
+const Kind* topology_as(const Topology* topology) {
+  return topology != nullptr ? std::get_if<Kind>(&topology->variant) : nullptr;
 }
 
-// Whom a neighbourhood collective receives from and sends to, in the order of its buffers; may hold
-// MPI_PROC_NULL (edges of a grid that is not periodic).
+// The ranks that a neighbourhood collective receives from and sends to, in the order of its
+// buffers. MPI_PROC_NULL at the edges of a grid that is not periodic.
 struct Neighbors {
   std::vector<int> sources;
   std::vector<int> destinations;
 };
-// REQUIRES: the communicator has a topology.
-Neighbors neighbors_of(const CommObject& comm);
+// The neighbours of `rank`, which must be the own rank in the topology's communicator.
+Neighbors neighbors_of(const Topology& topology, int rank);
 
 }  // namespace sesame::mpi

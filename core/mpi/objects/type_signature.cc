@@ -9,14 +9,14 @@
 namespace sesame::mpi {
 namespace {
 
-// Longer sequences are not compared.
+// Longer sequences are not compared: they agree with everything.
 constexpr size_t kMostRuns = 1024;
 
 struct Element {
   const char* name;
   uint64_t bytes;
 };
-// By number, which is the signature of types that have this element only.
+// Elements by number, which is the signature of types that have only this element.
 constexpr Element kElements[] = {{"byte", 1},
                                  {"1-byte integer", 1},
                                  {"2-byte integer", 2},
@@ -66,7 +66,7 @@ SignatureId element_of(BasicKind kind, uint64_t bytes) {
   }
 }
 
-// `count` elements in a row, and a sequence of such runs, repeated as often as it takes.
+// `count` elements in a row. A sequence of such runs is repeated for the length of a message.
 struct Run {
   SignatureId element;
   uint64_t count;
@@ -120,12 +120,12 @@ void append_copies(Sequence& to, const DatatypeObject& type, uint64_t copies) {
   }
 }
 
-SignatureId signature_from_shape(const DatatypeObject& type) {
+SignatureId signature_from_type_map(const DatatypeObject& type) {
   const TypeMap& type_map = type.type_map();
   if (type_map.kind == TypeMap::Kind::kBasic) {
     return element_of(type.basic_kind(), static_cast<uint64_t>(type.size()));
   }
-  // Repeating a sequence does not change what it stands for.
+  // The repetition of a sequence has the same signature.
   if (type_map.kind == TypeMap::Kind::kVector) return type_map.block_type(0).signature();
   Sequence sequence;
   for (Count i = 0; i < type_map.count && sequence.size() <= kMostRuns; ++i) {
@@ -135,7 +135,7 @@ SignatureId signature_from_shape(const DatatypeObject& type) {
   return number_of(std::move(sequence));
 }
 
-// Goes through a sequence, byte counts in hand.
+// Iterates over the elements of a repeated sequence and counts bytes.
 class Walk {
  public:
   explicit Walk(Sequence sequence) : sequence_(std::move(sequence)), left_(sequence_[0].bytes()) {}
@@ -162,7 +162,7 @@ std::string describe_run(const Run& run) {
 
 }  // namespace
 
-void DatatypeObject::find_signature() const { signature_ = signature_from_shape(*this); }
+void DatatypeObject::find_signature() const { signature_ = signature_from_type_map(*this); }
 
 bool do_sequences_agree(SignatureId a, SignatureId b, uint64_t bytes) {
   if (a < kFirstSequence && b < kFirstSequence) return bytes == 0;

@@ -1,8 +1,8 @@
-// Type signatures (MPI 4.1, section 3.3.1): the sequence of basic types that a message consists of.
-// What is sent and what is received must agree in it; where they do not, the receiver takes the
-// bytes for something else. Compared is how elements are represented, not which name they have:
-// MPI_LONG and MPI_UNSIGNED_LONG agree, so do a complex number and two real ones. Bytes and packed
-// data agree with everything.
+// Type signatures (MPI 4.1, section 3.3.1): the sequence of basic types of a message. Those of the
+// send and of the receive must agree; otherwise the receiver misinterprets the bytes.
+// Representations are compared, not names: MPI_LONG and MPI_UNSIGNED_LONG agree, and so do a
+// complex number and two real ones. Bytes and packed data agree with everything. The table of
+// signatures is global; one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace sesame::mpi {
 
-// The signature of any number of copies of a type. Types of one kind of element have that element's
-// number, others one that stands for their sequence in a table of the process.
+// The signature of any number of copies of a type: the number of the element if a type has one kind
+// of element, otherwise that of its sequence in the table.
 using SignatureId = uint32_t;
-// DatatypeObject::signature() gives it.
+// The signature of bytes and packed data. DatatypeObject::signature() gives that of a type.
 inline constexpr SignatureId kAnySignature = 0;
 
 // Whether the first `bytes` bytes agree; the two ids differ and neither is kAnySignature.
@@ -26,8 +26,8 @@ inline bool do_signatures_agree(SignatureId a, SignatureId b, uint64_t bytes) {
   return do_sequences_agree(a, b, bytes);
 }
 
-// For people: "4-byte integers", "sequences of a 4-byte integer and 2 8-byte floating-point
-// numbers".
+// For messages to the user: "4-byte integers", "sequences of a 4-byte integer and 2 8-byte
+// floating-point numbers".
 std::string describe_signature(SignatureId signature);
 
 }  // namespace sesame::mpi

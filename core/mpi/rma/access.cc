@@ -4,9 +4,8 @@
 
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/epoch.h"
 
 namespace sesame::mpi {

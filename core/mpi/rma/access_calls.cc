@@ -3,7 +3,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/rma/access.h"

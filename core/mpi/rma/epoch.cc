@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {

@@ -4,7 +4,7 @@
 
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
 #include "core/mpi/rma/window.h"

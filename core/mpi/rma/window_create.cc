@@ -11,7 +11,6 @@
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/epoch.h"
 #include "core/mpi/rma/window.h"
 

@@ -1,8 +1,10 @@
-// For tests: a job of simulated ranks in memory. Each rank runs a function of the test on a fiber
-// of its own between MPI_Init and MPI_Finalize; compute time does not count. Functions of the
-// simulated MPI are called directly, so that they return their error and call no error handler.
-// Also defines callbacks(): functions of the program are `void(const void* in, void* inout, Count
-// count, Datatype)` for operations; other callbacks are those of C.
+// For tests: a job of simulated ranks in memory.
+//
+// Use: SimulatedJob job(4); job.run([](int rank) { Send(...); EXPECT_EQ(self().now, ...); }); Each
+// rank runs the function on its own fiber after MPI_Init; compute time is zero. Functions of the
+// simulated MPI (core/mpi/api.h) are called directly, so that they return their error and call no
+// error handler. Also defines callbacks(): functions of user operations have the type OpFunction,
+// other callbacks have those of C. One job at a time, one thread.
 #pragma once
 
 #include <functional>
@@ -14,8 +16,8 @@
 
 namespace sesame::mpi::testing {
 
-// One rank on each node of a crossbar: latency 2 us with overheads of 0.3 and 0.4 us, 1 GB/s, gap
-// 0.1 us, no rendezvous. A self-message costs the same.
+// The [network] of a machine file, a crossbar: latency 2 us with overheads of 0.3 and 0.4 us, 1
+// GB/s, gap 0.1 us, no rendezvous. A self-message costs the same.
 extern const char* const kCrossbar;
 // The same with rendezvous above 1,000 bytes and 5 us of latency there.
 extern const char* const kCrossbarWithRendezvous;
@@ -28,16 +30,16 @@ class SimulatedJob {
   explicit SimulatedJob(int ranks, const std::string& network = kCrossbar, int cores = 1);
   ~SimulatedJob();
 
-  // Runs `body` once on each rank; the ranks keep their state from run to run. CHECKs that none
-  // is left blocked. Gives the simulated time at which the last of them ended.
+  // Runs `body` once on each rank and returns the simulated time at which the last one ended.
+  // CHECKs that none is left blocked. The ranks keep their state from run to run.
   SimTime run(const std::function<void(int rank)>& body);
 
-  // The same for a body that ends the job: the text for the user, empty if nobody did. No further
-  // run is possible.
+  // The same for a body that aborts the job: returns the message for the user, empty if no rank
+  // did. No further run is possible.
   std::string run_until_abort(const std::function<void(int rank)>& body);
 
   World& world() { return world_; }
-  // What the user was told that did not end the job.
+  // The warnings of the last job.
   const std::vector<std::string>& warnings() const;
 
  private:

@@ -23,7 +23,7 @@ bool WindowParts::has_overlaps() const {
   return bytes > packed_bytes;
 }
 
-uint64_t WindowParts::place_of(uint64_t offset) const {
+uint64_t WindowParts::position_of(uint64_t offset) const {
   const auto after = std::ranges::upper_bound(runs, offset, {}, &Extent::offset);
   const auto index = static_cast<size_t>(after - runs.begin()) - 1;
   return run_places[index] + (offset - runs[index].offset);
@@ -31,8 +31,8 @@ uint64_t WindowParts::place_of(uint64_t offset) const {
 
 bool WindowParts::is_in_a_row(const Share& share) const {
   const std::span<const Extent> own = parts_of(share);
-  const uint64_t last_end = place_of(own.back().offset) + own.back().bytes;
-  return last_end - place_of(own.front().offset) == share.bytes;
+  const uint64_t last_end = position_of(own.back().offset) + own.back().bytes;
+  return last_end - position_of(own.front().offset) == share.bytes;
 }
 
 void DomainRequests::add(int rank, std::vector<Extent> pieces) {

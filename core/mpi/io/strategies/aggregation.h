@@ -33,7 +33,7 @@ struct WindowParts {
   std::span<const storage::Extent> parts_of(const Share& share) const {
     return std::span(parts).subspan(share.first, share.count);
   }
-  uint64_t place_of(uint64_t offset) const;
+  uint64_t position_of(uint64_t offset) const;
   // Whether the share's bytes lie in a row in the buffer.
   bool is_in_a_row(const Share& share) const;
 

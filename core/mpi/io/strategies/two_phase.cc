@@ -181,7 +181,7 @@ int TwoPhase::write_window(const WindowParts& parts, std::byte* buffer) {
 uint64_t bytes_before(const WindowParts& parts, const WindowParts::Share& share, uint64_t valid) {
   uint64_t bytes = 0;
   for (const Extent& part : parts.parts_of(share)) {
-    const uint64_t place = parts.place_of(part.offset);
+    const uint64_t place = parts.position_of(part.offset);
     if (place >= valid) break;
     bytes += std::min(part.bytes, valid - place);
   }
@@ -194,7 +194,7 @@ void gather_share(const WindowParts& parts, const WindowParts::Share& share,
   for (const Extent& part : parts.parts_of(share)) {
     const uint64_t length = std::min(part.bytes, bytes);
     if (length == 0) break;
-    std::memcpy(row, buffer + parts.place_of(part.offset), length);
+    std::memcpy(row, buffer + parts.position_of(part.offset), length);
     row += length;
     bytes -= length;
   }
@@ -203,7 +203,7 @@ void gather_share(const WindowParts& parts, const WindowParts::Share& share,
 void scatter_share(const WindowParts& parts, const WindowParts::Share& share, const std::byte* row,
                    std::byte* buffer) {
   for (const Extent& part : parts.parts_of(share)) {
-    std::memcpy(buffer + parts.place_of(part.offset), row, part.bytes);
+    std::memcpy(buffer + parts.position_of(part.offset), row, part.bytes);
     row += part.bytes;
   }
 }
@@ -222,7 +222,8 @@ class Rows {
     std::byte* next = copy_.get();
     for (size_t i = 0; i < parts.shares.size(); ++i) {
       const WindowParts::Share& share = parts.shares[i];
-      rows_.push_back(copies[i] ? next : buffer + parts.place_of(parts.parts[share.first].offset));
+      rows_.push_back(copies[i] ? next
+                                : buffer + parts.position_of(parts.parts[share.first].offset));
       if (copies[i]) next += share.bytes;
     }
     copies_ = std::move(copies);
