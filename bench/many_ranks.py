@@ -3,7 +3,8 @@ communicators, and of receiving from any source.
 
 Prints processor time (user and system), which other load disturbs less than elapsed time, and
 peak resident memory, which counts the pages of text that all ranks share for each of them. The
-figures are differences of two runs. More ranks than the kernel's limit of memory mappings admits
+figures are differences of two runs; the time of a start is also printed as a ratio to that of an
+empty process. More ranks than the kernel's limit of memory mappings admits
 are left out: see the message of `sesame simulate`. Needs mpicc.
 
     python bench/many_ranks.py [--ranks 256,1024,4096,16000] [--rounds 20]
@@ -12,6 +13,7 @@ are left out: see the message of `sesame simulate`. Needs mpicc.
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,7 +52,18 @@ def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
     return Cost(used.ru_utime + used.ru_stime, result["peak_rss_bytes"] / 1024)
 
 
+def process_us(count: int = 200) -> float:
+    """Processor time of starting and ending a process that does nothing."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(count):
+        subprocess.run(["true"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used / count * 1e6
+
+
 def show_starts(startup: Path, halo: Path, ranks: int, base: Cost) -> None:
+    process = process_us()
     for name, cost in (
         ("start and end", run(startup, ranks)),
         ("halo, 1 round", run(halo, ranks, "1")),
@@ -58,9 +71,10 @@ def show_starts(startup: Path, halo: Path, ranks: int, base: Cost) -> None:
         if cost is None:
             print(f"{ranks:6} ranks: too many for vm.max_map_count")
             return
+        each = (cost.processor_s - base.processor_s) / ranks * 1e6
         print(
-            f"{ranks:6} ranks, {name}: {(cost.processor_s - base.processor_s) / ranks * 1e6:7.1f} "
-            f"us and {(cost.peak_kib - base.peak_kib) / ranks:6.1f} KiB a rank",
+            f"{ranks:6} ranks, {name}: {each:7.1f} us, {each / process:.2f} empty processes, "
+            f"and {(cost.peak_kib - base.peak_kib) / ranks:6.1f} KiB a rank",
             flush=True,
         )
 

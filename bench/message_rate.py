@@ -64,8 +64,8 @@ def sesame_run(program: Path, ranks: int, rounds: int) -> dict:
     return json.loads(done.stdout)
 
 
-def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: Path) -> float:
-    """Messages per second of SMPI, tuned: no compute simulation, no privatisation, raw contexts."""
+def smpi_command(ranks: int, directory: Path) -> list[str]:
+    """SMPI, tuned: no compute simulation, no privatisation, raw contexts."""
     platform = directory / "platform.xml"
     platform.write_text(PLATFORM.format(last=ranks - 1))
     hosts = directory / "hosts"
@@ -78,7 +78,7 @@ def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: 
         "network/optim:Lazy",
         "smpi/display-timing:no",
     ]
-    command = [
+    return [
         "smpirun",
         "-np",
         str(ranks),
@@ -89,6 +89,11 @@ def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: 
         *[f"--cfg={option}" for option in options],
         "--log=root.thres:error",
     ]
+
+
+def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: Path) -> float:
+    """Messages per second of SMPI, without its start-up."""
+    command = smpi_command(ranks, directory)
     begin = time.monotonic()
     subprocess.run([*command, str(program), "1"], check=True, capture_output=True)
     startup = time.monotonic() - begin
