@@ -1,8 +1,8 @@
 """MkDocs hooks: pages that are generated from code, and links that leave the directory docs/.
 
 Pages outside of docs/ (README.md, notebooks, …) become pages of the site, and links to them are
-rewritten. A navigation entry that names a directory (`decisions/`) gets every page in it, and "*"
-the pages of docs/ that no other entry names.
+rewritten. In the navigation a directory (`decisions/`) stands for the pages in it that no other
+entry names, and "*" for all other pages of docs/.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,10 @@ def generated_pages() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Completes the navigation."""
-    named: set[str] = set()
-    config.nav = _with_rest(_expanded(config.nav, named), named)
+    """Completes the navigation: first directories, then the rest."""
+    nav = config.nav
+    nav = _filled(nav, lambda entry: entry.endswith("/"), set(_pages_of(nav)))
+    config.nav = _filled(nav, lambda entry: entry == REST, set(_pages_of(nav)))
     return config
 
 
@@ -109,40 +111,31 @@ def site_path(path: str) -> str | None:
     return path.removeprefix("docs/") if path.startswith("docs/") else None
 
 
-def _expanded(nav: Any, named: set[str]) -> Any:
-    """The navigation with entries in place of directories and "*"; adds all pages to `named`."""
+def _pages_of(nav: Any) -> Iterator[str]:
+    """The pages that a navigation names."""
+    if isinstance(nav, str):
+        yield nav
+        return
+    for entry in nav.values() if isinstance(nav, dict) else nav:
+        yield from _pages_of(entry)
+
+
+def _filled(nav: Any, is_pattern: Callable[[str], bool], named: set[str]) -> Any:
+    """The navigation with the pages not yet named in place of each pattern."""
     if isinstance(nav, dict):
-        return {title: _expanded(entry, named) for title, entry in nav.items()}
+        return {title: _filled(entry, is_pattern, named) for title, entry in nav.items()}
     if isinstance(nav, list):
-        return [page for entry in nav for page in _pages(_expanded(entry, named))]
-    if nav == REST:
+        found = [_filled(entry, is_pattern, named) for entry in nav]
+        return [page for entry in found for page in (entry if isinstance(entry, list) else [entry])]
+    if not is_pattern(nav):
         return nav
-    pages = _pages_below(nav) if nav.endswith("/") else [nav]
-    named |= set(pages)
-    return pages if nav.endswith("/") else nav
-
-
-def _pages(entry: Any) -> list[Any]:
-    return entry if isinstance(entry, list) else [entry]
-
-
-def _with_rest(nav: Any, named: set[str]) -> Any:
-    if isinstance(nav, dict):
-        return {title: _with_rest(entry, named) for title, entry in nav.items()}
-    if not isinstance(nav, list):
-        return nav
-    docs = ROOT / "docs"
-    every = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
-    rest = [page for page in every if page not in named]
-    found: list[Any] = []
-    for entry in nav:
-        found += rest if entry == REST else [_with_rest(entry, named)]
-    return found
+    return [page for page in _pages_below(nav.removesuffix(REST)) if page not in named]
 
 
 def _pages_below(directory: str) -> list[str]:
     if directory == reference.COMMANDS:
         return reference.command_pages()
-    found = [f"{directory}{path.name}" for path in sorted((ROOT / "docs" / directory).glob("*.md"))]
-    index = f"{directory}index.md"
-    return [index] * (index in found) + [page for page in found if page != index]
+    docs = ROOT / "docs"
+    found = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    found = [page for page in found if page.startswith(directory)]
+    return sorted(found, key=lambda page: not page.endswith("/index.md"))

@@ -53,8 +53,8 @@ def _command_page(name: str) -> str:
 
 def _of_command(command: click.Command, words: tuple[str, ...], level: int) -> Iterator[str]:
     context = click.Context(command, info_name=" ".join(words))
-    usage = " ".join(command.collect_usage_pieces(context))
-    yield f"\n```text\n{' '.join(words)} {usage}\n```\n\n{_help_text(command.help or '')}\n"
+    usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
+    yield f"\n```text\n{usage}\n```\n\n{_help_text(command.help or '')}\n"
     for title, options in _option_groups(command, context):
         if options:
             yield f"\n**{title}**\n\n{_table(('option', 'meaning'), options)}"
