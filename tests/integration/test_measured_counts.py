@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +31,15 @@ from tests.integration.kernel_counters import (
 from tests.integration.test_measure import all_points
 
 from sesame.installed import find_installed
-from sesame.measurement import Detail, Session, TraceWriter, Wanted, loaded, subsystems
+from sesame.measurement import (
+    Detail,
+    LoadedProbes,
+    Session,
+    TraceWriter,
+    Wanted,
+    loaded,
+    subsystems,
+)
 from sesame.measurement.probes import EVENT
 
 pytestmark = pytest.mark.usefixtures("kernel_probes")
@@ -95,6 +103,21 @@ PROCESSORS = os.cpu_count() or 1
 PARTS = ("page-in", "reactivation", "zero-fill", "copy-on-write", "protection", "first-touch")
 
 
+AllProbes = Mapping[str, LoadedProbes]
+
+
+@pytest.fixture(scope="module")
+def all_probes(kernel_probes: None) -> Iterator[AllProbes]:
+    """All subsystems, loaded once: that takes longer than most of these tests. Their programs run
+    only while a session has switched points on."""
+    with loaded(list(subsystems())) as probes:
+        yield probes
+
+
+def some(probes: AllProbes, *names: str) -> AllProbes:
+    return {name: probes[name] for name in names}
+
+
 def counts_of(session: Session) -> dict[str, int]:
     counts = {
         f"{name}.{point.name}": 0 for name, one in subsystems().items() for point in one.points
@@ -121,10 +144,10 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)
-def test_every_point_counts_what_the_kernel_counts(name, detail):
-    names = list(subsystems())
-    with loaded(names) as probes, Watch(COUNTERS) as watch:
-        session = Session(probes, Wanted(all_points(*names), detail=detail, budget=None))
+def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
+    with Watch(COUNTERS) as watch:
+        wanted = Wanted(all_points(*all_probes), detail=detail, budget=None)
+        session = Session(all_probes, wanted)
 
         def load() -> None:
             process = subprocess.Popen(LOADS[name])
@@ -173,9 +196,8 @@ class SlowWriter(TraceWriter):
     [(TraceWriter, 5), (SlowWriter, 5), pytest.param(TraceWriter, 60, marks=pytest.mark.long)],
 )
 def test_traces_of_everything_lose_nothing_that_is_not_counted(
-    writer, seconds, tmp_path, record_property
+    writer, seconds, all_probes, tmp_path, record_property
 ):
-    names = list(subsystems())
     others = {"seen": [e for point in COUNTERS for e in COUNTERS[point] if point != "vm.page-in"]}
     others["seen"] += [
         replace(event, is_own=True)
@@ -198,13 +220,9 @@ def test_traces_of_everything_lose_nothing_that_is_not_counted(
                 time.sleep(0.2)
             probe_said = probe.communicate()[0]
 
-    with (
-        loaded(names) as probes,
-        Watch(others) as watch,
-        closing(writer(tmp_path / "events", probes)) as trace,
-    ):
-        wanted = Wanted(all_points(*names), all_points(*names), budget=None)
-        measure(Session(probes, wanted, trace), watch, load)
+    with Watch(others) as watch, closing(writer(tmp_path / "events", all_probes)) as trace:
+        points = all_points(*all_probes)
+        measure(Session(all_probes, Wanted(points, points, budget=None), trace), watch, load)
         counts = trace.counts()
     late, latest = map(float, probe_said.split())
     figures = {
@@ -238,14 +256,14 @@ def points_called(names: Sequence[str]) -> set[tuple[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, NDArray[np.void]]:
+def known(
+    all_probes: AllProbes, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict, NDArray[np.void]]:
     """What a process says that it has done, and its events in a trace."""
     place = tmp_path_factory.mktemp("known")
     points = points_called(TRACED)
-    with (
-        loaded(sorted({name for name, _ in points})) as probes,
-        closing(TraceWriter(place / "events", probes)) as trace,
-    ):
+    probes = some(all_probes, *sorted({name for name, _ in points}))
+    with closing(TraceWriter(place / "events", probes)) as trace:
         session = Session(probes, Wanted(points, points, budget=None), trace)
         with session.running():
             command = [sys.executable, "-S", ROOT / "tests/programs/kernels/known.py"]
@@ -312,7 +330,9 @@ class Disk:
 
 
 @pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory, debian_program) -> Iterator[Disk]:
+def disk(
+    all_probes: AllProbes, tmp_path_factory: pytest.TempPathFactory, debian_program
+) -> Iterator[Disk]:
     for package, name in (("util-linux", "losetup"), ("fio", "fio"), ("e2fsprogs", "mkfs.ext4")):
         debian_program(package, name)
     place = tmp_path_factory.mktemp("disk")
@@ -321,7 +341,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory, debian_program) -> Iterator[D
     done = subprocess.run(make, check=True, capture_output=True, text=True)
     device = Path(done.stdout.strip())
     try:
-        yield use_disk(device, place)
+        yield use_disk(device, place, some(all_probes, "block"))
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
 
@@ -335,7 +355,7 @@ def accounts_of(device: Path) -> dict[str, int]:
     return requests | sizes
 
 
-def use_disk(device: Path, place: Path) -> Disk:
+def use_disk(device: Path, place: Path, probes: AllProbes) -> Disk:
     # Without it the kernel does not note when a request was given to the device.
     with suppress(OSError):
         Path(f"/sys/block/{device.name}/queue/wbt_lat_usec").write_text("0")
@@ -348,7 +368,6 @@ def use_disk(device: Path, place: Path) -> Disk:
     before = accounts_of(device)
     with (
         Watch({"empty": [empty]}) as watch,
-        loaded(["block"]) as probes,
         closing(TraceWriter(place / "events", probes)) as trace,
     ):
         session = Session(
@@ -402,12 +421,12 @@ def test_requests_of_a_device_are_those_that_the_kernel_has_counted_of_it(disk, 
         assert len(complete) >= disk.fio[kind] > 100
 
 
-def test_a_fault_that_began_before_it_could_be_seen_is_counted_at_its_end(tmp_path):
+def test_a_fault_that_began_before_it_could_be_seen_is_counted_at_its_end(all_probes, tmp_path):
+    probes = some(all_probes, "vm")
     program = [sys.executable, "-S", ROOT / "tests/programs/kernels/held.py"]
     points = points_called(["vm.total"])
     with (
         subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as held,
-        loaded(["vm"]) as probes,
         closing(TraceWriter(tmp_path / "events", probes)) as trace,
     ):
         assert held.stdout is not None
@@ -464,10 +483,10 @@ FILL = (
 
 
 @pytest.mark.usefixtures("alone")
-def test_pages_written_out_and_read_in_again_are_those_of_vmstat():
+def test_pages_written_out_and_read_in_again_are_those_of_vmstat(all_probes):
     points = points_called(["vm.page-in", "vm.page-out", "vm.total"])
-    with little_memory(48) as begin, loaded(["vm"]) as probes, Watch(COUNTERS) as watch:
-        session = Session(probes, Wanted(points, budget=None))
+    with little_memory(48) as begin, Watch(COUNTERS) as watch:
+        session = Session(some(all_probes, "vm"), Wanted(points, budget=None))
         before = of_vmstat("nr_vmscan_write")
         counts = measure(
             session, watch, lambda: subprocess.run([*begin, sys.executable, "-S", "-c", FILL])
@@ -481,17 +500,16 @@ def test_pages_written_out_and_read_in_again_are_those_of_vmstat():
 
 
 @pytest.mark.usefixtures("alone")
-def test_processes_and_switches_are_within_those_of_the_whole_system():
+def test_processes_and_switches_are_within_those_of_the_whole_system(all_probes):
     points = points_called(["task.create", "sched.run"])
-    with loaded(["task", "sched"]) as probes:
-        session = Session(probes, Wanted(points, budget=None))
-        outer = of_stat("processes"), of_stat("ctxt")
-        with session.running():
-            inner = of_stat("processes")
-            subprocess.run(LOADS["fork storm"], check=True)
-            inner = of_stat("processes") - inner
-            session.read(is_last=True)
-        outer = of_stat("processes") - outer[0], of_stat("ctxt") - outer[1]
+    session = Session(some(all_probes, "task", "sched"), Wanted(points, budget=None))
+    outer = of_stat("processes"), of_stat("ctxt")
+    with session.running():
+        inner = of_stat("processes")
+        subprocess.run(LOADS["fork storm"], check=True)
+        inner = of_stat("processes") - inner
+        session.pull(is_last=True)
+    outer = of_stat("processes") - outer[0], of_stat("ctxt") - outer[1]
     counts = counts_of(session)
     assert 200 <= inner <= counts["task.create"] <= outer[0]
     # The kernel also counts switches away from the idle task, which neither runs nor waits.
