@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from fake_probes import all_probes
 from fastapi.testclient import TestClient
 
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement import clocks
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.delivery import Delivery, Items
@@ -412,14 +414,16 @@ def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path):
         read_token(path)
 
 
-def test_an_offset_is_right_within_its_uncertainty_however_slow_the_way():
-    ahead, delays = 3_000_000_000, iter([0.03, 0.001, 0.02, 0.0])
+def test_an_offset_is_right_within_its_uncertainty_however_slow_the_way(monkeypatch):
+    ahead, now, delays = 3_000_000_000, 0, iter([30_000_000, 1_000_001, 20_000_000, 4_000_000])
 
     def ask() -> int:
-        time.sleep(next(delays))  # all of it on the way there
-        return time.monotonic_ns() + ahead
+        nonlocal now
+        now += next(delays)  # all of it on the way there
+        return now + ahead
 
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(monotonic_ns=lambda: now))
     offset = estimate(ask, round_trips=4)
     assert abs(offset.offset_ns - ahead) <= offset.uncertainty_ns
-    assert offset.uncertainty_ns < 5_000_000
+    assert offset.uncertainty_ns == 500_001
     assert isinstance(offset, Offset)
