@@ -74,11 +74,14 @@ void* start_access(const OpenFile& file, Direction direction, const Extent& exte
 
 bool is_done(void* ticket) {
   mpi::Strand& strand = mpi::self();
+  const bool is_outermost = strand.call_depth == 0;
+  if (is_outermost) mpi::charge_compute_before_poll(strand, mpi::ComputeEnd::kClock);
   mpi::yield_until_now(strand);
   const mpi::FileWait& wait = static_cast<PendingAccess*>(ticket)->wait;
-  if (wait.is_done() && wait.at() <= strand.now) return true;
-  mpi::charge_idle_poll(strand);
-  return false;
+  const bool is_done = wait.is_done() && wait.at() <= strand.now;
+  if (!is_done) mpi::charge_idle_poll(strand);
+  if (is_outermost) mpi::resume_compute(strand);
+  return is_done;
 }
 
 void wait_for(void* ticket) {

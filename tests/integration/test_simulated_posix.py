@@ -86,6 +86,16 @@ def test_times_are_those_of_the_analytic_model(compiled, simulate, machine):
         assert seen["nothing"] == pytest.approx(0, abs=30e-9)
 
 
+def test_computation_between_polls_overlaps_an_asynchronous_write(compiled, simulate, machine):
+    program = compiled("tests/programs/files/poll.c")
+    ours = simulate("-n", 1, "--machine", machine(), "--", program, 20_000_000, 0.005)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    seen = values(ours.stdout)
+    # The write takes 0.2 s, in which about 40 slices of 5 ms fit.
+    assert 0.2 <= seen["elapsed"] < 0.4
+    assert 10 <= seen["slices"] <= 80
+
+
 def test_ranks_on_other_nodes_see_shared_files_and_no_local_ones(compiled, simulate, machine):
     program = compiled("tests/programs/files/shared.c")
     ours = simulate("-n", 2, "--machine", machine(), "--", program)

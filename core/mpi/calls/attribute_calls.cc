@@ -11,7 +11,7 @@
 namespace sesame::mpi {
 namespace {
 
-// A keyval's handle is 0xa4000000, bits that tell the owner as MPICH has them, and an index.
+// A keyval's handle is 0xa4000000, bits that identify the kind of owner as in MPICH, and an index.
 int owner_bits(AttributeOwner owner) {
   switch (owner) {
     case AttributeOwner::kComm:
@@ -59,7 +59,7 @@ int check_keyval(int handle, AttributeOwner owner, KeyvalObject** keyval) {
   return MPI_SUCCESS;
 }
 
-// The integer behind a predefined keyval of communicators, or null.
+// The value of a predefined attribute of communicators, or null.
 const int* predefined_value(Rank& rank, int keyval) {
   static constexpr int tag_ub = kTagUpperBound;
   static constexpr int no_host = MPI_PROC_NULL;
@@ -105,7 +105,7 @@ bool is_predefined_of_window(int keyval) {
          keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL;
 }
 
-// To C the base is the value itself, the size and the others the address of theirs.
+// C gets the base itself, and the addresses of the size and the other values.
 void hand_out_of_window(WindowObject& window, int keyval, AttributeType asked, void* out) {
   switch (keyval) {
     case MPI_WIN_BASE:

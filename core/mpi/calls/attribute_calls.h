@@ -1,5 +1,5 @@
-// The attributes of datatypes, for MPI_Type_dup and MPI_Type_free. Both return MPI error classes,
-// or the code of an error that the program added.
+// The attributes of datatypes, for MPI_Type_dup and MPI_Type_free. Both call the program's copy and
+// delete callbacks, and return an MPI error class or the error code of such a callback.
 #pragma once
 
 #include "core/mpi/objects/constants.h"

@@ -14,7 +14,7 @@
 namespace sesame::mpi {
 namespace {
 
-// Polls with less work than this between them are one wait.
+// Polls with less computation than this between them count as one wait.
 constexpr SimTime kIdleWork = SimTime::from_ns(2000);
 
 }  // namespace
@@ -38,7 +38,8 @@ bool is_polling(CallId id) {
   }
 }
 
-// Polls, and what programs repeat while they wait for others to change the memory of a window.
+// Polls, and calls that programs repeat while they wait for other ranks to change a window's
+// memory.
 static bool may_be_repeated(CallId id) {
   switch (id) {
     case CallId::Win_flush:
@@ -78,6 +79,10 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
   return target;
 }
 
+void charge_compute_before_poll(Strand& strand, ComputeEnd end) {
+  if (charge_compute(strand, end) > kIdleWork) strand.idle_polls = 0;
+}
+
 void charge_before_polling(Strand& strand, SimTime polled) {
   Rank& rank = *strand.rank;
   if (rank.world.meter.options().mode != ComputeMode::kMeasured) return;
@@ -90,12 +95,12 @@ void charge_before_polling(Strand& strand, SimTime polled) {
   rank.compute_before_call += host;
 }
 
-// For the player of a traced run (core/player): recorded computation stands before MPI calls, and
-// what it does there, a call on a file, is none. It belongs to the next call's record, and the call
-// profile does not show what the traced program did not call.
+// For the player of a traced run (core/player): charges the computation recorded before a call on a
+// file, which is no MPI call. The computation is added to the record of the next MPI call. The call
+// profile does not change. Returns the rank.
 extern "C" [[gnu::used, gnu::visibility("default")]] int sesame_charge_computation() {
   Strand& strand = self();
-  if (charge_compute(strand, ComputeEnd::kCall) > kIdleWork) strand.idle_polls = 0;
+  charge_compute_before_poll(strand, ComputeEnd::kCall);
   resume_compute(strand);
   return strand.rank->id;
 }
@@ -150,7 +155,8 @@ void CallScope::record_file_call() {
 }
 
 int CallScope::raise(int error, CommObject* comm) {
-  // The error of an operation on a file, met in MPI_Wait or the like, is the file's.
+  // An error of a file operation that MPI_Wait or another completion call returns goes to the
+  // file's handler.
   if (File file = std::exchange(strand_.rank->failed_file, nullptr)) {
     return raise_on_file(error, file);
   }

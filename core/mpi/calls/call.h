@@ -1,7 +1,8 @@
-// One call of the program into MPI: what an entry point opens first. It charges the compute time
-// since the call before, and on the way out notes the call in the rank's profile and lets compute
-// time run again. Calls from inside a call (a reduction function that asks for a type's size)
-// belong to the outer one.
+// CallScope: one MPI call of the program. Each entry point opens a scope first and returns through
+// one of its finish functions. The constructor charges the compute time since the previous call;
+// the destructor adds the call to the rank's profile and records, and restarts the measurement of
+// compute time. Calls from inside a call (a reduction function that asks for a type's size) are
+// part of the outer one.
 #pragma once
 
 #include "core/mpi/call_ids.h"
@@ -12,7 +13,8 @@ namespace sesame::mpi {
 
 class CallScope {
  public:
-  // `caller` is, by default, where the function that opens the scope returns to.
+  // `caller` is an address in the program: by default the return address of the function that opens
+  // the scope.
   explicit CallScope(CallId id, const void* caller = __builtin_return_address(0))
       : strand_(self()), id_(id) {
     if (strand_.call_depth++ == 0) [[likely]] {
@@ -27,7 +29,7 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
-  // The call's result: an error goes to the error handler of the object that it is about.
+  // Return the call's result. An error goes to the error handler of the object that it concerns.
   int finish(int error) { return error == MPI_SUCCESS ? error : raise(error, nullptr); }
   int finish_comm(int error, Comm comm) {
     return error == MPI_SUCCESS ? error : raise_on_comm(error, comm);
@@ -59,12 +61,17 @@ class CallScope {
   SimTime begin_;
 };
 
-// Charges the compute time of the running strand up to now; outside of MPI calls for clocks and
-// sleeps that the program calls, and for its end. resume_compute() lets it run again.
+// Charges the running strand for the computation up to now and returns the simulated time of it.
+// For use outside of MPI calls: clocks and sleeps that the program calls, calls on files, and the
+// end of the program. Then resume_compute() restarts the measurement.
 SimTime charge_compute(Strand& strand, ComputeEnd end);
 void resume_compute(Strand& strand);
-// Charges what was measured, without the last part of it, during which the program only polled
-// memory: that is no work.
+// The same before a poll outside of MPI: if the program has computed since its last poll, this poll
+// starts a new wait (see charge_idle_poll).
+void charge_compute_before_poll(Strand& strand, ComputeEnd end);
+
+// Charges the measured time without its last part of length `polled`, in which the program only
+// polled memory.
 void charge_before_polling(Strand& strand, SimTime polled);
 
 bool is_polling(CallId id);

@@ -1,4 +1,4 @@
-// Beginning and end of the job, clocks, memory and the name of the node (MPI 4.1, chapters 9, 11).
+// Initialising and finalising, clocks, memory and the name of the node (MPI 4.1, chapters 9, 11).
 #include "core/mpi/calls/environment.h"
 
 #include <cstdlib>
@@ -16,14 +16,13 @@
 namespace sesame::mpi {
 namespace {
 
-// What reading a clock costs the program: about what the vDSO's clock_gettime takes on current
-// x86-64 processors (20 to 30 ns). It also makes loops that wait for the clock come to an end when
-// compute time does not count.
+// The time to read a clock: about that of the vDSO's clock_gettime on current x86-64 processors (20
+// to 30 ns). It also ends loops that wait for the clock when computation is not charged.
 constexpr SimTime kClockReadCost = SimTime::from_ns(25);
 
-// A program that reads clocks in a row, without a call of MPI between, may be waiting for memory
-// that another rank changes: it yields from time to time, so that the others get as far. One that
-// sleeps always does.
+// A program that reads clocks many times without an MPI call may be waiting for memory that another
+// rank changes. So it yields once for this many reads, and at each sleep, to let the other ranks
+// reach the same time.
 constexpr int kReadsPerYield = 64;
 
 void count_clock_reads(Strand& strand, int reads) {
@@ -34,8 +33,8 @@ void count_clock_reads(Strand& strand, int reads) {
   strand.rank->world.executive.block();
 }
 
-// The program reads a clock or sleeps, which takes the time `duration`. Inside calls of MPI other
-// than MPI_Wtime, which charge computation themselves, it does not yield.
+// Charges `duration` for a clock read or a sleep. Inside MPI calls, which charge computation
+// themselves, it does not yield, except in MPI_Wtime.
 SimTime pass_time(SimTime duration, int reads) {
   Strand& strand = self();
   const bool is_own_call = strand.call == static_cast<uint16_t>(CallId::Wtime);

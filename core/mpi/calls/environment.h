@@ -1,13 +1,15 @@
-// The rank's clock as the program sees it, for MPI_Wtime and for the C library's clocks.
+// The rank's clock as the program sees it: for MPI_Wtime, and for the C library's clocks and
+// sleeps.
 #pragma once
 
 #include "core/base/units.h"
 
 namespace sesame::mpi {
 
-// Simulated time since the job began, compute time charged; costs what reading a clock costs.
+// Charges computation and the cost of reading a clock, and returns the simulated time since the
+// start of the job.
 SimTime read_clock();
-// The running strand does nothing for so long.
+// Charges computation, then advances the running strand's clock by `duration`.
 void sleep_for(SimTime duration);
 
 }  // namespace sesame::mpi

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ErrhandlerObject::Kind;
 
-// What a program that calls the handler itself sees as the reason.
+// The reason shown if the program calls the handler itself.
 constexpr const char* kCalledByProgram = "the program called the error handler";
 
 int get_errhandler(ErrhandlerObject* errhandler, Errhandler* handle) {

@@ -1,13 +1,12 @@
-// The tool information interface (MPI_T): it can be initialised and asked, and knows no variable,
-// event, category or enumeration. A question about the n-th of anything is an invalid index, a
-// question by name an invalid name, and a handle is always invalid.
+// The tool information interface (MPI_T) without any variable, event, category or enumeration: each
+// index, name and handle is invalid.
 #include "core/mpi/calls/tools.h"
 #include "core/mpi/api.h"
 
 namespace sesame::mpi {
 namespace {
 
-// What a session of performance variables points to: there is nothing to keep.
+// All sessions of performance variables are this object: they have no state.
 char the_session;
 
 int set(int* target, int value) {
@@ -25,7 +24,7 @@ int invalid_in(const void* session) {
   return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID_HANDLE;
 }
 
-// Of a start, stop or reset: all handles of a session without handles can be.
+// The result of a start, stop or reset: only MPI_T_PVAR_ALL_HANDLES is valid.
 int all_or_invalid(const void* session, const void* handle) {
   const int error = check_session(session);
   if (error != MPI_SUCCESS) return error;

@@ -1,6 +1,7 @@
 // Error classes of the tool information interface (MPI_T), with the values of the MPICH binary
 // interface. These functions return them without calling an error handler.
-// The handle that means all is a constant address too, the same in all interfaces.
+//
+// MPI_T_PVAR_ALL_HANDLES is a constant address, the same in all binary interfaces.
 #pragma once
 
 namespace sesame::mpi {
