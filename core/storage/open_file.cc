@@ -77,6 +77,13 @@ int remove_host_file(const std::string& host_path) {
   return syscall(SYS_unlinkat, AT_FDCWD, host_path.c_str(), 0) == 0 ? 0 : errno;
 }
 
+int check_file_name(const std::string& host_path) {
+  struct stat found;
+  if (syscall(SYS_newfstatat, AT_FDCWD, host_path.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno;
+  return S_ISDIR(found.st_mode) ? EISDIR : 0;
+}
+
 OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
     : mounts_(path.is_simulated() ? mounts : nullptr), path_(std::move(path)) {
   if (mounts_ == nullptr) return;
@@ -151,8 +158,6 @@ PositionalFile::~PositionalFile() {
   const auto known = shared_files().find({path().host_path, writes_});
   if (known != shared_files().end() && known->second.expired()) shared_files().erase(known);
 }
-
-size_t PositionalFile::count() { return shared_files().size(); }
 
 // False if the file was removed and another one created by the same name.
 bool PositionalFile::is_same_as(const PositionalFile& other) const {

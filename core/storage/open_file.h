@@ -81,8 +81,7 @@ class PositionalFile : public OpenFile {
   // Opens the host's file, or shares the PositionalFile that is open. Checks permissions each time.
   static int open(Mounts* mounts, const ResolvedPath& path, OpenMode mode,
                   std::shared_ptr<PositionalFile>* file);
-  // How many are open now.
-  static size_t count();
+
   ~PositionalFile() override;
 
   int size(uint64_t* bytes) const { return size_of(descriptor_, bytes); }
@@ -106,7 +105,10 @@ class PositionalFile : public OpenFile {
 
 // Whether the host has a file at that path.
 bool host_file_exists(const std::string& host_path);
+// Removes the file; a directory is EISDIR.
 int remove_host_file(const std::string& host_path);
+// The error that remove_host_file() would return, without removing anything.
+int check_file_name(const std::string& host_path);
 
 // The greatest end of the extents that are not empty; 0 if all are.
 uint64_t end_of(std::span<const Extent> extents);

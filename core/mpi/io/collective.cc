@@ -9,13 +9,13 @@ namespace {
 using machine::CollectiveStrategy;
 using machine::CollectiveUse;
 
-// Whether the range of some rank reaches into that of the one before it (ROMIO's test).
+// Whether the range of some rank overlaps that of the previous rank (ROMIO's test).
 bool ranges_interleave(Transfer& transfer, const SortedRequest& sorted) {
   struct Range {
     uint64_t first = 0;
     uint64_t last = 0;
   };
-  // As ROMIO has it, the range of an empty request ends before it begins.
+  // As in ROMIO, the range of an empty request ends before it starts.
   Range mine{UINT64_MAX, 0};
   if (!sorted.empty()) mine = {sorted.begin(), sorted.end() - 1};
   std::vector<Range> all(static_cast<size_t>(transfer.size()));

@@ -14,33 +14,35 @@ struct Buffer {
   Datatype datatype;
 };
 
-int take_at(File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
-            FileCall* call) {
-  MPI_TRY(take_file_call(fh, direction, Pointer::kExplicit, buffer.address, buffer.count,
-                         buffer.datatype, call));
-  return take_position(*call, offset);
+int prepare_at(File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
+               FileCall* call) {
+  MPI_TRY(prepare_file_call(fh, direction, Pointer::kExplicit, buffer.address, buffer.count,
+                            buffer.datatype, call));
+  return use_explicit_offset(*call, offset);
 }
 
-int take_next(File fh, storage::Direction direction, const Buffer& buffer, FileCall* call) {
-  MPI_TRY(take_file_call(fh, direction, Pointer::kIndividual, buffer.address, buffer.count,
-                         buffer.datatype, call));
-  take_pointer(*call);
+int prepare_next(File fh, storage::Direction direction, const Buffer& buffer, FileCall* call) {
+  MPI_TRY(prepare_file_call(fh, direction, Pointer::kIndividual, buffer.address, buffer.count,
+                            buffer.datatype, call));
+  use_individual_pointer(*call);
   return MPI_SUCCESS;
 }
 
-// At an offset, or at the pointer; run with a status or started with a request.
+// A call at an offset, or at the individual pointer. `run` is one of the run_… functions with a
+// status or of the start_… functions with a request.
 template <typename Run, typename Result>
-int at(Run run, File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
-       Result* result) {
+int call_at(Run run, File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
+            Result* result) {
   FileCall call;
-  MPI_TRY(take_at(fh, direction, offset, buffer, &call));
+  MPI_TRY(prepare_at(fh, direction, offset, buffer, &call));
   return run(call, result);
 }
 
 template <typename Run, typename Result>
-int next(Run run, File fh, storage::Direction direction, const Buffer& buffer, Result* result) {
+int call_next(Run run, File fh, storage::Direction direction, const Buffer& buffer,
+              Result* result) {
   FileCall call;
-  MPI_TRY(take_next(fh, direction, buffer, &call));
+  MPI_TRY(prepare_next(fh, direction, buffer, &call));
   return run(call, result);
 }
 
@@ -48,60 +50,60 @@ int next(Run run, File fh, storage::Direction direction, const Buffer& buffer, R
 
 int File_read_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                  Status* status) {
-  return at(run_independent_call, fh, kRead, offset, {buf, count, datatype}, status);
+  return call_at(run_independent_call, fh, kRead, offset, {buf, count, datatype}, status);
 }
 int File_write_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                   Status* status) {
-  return at(run_independent_call, fh, kWrite, offset, {buf, count, datatype}, status);
+  return call_at(run_independent_call, fh, kWrite, offset, {buf, count, datatype}, status);
 }
 int File_read_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                      Status* status) {
-  return at(run_collective_call, fh, kRead, offset, {buf, count, datatype}, status);
+  return call_at(run_collective_call, fh, kRead, offset, {buf, count, datatype}, status);
 }
 int File_write_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                       Status* status) {
-  return at(run_collective_call, fh, kWrite, offset, {buf, count, datatype}, status);
+  return call_at(run_collective_call, fh, kWrite, offset, {buf, count, datatype}, status);
 }
 int File_iread_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                   Request* request) {
-  return at(start_independent_call, fh, kRead, offset, {buf, count, datatype}, request);
+  return call_at(start_independent_call, fh, kRead, offset, {buf, count, datatype}, request);
 }
 int File_iwrite_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                    Request* request) {
-  return at(start_independent_call, fh, kWrite, offset, {buf, count, datatype}, request);
+  return call_at(start_independent_call, fh, kWrite, offset, {buf, count, datatype}, request);
 }
 int File_iread_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                       Request* request) {
-  return at(start_collective_call, fh, kRead, offset, {buf, count, datatype}, request);
+  return call_at(start_collective_call, fh, kRead, offset, {buf, count, datatype}, request);
 }
 int File_iwrite_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                        Request* request) {
-  return at(start_collective_call, fh, kWrite, offset, {buf, count, datatype}, request);
+  return call_at(start_collective_call, fh, kWrite, offset, {buf, count, datatype}, request);
 }
 
 int File_read(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_independent_call, fh, kRead, {buf, count, datatype}, status);
+  return call_next(run_independent_call, fh, kRead, {buf, count, datatype}, status);
 }
 int File_write(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_independent_call, fh, kWrite, {buf, count, datatype}, status);
+  return call_next(run_independent_call, fh, kWrite, {buf, count, datatype}, status);
 }
 int File_read_all(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_collective_call, fh, kRead, {buf, count, datatype}, status);
+  return call_next(run_collective_call, fh, kRead, {buf, count, datatype}, status);
 }
 int File_write_all(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_collective_call, fh, kWrite, {buf, count, datatype}, status);
+  return call_next(run_collective_call, fh, kWrite, {buf, count, datatype}, status);
 }
 int File_iread(File fh, void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_independent_call, fh, kRead, {buf, count, datatype}, request);
+  return call_next(start_independent_call, fh, kRead, {buf, count, datatype}, request);
 }
 int File_iwrite(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_independent_call, fh, kWrite, {buf, count, datatype}, request);
+  return call_next(start_independent_call, fh, kWrite, {buf, count, datatype}, request);
 }
 int File_iread_all(File fh, void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_collective_call, fh, kRead, {buf, count, datatype}, request);
+  return call_next(start_collective_call, fh, kRead, {buf, count, datatype}, request);
 }
 int File_iwrite_all(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_collective_call, fh, kWrite, {buf, count, datatype}, request);
+  return call_next(start_collective_call, fh, kWrite, {buf, count, datatype}, request);
 }
 
 }  // namespace sesame::mpi

@@ -61,7 +61,7 @@ int raise_file_error(File handle, int error, const char* function_name) {
   return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
 }
 
-int file_bytes(const FileObject& file, uint64_t* bytes) {
+int query_file_size(const FileObject& file, uint64_t* bytes) {
   const int error = file.open->size(bytes);
   if (error == 0) return MPI_SUCCESS;
   return fail(file_error_class(error), "cannot ask for the size of " + file.shared->name);

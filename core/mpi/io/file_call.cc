@@ -33,7 +33,8 @@ int check_mode(const FileObject& file, storage::Direction direction, Pointer poi
   return MPI_SUCCESS;
 }
 
-// The data of a call as the file has it: in place where buffer and file agree.
+// The data of a call as stored in the file. It is the program's buffer itself if that has the same
+// layout, otherwise a copy.
 class PackedData {
  public:
   int prepare(const FileCall& call) {
@@ -43,14 +44,14 @@ class PackedData {
       data_ = static_cast<std::byte*>(call.buffer);
       return MPI_SUCCESS;
     }
-    own_.reset(new std::byte[static_cast<size_t>(bytes_)]);
-    data_ = own_.get();
+    copy_.reset(new std::byte[static_cast<size_t>(bytes_)]);
+    data_ = copy_.get();
     if (call.direction == storage::Direction::kRead) return MPI_SUCCESS;
     return encode(representation, call.buffer, call.count, *call.type, data_);
   }
   int deliver(const FileCall& call, Count moved, Count* native_bytes) {
     *native_bytes = moved;
-    if (own_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
+    if (copy_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
     return decode(*call.view.representation, data_, moved, call.buffer, call.count, *call.type,
                   native_bytes);
   }
@@ -58,13 +59,14 @@ class PackedData {
   Count bytes() const { return bytes_; }
 
  private:
-  std::unique_ptr<std::byte[]> own_;
+  std::unique_ptr<std::byte[]> copy_;
   std::byte* data_ = nullptr;
   Count bytes_ = 0;
 };
 
-// An atomic file: nobody else gets at the bytes between the first and the last before all is done.
-// Each rank goes alone, since ranks that wait for each other could not hold locks.
+// Atomic mode: locks the range from the first to the last byte during the access. Ranks access the
+// file independently, even in collective calls, because ranks that hold locks must not wait for
+// each other.
 int access_locked(Strand& strand, FileObject& file, FileRequest& request) {
   storage::Extent range{UINT64_MAX, 0};
   uint64_t end = 0;
@@ -99,13 +101,13 @@ RequestObject* new_file_request(FileObject& file) {
   return request;
 }
 
-void launch(RequestObject& request, FileObject& file, FileBody body) {
+void start_strand(RequestObject& request, FileObject& file, FileTask task) {
   Strand& caller = self();
   retain(&file);
   ++file.pending;
   caller.rank->world.start_strand(*caller.rank, caller.now,
-                                  [&request, &file, body = std::move(body)] {
-                                    request.error = body(&request.status);
+                                  [&request, &file, task = std::move(task)] {
+                                    request.error = task(&request.status);
                                     --file.pending;
                                     release(&file);
                                     complete(request, self().now);
@@ -125,8 +127,8 @@ void launch(RequestObject& request, FileObject& file, FileBody body) {
 
 }  // namespace
 
-int take_file_call(File handle, storage::Direction direction, Pointer pointer, const void* buffer,
-                   Count count, Datatype datatype, FileCall* call) {
+int prepare_file_call(File handle, storage::Direction direction, Pointer pointer,
+                      const void* buffer, Count count, Datatype datatype, FileCall* call) {
   MPI_TRY(check_file(handle, &call->file));
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_buffer(buffer, count, datatype, &type));
@@ -155,7 +157,7 @@ int take_file_call(File handle, storage::Direction direction, Pointer pointer, c
   return MPI_SUCCESS;
 }
 
-int take_position(FileCall& call, Offset offset) {
+int use_explicit_offset(FileCall& call, Offset offset) {
   if (offset < 0) {
     return fail(MPI_ERR_ARG, "the offset is negative: " + std::to_string(offset));
   }
@@ -163,7 +165,7 @@ int take_position(FileCall& call, Offset offset) {
   return MPI_SUCCESS;
 }
 
-void take_pointer(FileCall& call) {
+void use_individual_pointer(FileCall& call) {
   call.position = call.file->position;
   call.file->position += call.items;
 }
@@ -189,22 +191,22 @@ int run_file_call(const FileCall& call, Transfer* transfer, Status* status) {
   return MPI_SUCCESS;
 }
 
-int start_file_body(FileObject& file, FileBody body, Request* handle) {
+int start_file_task(FileObject& file, FileTask task, Request* handle) {
   RequestObject* request = new_file_request(file);
   *handle = this_rank().requests.add(request);
-  launch(*request, file, std::move(body));
+  start_strand(*request, file, std::move(task));
   return MPI_SUCCESS;
 }
 
-std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body) {
+std::unique_ptr<RequestObject> start_split_task(FileObject& file, FileTask task) {
   std::unique_ptr<RequestObject> request(new_file_request(file));
-  launch(*request, file, std::move(body));
+  start_strand(*request, file, std::move(task));
   return request;
 }
 
 namespace {
 
-// What the program's own line of control has moved.
+// Fills in status and record of a call that ran on the program's own strand.
 int record_moved(const FileCall& call, int error, const Status& moved, Status* status) {
   if (error != MPI_SUCCESS) return error;
   set_bytes(status, moved.byte_count());
@@ -239,7 +241,7 @@ int run_collective_call(const FileCall& call, Status* status) {
 
 int start_independent_call(const FileCall& call, Request* request) {
   record_started(call);
-  return start_file_body(
+  return start_file_task(
       *call.file, [call](Status* status) { return run_file_call(call, nullptr, status); }, request);
 }
 
@@ -248,7 +250,7 @@ int start_collective_call(const FileCall& call, Request* request) {
   record_started(call);
   CommObject& comm = *call.file->comm;
   const int tag = static_cast<int>(comm.next_collective++);
-  return start_file_body(
+  return start_file_task(
       *call.file,
       [call, &comm, tag](Status* status) {
         Transfer transfer(comm, tag);
@@ -258,9 +260,9 @@ int start_collective_call(const FileCall& call, Request* request) {
 }
 
 int enter_collective(FileObject& file) {
-  if (file.split.begun != 0) {
-    return fail(MPI_ERR_IO, std::string("a split collective call is under way on the file: ") +
-                                name_of(file.split.begun));
+  if (file.split.started != 0) {
+    return fail(MPI_ERR_IO, std::string("a split collective call is in progress on the file:  ") +
+                                name_of(file.split.started));
   }
   if (storage::FileCallRecord* record = current_file_record())
     record->flags |= SESAME_FILE_CALL_COLLECTIVE;

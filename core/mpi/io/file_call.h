@@ -1,11 +1,10 @@
-// FileCall: one MPI-IO call that moves data. Checks its arguments, finds the item at which it
-// begins, and brings the data from a typed buffer to an access of the file (transfer_file.h) and
-// back.
+// FileCall: one MPI-IO call that moves data. The functions check its arguments, find its position,
+// and move the data between the typed buffer and the file (transfer_file.h).
 //
-// To make a call: take_file_call(), then take_position() or take_pointer(), then one of the four
-// functions run_/start_independent_call/_collective_call. Positions and item counts are in
-// elementary items of the view. Functions run on a strand of the rank and return an MPI error
-// class.
+// To make a call: prepare_file_call(), then use_explicit_offset() or use_individual_pointer(), then
+// one of the four functions run_/start_independent_call/_collective_call. Positions and item counts
+// are in elementary items of the view. Functions run on a strand of the rank and return an MPI
+// error class.
 #pragma once
 
 #include <functional>
@@ -17,51 +16,54 @@
 
 namespace sesame::mpi {
 
-// One call: so many items of a type, between this buffer and the items of the view from a
-// position on.
+// One call: moves `count` elements of `type` between `buffer` and the items of the view from
+// `position` on.
 struct FileCall {
   FileObject* file = nullptr;
-  FileView view;  // at the time of the call: a non-blocking one outlives the file's
+  FileView view;  // a copy: the file's view may change during a non-blocking call
   storage::Direction direction = storage::Direction::kRead;
   void* buffer = nullptr;
   Count count = 0;
   DatatypeRef type;
   int64_t position = 0;
-  int64_t items = 0;  // elementary items that it is about
+  int64_t items = 0;  // how many elementary items
 };
 
-// How a call finds its position; sequential files have a shared one only.
+// Which position a call uses. Sequential files have only the shared pointer.
 enum class Pointer { kExplicit, kIndividual, kShared };
 
-// Checks the arguments and fills in the call, but for the position.
-int take_file_call(File handle, storage::Direction direction, Pointer pointer, const void* buffer,
-                   Count count, Datatype datatype, FileCall* call);
-// The position is one that the program gave.
-int take_position(FileCall& call, Offset offset);
-// The position is that of the file's individual pointer, which moves on.
-void take_pointer(FileCall& call);
+// Checks the arguments and fills in the call, except the position. Starts the call's record.
+int prepare_file_call(File handle, storage::Direction direction, Pointer pointer,
+                      const void* buffer, Count count, Datatype datatype, FileCall* call);
+// Sets the position to the program's offset.
+int use_explicit_offset(FileCall& call, Offset offset);
+// Sets the position to the file's individual pointer, and advances that.
+void use_individual_pointer(FileCall& call);
 
-// Moves the data on the running strand; with `transfer` together with all ranks of the file.
+// Moves the data on the running strand; with `transfer` (may be null) collectively with all ranks
+// of the file.
 int run_file_call(const FileCall& call, Transfer* transfer, Status* status);
 
-// What a non-blocking or split call does on a strand of its own; returns an error class.
-using FileBody = std::function<int(Status*)>;
-// Starts the body beside the program. The request keeps the file.
-int start_file_body(FileObject& file, FileBody body, Request* handle);
-// The same with a request that is no handle of the program's.
-std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body);
+// The body of a non-blocking or split call; returns an error class.
+using FileTask = std::function<int(Status*)>;
+// Runs the task on a new strand, concurrently with the program. The request keeps the file open.
+int start_file_task(FileObject& file, FileTask task, Request* handle);
+// The same with a request that has no handle; the caller owns it.
+std::unique_ptr<RequestObject> start_split_task(FileObject& file, FileTask task);
 
-// MPI_File_X, which this rank makes alone; MPI_File_X_all, which all ranks of the file make;
-// MPI_File_iX and MPI_File_iX_all, which return a request.
+// The four forms: MPI_File_X (independent), MPI_File_X_all (collective), and MPI_File_iX and
+// MPI_File_iX_all, which return a request.
 int run_independent_call(const FileCall& call, Status* status);
 int run_collective_call(const FileCall& call, Status* status);
 int start_independent_call(const FileCall& call, Request* request);
 int start_collective_call(const FileCall& call, Request* request);
 
-// A collective call on a file: sees that the ranks of the file make the same ones in one order, and
-// that no split one is under way. Ends the job with a sentence about calls that do not match.
+// Call it first in each collective call on a file. Checks that all ranks of the file make the same
+// calls in the same order, and ends the job with a message if they do not. MPI_ERR_IO if a split
+// collective call is in progress.
 int enter_collective(FileObject& file);
 
+// Sets the byte count of a status, unless it is MPI_STATUS_IGNORE.
 void set_bytes(Status* status, Count bytes);
 
 }  // namespace sesame::mpi

@@ -1,5 +1,5 @@
-// What is asked of a file as a whole: size, group, mode, atomicity, synchronisation, error
-// handlers (MPI 4.1, 14.2, 14.6, 9.3.3).
+// Calls on a file as a whole: size, group, mode, atomicity, synchronisation, error handlers
+// (MPI 4.1, 14.2, 14.6, 9.3.3).
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
 #include "core/mpi/communicators/agree.h"
@@ -23,12 +23,12 @@ int check_writable(const FileObject& file) {
   return fail(MPI_ERR_READ_ONLY, "the file was opened for reading only");
 }
 
-// All ranks must have given this value.
-int check_same(ControlGroup& circle, Offset value, const char* what) {
+// MPI_ERR_NOT_SAME unless all ranks give this value.
+int check_same(Circle& control, Offset value, const char* what) {
   const int high = static_cast<int>(value >> 32);
   const int low = static_cast<int>(value & 0xffffffff);
   int values[4] = {high, ~high, low, ~low};
-  circle.maximum(values);
+  control.maximum(values);
   if (values[0] == ~values[1] && values[2] == ~values[3]) return MPI_SUCCESS;
   return fail(MPI_ERR_NOT_SAME, std::string("not all ranks give the same ") + what);
 }
@@ -37,7 +37,7 @@ int resize(Strand& strand, FileObject& file, uint64_t bytes, bool only_longer) {
   yield_until_now(strand);
   charge_metadata(strand, file.path(), MetadataCall::kStat);
   uint64_t now = 0;
-  MPI_TRY(file_bytes(file, &now));
+  MPI_TRY(query_file_size(file, &now));
   if (bytes == now || (only_longer && bytes < now)) return MPI_SUCCESS;
   const int error = file.open->resize(bytes);
   return error == 0 ? MPI_SUCCESS : fail_host_call("set the size of", file.shared->name, error);
@@ -52,14 +52,14 @@ int resize_collectively(File fh, Offset size, bool only_longer) {
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    ControlGroup circle(transfer);
-    MPI_TRY(check_same(circle, size, "size"));
+    Circle control(transfer);
+    MPI_TRY(check_same(control, size, "size"));
     int error[1] = {MPI_SUCCESS};
     if (file->is_first_of_host_file()) {
       error[0] = resize(self(), *file, static_cast<uint64_t>(size), only_longer);
     }
     const int mine = error[0];
-    circle.maximum(error);
+    control.maximum(error);
     if (mine != MPI_SUCCESS || error[0] == MPI_SUCCESS) return mine;
     return fail(error[0], "the size could not be set");
   });
@@ -79,7 +79,7 @@ int File_get_size(File fh, Offset* size) {
   yield_until_now(strand);
   charge_metadata(strand, file->path(), MetadataCall::kStat);
   uint64_t bytes = 0;
-  MPI_TRY(file_bytes(*file, &bytes));
+  MPI_TRY(query_file_size(*file, &bytes));
   *size = static_cast<Offset>(bytes);
   return MPI_SUCCESS;
 }
@@ -106,8 +106,8 @@ int File_set_atomicity(File fh, int flag) {
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    ControlGroup circle(transfer);
-    MPI_TRY(check_same(circle, flag != 0 ? 1 : 0, "flag"));
+    Circle control(transfer);
+    MPI_TRY(check_same(control, flag != 0 ? 1 : 0, "flag"));
     file->atomic = flag != 0;
     return MPI_SUCCESS;
   });
@@ -125,7 +125,7 @@ int File_sync(File fh) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   if (file->pending > 0) {
-    return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
+    return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is in progress");
   }
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
@@ -140,9 +140,9 @@ int File_sync(File fh) {
 int File_set_errhandler(File handle, Errhandler errhandler) {
   FileObject* file = nullptr;
   if (handle != nullptr) MPI_TRY(check_file(handle, &file));
-  ErrhandlerObject*& place =
+  ErrhandlerObject*& handler_of =
       file != nullptr ? file->errhandler : file_tables(this_rank()).errhandler;
-  return set_errhandler(place, errhandler, ErrhandlerObject::Kind::kFile);
+  return set_errhandler(handler_of, errhandler, ErrhandlerObject::Kind::kFile);
 }
 
 int File_get_errhandler(File handle, Errhandler* errhandler) {

@@ -1,4 +1,4 @@
-// What an MPI_File is to the program and to us.
+// Conversion between MPI_File handles and the numbers of the handle table.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sesame::mpi {
 
-// A handle is a pointer to the program; its value is our number, which fits an integer of Fortran.
+// For the program a handle is a pointer. Its value is the number, which fits a Fortran INTEGER.
 inline int file_number(File handle) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle));
 }

@@ -17,7 +17,7 @@ FileCallRecord* begin_file_record(const std::string& path) {
 
 FileCallRecord* begin_file_record(const FileObject& file) {
   FileCallRecord* record = begin_file_record(file.shared->path);
-  if (record != nullptr) record->handle = file.opening;
+  if (record != nullptr) record->handle = file.open_number;
   return record;
 }
 

@@ -1,6 +1,6 @@
-// The record of the running MPI-IO call (storage::FileCallRecord). The call begins it when it knows
-// its file and fills in what else it learns; CallScope gives it to the recorder when the call ends.
-// All functions return null where nothing is recorded.
+// The record of the running MPI-IO call (storage::FileCallRecord). A call begins its record when
+// its file is known, and then fills in the other fields; CallScope gives the record to the recorder
+// at the end of the call. All functions return null if the run has no recorder.
 #pragma once
 
 #include <string>

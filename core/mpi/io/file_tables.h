@@ -1,5 +1,5 @@
-// What one rank has of MPI-IO: its open files, the error handler of MPI_FILE_NULL and the data
-// representations that the program registered. The rank owns it; made at its first use.
+// FileTables: one rank's MPI-IO state: its open files, the error handler of MPI_FILE_NULL, and the
+// registered data representations. The rank owns it; file_tables() makes it at the first use.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct FileTables {
   FileTables& operator=(const FileTables&) = delete;
 
   HandleTable<FileObject, 0xb4000000> files;
-  int openings = 0;                        // so far
+  int open_count = 0;                      // so far
   ErrhandlerObject* errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
   std::vector<std::unique_ptr<Representation>> representations;
 };

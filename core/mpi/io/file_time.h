@@ -1,8 +1,7 @@
-// The time of file operations: what a strand asks of a simulated file system, and how it waits.
-// MPI-IO and the program's POSIX calls both charge their time here.
-//
-// Each request is made at the strand's clock; call yield_until_now() before, so that requests reach
-// the file system in order of simulated time. Files of the host take no time.
+// The simulated time of file operations: each function makes one request to a file system and
+// blocks the strand until its completion. MPI-IO and the program's POSIX calls both use them. A
+// request is made at the time of the strand's clock. Call yield_until_now() before, so that
+// requests reach the file system in the order of simulated time. Files of the host take no time.
 #pragma once
 
 #include "core/mpi/io/waiting.h"
@@ -11,6 +10,7 @@
 
 namespace sesame::mpi {
 
+// The strand's rank as the client of a request.
 storage::Client client_of(const Strand& strand);
 
 // Blocks the strand for one request to the metadata service.

@@ -42,7 +42,7 @@ void take_number(const InfoObject& hints, const char* key, Integer* value) {
   if (const auto number = number_of<Integer>(hints, key); number && *number > 0) *value = *number;
 }
 
-// Longer ones than there can be become the longest: MPI_File_get_info says which is used.
+// Reduces too large sizes to the maximum; MPI_File_get_info shows the size in use.
 void take_buffer_size(const InfoObject& hints, const char* key, uint64_t* bytes) {
   take_number(hints, key, bytes);
   *bytes = std::min(*bytes, machine::kLongestCollectiveBuffer);
@@ -93,7 +93,7 @@ void take_strategy(const InfoObject& hints, CollectiveParameters& parameters) {
     if (text != nullptr && *text == known.name) parameters.strategy = known.strategy;
 }
 
-// What MPI_File_get_info shows.
+// Sets the hints that MPI_File_get_info returns.
 void show_hints(FileObject& file) {
   const CollectiveParameters& parameters = file.collective;
   InfoObject& info = *file.info;
@@ -126,7 +126,7 @@ storage::Striping striping_wanted(const InfoObject& hints) {
   return striping;
 }
 
-void take_file_hints(FileObject& file, const InfoObject* hints) {
+void apply_file_hints(FileObject& file, const InfoObject* hints) {
   if (hints != nullptr) {
     CollectiveParameters& parameters = file.collective;
     take_number(*hints, "cb_nodes", &parameters.cb_nodes);
@@ -143,9 +143,9 @@ void take_file_hints(FileObject& file, const InfoObject* hints) {
   show_hints(file);
 }
 
-void note_host_file(World& world, const std::string& path) { world.host_files.insert(path); }
+void record_host_file(World& world, const std::string& path) { world.host_files.insert(path); }
 
-// Collective: the ranks see each other's hints only if they all have come.
+// Collective, but it needs no synchronisation: each rank applies its own hints.
 int File_set_info(File fh, Info info) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
@@ -153,7 +153,7 @@ int File_set_info(File fh, Info info) {
   MPI_TRY(check_info(info, &hints));
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
-  take_file_hints(*file, hints);
+  apply_file_hints(*file, hints);
   return MPI_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// The hints of files (MPI_Info): which we know, and what they set.
+// The hints of files (MPI_Info). hints.cc lists those that are supported.
 #pragma once
 
 #include "core/mpi/io/file.h"
@@ -7,14 +7,15 @@ namespace sesame::mpi {
 
 struct World;
 
-// Takes over the hints that we know; others, and values that make no sense, are ignored, as MPI
-// has it. All ranks of the file are to give the same.
-void take_file_hints(FileObject& file, const InfoObject* hints);
+// Applies the supported hints (`hints` may be null) and updates what MPI_File_get_info returns.
+// Ignores other hints and invalid values, as MPI requires. All ranks of the file should give the
+// same hints.
+void apply_file_hints(FileObject& file, const InfoObject* hints);
 
-// The hints about where a new file lies.
+// The hints about the striping of a new file.
 storage::Striping striping_wanted(const InfoObject& hints);
 
-// Remembers that this file is one of the host, which takes no simulated time.
-void note_host_file(World& world, const std::string& path);
+// Records that the job uses this file of the host, which takes no simulated time, for the summary.
+void record_host_file(World& world, const std::string& path);
 
 }  // namespace sesame::mpi

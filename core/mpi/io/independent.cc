@@ -1,8 +1,9 @@
-// Independent accesses, with data sieving where pieces have holes between them (Thakur, Gropp and
+// Independent accesses, with data sieving if there are holes between the extents (Thakur, Gropp and
 // Lusk, "Data sieving and collective I/O in ROMIO", 1999; windows as in ROMIO's ad_read_str.c and
-// ad_write_str.c): the file system sees whole windows of a buffer's size, the caller gets its
-// pieces. Writes read a window first and keep it locked. The real bytes of holes are not touched,
-// so that nothing is lost whoever writes there meanwhile.
+// ad_write_str.c). The file system sees accesses to whole windows of a buffer's size; the caller
+// gets its extents. A write locks a window, reads it and writes it back. Only the extents' bytes
+// are really written: the bytes of holes, which another rank may write at the same time, stay as
+// they are.
 #include <algorithm>
 
 #include "core/mpi/io/file_time.h"
@@ -17,16 +18,16 @@ namespace {
 
 using storage::Extent;
 
-// The windows of a request one after the other: each begins at a byte that is wanted and is as long
-// as the buffer, or up to the last byte wanted.
-class Windows {
+// The windows of a request, one after the other. Each starts at a requested byte and ends after a
+// buffer's size, or at the end of the request.
+class SievingWindows {
  public:
-  Windows(const SortedRequest& request, uint64_t buffer)
+  SievingWindows(const SortedRequest& request, uint64_t buffer)
       : extents_(request.extents()), end_(request.end()), buffer_(std::max<uint64_t>(buffer, 1)) {}
 
-  // Fills in the next window and the pieces in it; false: there is none.
-  bool next(Extent& window, std::vector<Extent>& pieces) {
-    pieces.clear();
+  // Fills in the next window and the extents in it. Returns false after the last one.
+  bool next(Extent& window, std::vector<Extent>& extents) {
+    extents.clear();
     if (at_ == extents_.size()) return false;
     window.offset = extents_[at_].offset + done_;
     window.bytes = std::min(buffer_, end_ - window.offset);
@@ -34,7 +35,7 @@ class Windows {
     while (at_ < extents_.size() && extents_[at_].offset < limit) {
       const uint64_t offset = extents_[at_].offset + done_;
       const uint64_t end = extents_[at_].offset + extents_[at_].bytes;
-      pieces.push_back({offset, std::min(end, limit) - offset});
+      extents.push_back({offset, std::min(end, limit) - offset});
       if (end > limit) {
         done_ = limit - extents_[at_].offset;
         break;
@@ -50,37 +51,37 @@ class Windows {
   uint64_t end_;
   uint64_t buffer_;
   size_t at_ = 0;
-  uint64_t done_ = 0;  // bytes of extents_[at_] that earlier windows hold
+  uint64_t done_ = 0;  // bytes of extents_[at_] that are in earlier windows
 };
 
 int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, uint64_t* valid) {
-  Windows windows(sorted, file.collective.ind_rd_buffer_size);
+  SievingWindows windows(sorted, file.collective.ind_rd_buffer_size);
   Extent window;
-  std::vector<Extent> pieces;
+  std::vector<Extent> extents;
   std::byte* data = sorted.data();
-  while (windows.next(window, pieces)) {
+  while (windows.next(window, extents)) {
     uint64_t moved = 0;
     yield_until_now(strand);
-    MPI_TRY(move_bytes(file, storage::Direction::kRead, pieces, data, &moved));
+    MPI_TRY(move_bytes(file, storage::Direction::kRead, extents, data, &moved));
     charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
     *valid += moved;
-    data += bytes_of(pieces);
+    data += bytes_of(extents);
   }
   return MPI_SUCCESS;
 }
 
 int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) {
   RangeLocks& locks = locks_of(file);
-  Windows windows(sorted, file.collective.ind_wr_buffer_size);
+  SievingWindows windows(sorted, file.collective.ind_wr_buffer_size);
   Extent window;
-  std::vector<Extent> pieces;
+  std::vector<Extent> extents;
   std::byte* data = sorted.data();
-  while (windows.next(window, pieces)) {
+  while (windows.next(window, extents)) {
     locks.lock(strand, window);
-    const int error = read_modify_write(strand, file, window, pieces, data);
+    const int error = read_modify_write(strand, file, window, extents, data);
     locks.unlock(strand, window);
     MPI_TRY(error);
-    data += bytes_of(pieces);
+    data += bytes_of(extents);
   }
   return MPI_SUCCESS;
 }
@@ -88,20 +89,20 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 }  // namespace
 
 int read_modify_write(Strand& strand, FileObject& file, Extent window,
-                      std::span<const Extent> pieces, std::byte* data) {
+                      std::span<const Extent> extents, std::byte* data) {
   yield_until_now(strand);
   charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
   uint64_t moved = 0;
-  MPI_TRY(move_bytes(file, storage::Direction::kWrite, pieces, data, &moved));
+  MPI_TRY(move_bytes(file, storage::Direction::kWrite, extents, data, &moved));
   charge_access_time(strand, file, storage::Direction::kWrite, {&window, 1});
   return MPI_SUCCESS;
 }
 
-// Empty elements, which literal lists have, go with the next element that is not empty, and the
-// last ones with the one before.
+// Empty elements, which literal lists contain, are part of the access of the next element that is
+// not empty; those at the end are part of the last access.
 int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
   request.moved = 0;
-  bool ended = false;
+  bool at_end = false;
   std::byte* data = request.data;
   std::span<const Extent> rest(request.extents);
   const auto is_empty = [](const Extent& extent) { return extent.bytes == 0; };
@@ -109,13 +110,13 @@ int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
     auto end = std::ranges::find_if_not(rest, is_empty);
     if (end != rest.end()) ++end;
     if (std::all_of(end, rest.end(), is_empty)) end = rest.end();
-    const auto part = rest.first(static_cast<size_t>(end - rest.begin()));
-    rest = rest.subspan(part.size());
-    const uint64_t bytes = bytes_of(part);
+    const auto group = rest.first(static_cast<size_t>(end - rest.begin()));
+    rest = rest.subspan(group.size());
+    const uint64_t bytes = bytes_of(group);
     uint64_t moved = 0;
-    MPI_TRY(move(strand, file, request.direction, part, data, &moved));
-    if (!ended) request.moved += moved;
-    ended = ended || moved < bytes;
+    MPI_TRY(access_extents(strand, file, request.direction, group, data, &moved));
+    if (!at_end) request.moved += moved;
+    at_end = at_end || moved < bytes;
     data += bytes;
   }
   return MPI_SUCCESS;

@@ -9,23 +9,23 @@ namespace {
 
 using storage::Extent;
 
-// A bound of a sub-array in one copy of a file type: before which byte of the data it stands, and
-// where in the file it points to.
+// A bound of a sub-array in one copy of a file type: the byte of the data before which it stands,
+// and its offset in the file.
 struct BoundMarker {
   int64_t data_byte;
   int64_t offset;
 };
 
-bool has_bounds_of_its_own(const DatatypeObject& type) {
+bool is_subarray(const DatatypeObject& type) {
   return type.combiner() == MPI_COMBINER_SUBARRAY || type.combiner() == MPI_COMBINER_DARRAY;
 }
 
-// In the order of the data. A sub-array is, in MPI-1's terms, its data between a lower and an
-// upper bound marker.
+// Lists the markers in the order of the data. A sub-array is, in MPI-1's terms, its data between a
+// lower and an upper bound marker.
 void find_markers(const DatatypeObject& type, int64_t data_byte, int64_t offset,
                   std::vector<BoundMarker>* markers) {
   if (type.is_predefined() || type.size() == 0) return;
-  if (has_bounds_of_its_own(type)) {
+  if (is_subarray(type)) {
     markers->push_back({data_byte, offset + type.lb()});
     markers->push_back({data_byte + type.size(), offset + type.ub()});
     return;
@@ -41,7 +41,7 @@ void find_markers(const DatatypeObject& type, int64_t data_byte, int64_t offset,
   }
 }
 
-// Cuts a list of joined pieces up into elementary items and puts the markers between them.
+// Divides a list of joined extents into elementary items, and inserts the markers between them.
 class LiteralList {
  public:
   LiteralList(const FileView& view, int64_t first_byte) : view_(view), data_byte_(first_byte) {
@@ -53,15 +53,15 @@ class LiteralList {
     list_.push_back({static_cast<uint64_t>(byte_offset(view, first_byte / item_bytes())), 0});
   }
 
-  void add(Extent piece) {
-    while (piece.bytes > 0) {
+  void add(Extent extent) {
+    while (extent.bytes > 0) {
       add_markers(true);
-      const uint64_t bytes = std::min(piece.bytes, view_.stored_etype->is_contiguous()
-                                                       ? static_cast<uint64_t>(item_bytes())
-                                                       : piece.bytes);
-      list_.push_back({piece.offset, bytes});
-      piece.offset += bytes;
-      piece.bytes -= bytes;
+      const uint64_t bytes = std::min(extent.bytes, view_.stored_etype->is_contiguous()
+                                                        ? static_cast<uint64_t>(item_bytes())
+                                                        : extent.bytes);
+      list_.push_back({extent.offset, bytes});
+      extent.offset += bytes;
+      extent.bytes -= bytes;
       data_byte_ += static_cast<int64_t>(bytes);
     }
   }
@@ -80,12 +80,12 @@ class LiteralList {
     copy_ = copy;
     next_ = 0;
   }
-  // Those that stand before the next byte of the data; the first ones of the next copy of the file
-  // type only if the data `goes_on` there.
-  void add_markers(bool goes_on) {
+  // Adds the markers before the next byte of the data. Starts with those of the next copy of the
+  // file type only if `has_more_data`.
+  void add_markers(bool has_more_data) {
     while (!markers_.empty()) {
       if (next_ == markers_.size()) {
-        if (!goes_on || data_byte_ < (copy_ + 1) * view_.stored_filetype->size()) return;
+        if (!has_more_data || data_byte_ < (copy_ + 1) * view_.stored_filetype->size()) return;
         begin_copy(copy_ + 1);
       }
       if (marker_byte() > data_byte_) return;
@@ -97,14 +97,14 @@ class LiteralList {
   }
 
   const FileView& view_;
-  int64_t data_byte_;  // of the view, that comes next
+  int64_t data_byte_;  // of the view: the next byte of data
   std::vector<BoundMarker> markers_;
-  int64_t copy_ = 0;  // of the file type, that the next marker belongs to
+  int64_t copy_ = 0;  // of the file type: that of the next marker
   size_t next_ = 0;
   std::vector<Extent> list_;
 };
 
-std::vector<Extent> join(const FileView& view, int64_t first_byte, int64_t bytes) {
+std::vector<Extent> contiguous_extents(const FileView& view, int64_t first_byte, int64_t bytes) {
   const DatatypeObject& type = *view.stored_filetype;
   if (type.is_contiguous()) {
     return {{static_cast<uint64_t>(view.displacement + first_byte), static_cast<uint64_t>(bytes)}};
@@ -127,10 +127,10 @@ std::vector<Extent> make_io_list(const FileView& view, int64_t position, int64_t
                                  bool literal) {
   if (bytes == 0) return {};
   const int64_t first_byte = position * view.stored_etype->size();
-  std::vector<Extent> list = join(view, first_byte, bytes);
+  std::vector<Extent> list = contiguous_extents(view, first_byte, bytes);
   if (!literal) return list;
   LiteralList cut(view, first_byte);
-  for (const Extent& piece : list) cut.add(piece);
+  for (const Extent& extent : list) cut.add(extent);
   return cut.finish();
 }
 
@@ -146,13 +146,13 @@ int64_t byte_offset(const FileView& view, int64_t position) {
   return view.displacement + copy * static_cast<int64_t>(type.extent()) + piece.offset;
 }
 
-int64_t items_below(const FileView& view, uint64_t file_bytes) {
+int64_t items_below(const FileView& view, uint64_t query_file_size) {
   const DatatypeObject& type = *view.stored_filetype;
   const int64_t item = view.stored_etype->size();
-  const int64_t end = static_cast<int64_t>(file_bytes) - view.displacement;
+  const int64_t end = static_cast<int64_t>(query_file_size) - view.displacement;
   if (end <= 0 || type.size() == 0 || item == 0) return 0;
   if (type.is_contiguous()) return (end + item - 1) / item;
-  // Copies that lie below the end as a whole, then those that it cuts.
+  // First the copies that are wholly before the end, then those that contain it.
   const int64_t extent = std::max<int64_t>(type.extent(), 1);
   const int64_t span = type.true_lb() + type.true_extent();
   const int64_t whole = end < span ? 0 : (end - span) / extent + 1;

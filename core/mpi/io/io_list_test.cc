@@ -38,7 +38,7 @@ Datatype two_of_five(DatatypeTable& table) {
   return type;
 }
 
-TEST(IoList, OfAContiguousViewIsOnePiece) {
+TEST(IoList, OfAContiguousViewIsOneExtent) {
   on_one_rank([](DatatypeTable& table) {
     const FileView view = view_of(table, 100, MPI_INT, MPI_INT);
     EXPECT_EQ(pairs(make_io_list(view, 10, 40, false)), (Pairs{{140, 40}}));
@@ -68,11 +68,11 @@ TEST(IoList, KnowsHowManyItemsBeginBelowTheEnd) {
   });
 }
 
-TEST(IoList, JoinsPiecesThatLieBehindEachOther) {
+TEST(IoList, JoinsAdjacentExtents) {
   on_one_rank([](DatatypeTable& table) {
-    const int sizes[2] = {4, 6}, part[2] = {2, 6}, begin[2] = {1, 0};
+    const int sizes[2] = {4, 6}, subsizes[2] = {2, 6}, begin[2] = {1, 0};
     Datatype type;
-    type_create_subarray(table, 2, sizes, part, begin, MPI_ORDER_C, MPI_INT, &type);
+    type_create_subarray(table, 2, sizes, subsizes, begin, MPI_ORDER_C, MPI_INT, &type);
     const FileView view = view_of(table, 0, MPI_INT, type);
     EXPECT_EQ(pairs(make_io_list(view, 0, 48, false)), (Pairs{{24, 48}}));
   });

@@ -1,4 +1,4 @@
-// One access of a rank to a file: the bytes, and the time of the model.
+// One access of a rank to a file: moves the bytes and charges the modelled time.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 
 using storage::Extent;
 
-// What of the extents lies before the end of the file.
+// The parts of the extents that are before `end`.
 std::vector<Extent> before(std::span<const Extent> extents, uint64_t end) {
   std::vector<Extent> kept;
   for (const Extent& extent : extents) {
@@ -48,10 +48,10 @@ void charge_access_time(Strand& strand, FileObject& file, storage::Direction dir
   charge_access(strand, file.path(), access);
 }
 
-// The bytes move when the access begins. Whether another rank's access that overlaps it in time
-// sees them is open in MPI, too.
-int move(Strand& strand, FileObject& file, storage::Direction direction,
-         std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
+// The bytes move at the start of the access. MPI does not define, either, whether another rank's
+// access that overlaps it in time sees them.
+int access_extents(Strand& strand, FileObject& file, storage::Direction direction,
+                   std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
   yield_until_now(strand);
   MPI_TRY(move_bytes(file, direction, extents, data, moved));
   charge_access_time(strand, file, direction, extents);

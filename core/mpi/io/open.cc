@@ -26,6 +26,7 @@ namespace sesame::mpi {
 namespace {
 
 using storage::MetadataCall;
+using storage::PathIntent;
 using storage::PositionalFile;
 using storage::ResolvedPath;
 
@@ -51,7 +52,7 @@ int check_amode(int amode) {
   return MPI_SUCCESS;
 }
 
-// Names may say which driver is meant, as in "ufs:name"; ours is one for all.
+// A name may begin with a driver of ROMIO, as in "ufs:name". It is ignored.
 std::string_view without_driver(std::string_view name) {
   for (const char* driver : {"ufs:", "nfs:", "xfs:", "gpfs:", "panfs:", "lustre:", "pvfs2:",
                              "quobytefs:", "ime:", "daos:", "testfs:"}) {
@@ -64,29 +65,29 @@ std::string path_of(const char* name) {
   return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
 }
 
-ResolvedPath locate(const Rank& rank, const std::string& path) {
+ResolvedPath locate(const Rank& rank, const std::string& path, PathIntent intent) {
   storage::Mounts* mounts = rank.world.mounts.get();
   ResolvedPath found;
   if (mounts != nullptr) {
     const int node = rank.world.network.node_of(rank.id);
-    found = mounts->locate(path, node, storage::PathIntent::kWrite);
+    found = mounts->locate(path, node, intent);
   }
   if (found.is_simulated() || found.error != 0) return found;
-  note_host_file(rank.world, path);
+  record_host_file(rank.world, path);
   found.host_path = path;
   return found;
 }
 
-// Errors of what a call names before there is a file.
+// Checks the file name of a call.
 int check_name(const char* name) {
   if (name == nullptr) return fail(MPI_ERR_ARG, "the file name is a null pointer");
   if (*name == '\0') return fail(MPI_ERR_BAD_FILE, "the file name is empty");
   return MPI_SUCCESS;
 }
 
-// Opens the file for one rank, which takes the model's time.
-int open_one(const ResolvedPath& path, const std::string& name, int amode, bool creates,
-             std::shared_ptr<PositionalFile>* open) {
+// Opens the file on one rank and charges the modelled time.
+int open_on_rank(const ResolvedPath& path, const std::string& name, int amode, bool creates,
+                 std::shared_ptr<PositionalFile>* open) {
   if (path.error != 0) return fail_host_call("open", name, path.error);
   Strand& strand = self();
   yield_until_now(strand);
@@ -101,7 +102,7 @@ int open_one(const ResolvedPath& path, const std::string& name, int amode, bool 
   return error == 0 ? MPI_SUCCESS : fail_host_call("open", name, error);
 }
 
-// The arguments of one rank's call, and what becomes of it.
+// The arguments of one rank's call, and its results.
 struct OpenCall {
   const char* name;
   int amode;
@@ -110,18 +111,18 @@ struct OpenCall {
   std::shared_ptr<PositionalFile> open;
 };
 
-// The greatest error class that any rank has met.
-int worst_of_all(ControlGroup& circle, int error) {
+// Returns the rank's own error, or an error of another rank if there is one.
+int agree_on_error(Circle& control, int error) {
   int worst[1] = {error};
-  circle.maximum(worst);
+  control.maximum(worst);
   if (error != MPI_SUCCESS) return error;
   if (worst[0] == MPI_SUCCESS) return MPI_SUCCESS;
   return fail(worst[0], "another rank could not open the file");
 }
 
-int agree_on_amode(ControlGroup& circle, const OpenCall& call, int error) {
+int agree_on_amode(Circle& control, const OpenCall& call, int error) {
   int values[3] = {error, call.amode, ~call.amode};
-  circle.maximum(values);
+  control.maximum(values);
   if (error != MPI_SUCCESS) return error;
   if (values[0] != MPI_SUCCESS) return fail(values[0], "another rank's arguments are wrong");
   if (values[1] == ~values[2]) return MPI_SUCCESS;
@@ -140,7 +141,7 @@ std::shared_ptr<SharedFile> new_shared(const OpenCall& call, int ranks) {
 
 int open_first(const OpenCall& call, const ResolvedPath& path,
                std::shared_ptr<PositionalFile>* open) {
-  MPI_TRY(open_one(path, call.name, call.amode, true, open));
+  MPI_TRY(open_on_rank(path, call.name, call.amode, true, open));
   const bool may_be_new = (call.amode & MPI_MODE_CREATE) != 0 && path.is_simulated();
   if (may_be_new && call.hints != nullptr) {
     path.system->set_striping(path.file, striping_wanted(*call.hints));
@@ -148,43 +149,45 @@ int open_first(const OpenCall& call, const ResolvedPath& path,
   return MPI_SUCCESS;
 }
 
-// The first rank makes the file, then the others open it. What they share goes to them as a
-// pointer: eight bytes of a message, as an MPI library passes on what it found out.
-int open_collectively(ControlGroup& circle, OpenCall& call) {
+// The first rank creates the file, then the others open it. It broadcasts a pointer to the shared
+// data, eight bytes, in the place of what an MPI library would broadcast.
+int open_collectively(Circle& control, OpenCall& call) {
   const Rank& rank = this_rank();
   const std::string path = path_of(call.name);
-  yield_until_now(self());  // files are numbered in order of time
-  const ResolvedPath found = locate(rank, path);
-  std::vector<int> words(3);
-  if (circle.me() == 0) {
-    call.shared = new_shared(call, circle.size());
+  yield_until_now(self());  // files must be located in the order of simulated time
+  const bool only_reads = (call.amode & MPI_MODE_RDONLY) != 0;
+  const ResolvedPath found =
+      locate(rank, path, only_reads ? PathIntent::kRead : PathIntent::kWrite);
+  std::vector<int> message(3);
+  if (control.me() == 0) {
+    call.shared = new_shared(call, control.size());
     call.shared->path = path;
-    words[0] = open_first(call, found, &call.open);
+    message[0] = open_first(call, found, &call.open);
     const auto address = reinterpret_cast<uintptr_t>(call.shared.get());
-    words[1] = static_cast<int>(address >> 32);
-    words[2] = static_cast<int>(address & 0xffffffff);
+    message[1] = static_cast<int>(address >> 32);
+    message[2] = static_cast<int>(address & 0xffffffff);
     call.shared->host_paths[0] = found.host_path;
   }
-  circle.broadcast(words, 0);
-  if (words[0] != MPI_SUCCESS) {
-    return circle.me() == 0 ? words[0] : fail(words[0], "the first rank cannot open the file");
+  control.broadcast(message, 0);
+  if (message[0] != MPI_SUCCESS) {
+    return control.me() == 0 ? message[0] : fail(message[0], "the first rank cannot open the file");
   }
   int error = MPI_SUCCESS;
-  if (circle.me() != 0) {
-    const auto address = static_cast<uintptr_t>(static_cast<uint32_t>(words[1])) << 32 |
-                         static_cast<uint32_t>(words[2]);
+  if (control.me() != 0) {
+    const auto address = static_cast<uintptr_t>(static_cast<uint32_t>(message[1])) << 32 |
+                         static_cast<uint32_t>(message[2]);
     call.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
-    // On a node of its own the file may have to be made again.
+    // On a node-local file system each node creates its own file.
     const bool creates = found.host_path != call.shared->host_paths[0];
-    call.shared->host_paths[static_cast<size_t>(circle.me())] = found.host_path;
+    call.shared->host_paths[static_cast<size_t>(control.me())] = found.host_path;
     int amode = call.amode;
     if (creates) amode &= ~MPI_MODE_EXCL;
-    error = open_one(found, call.name, amode, creates, &call.open);
+    error = open_on_rank(found, call.name, amode, creates, &call.open);
   }
-  return worst_of_all(circle, error);
+  return agree_on_error(control, error);
 }
 
-// The file's own communicator is no handle of the program's.
+// Makes the file's own communicator, which has no handle.
 CommObject* file_comm(const CommObject& parent, uint32_t context, const std::string& name) {
   auto* comm = new CommObject;
   comm->rank = parent.rank;
@@ -201,19 +204,19 @@ FileObject* make_object(OpenCall& call, const CommObject& parent, uint32_t conte
   file->shared = std::move(call.shared);
   file->open = std::move(call.open);
   file->amode = call.amode;
-  file->opening = file_tables(rank).openings++;
+  file->open_number = file_tables(rank).open_count++;
   file->collective = file->shared->collective;
   const DatatypeRef byte(rank.datatypes.find(MPI_BYTE));
   file->view = {0, byte, byte, &native_representation(), byte, byte};
   file->errhandler = file_tables(rank).errhandler;
   retain(file->errhandler);
   file->info = new InfoObject;
-  take_file_hints(*file, call.hints);
+  apply_file_hints(*file, call.hints);
   file->handle = file_handle(file_tables(rank).files.add(file));
   return file;
 }
 
-void record_opening(const OpenCall& call) {
+void record_open(const OpenCall& call) {
   storage::FileCallRecord* record = begin_file_record(path_of(call.name));
   if (record == nullptr) return;
   const int access = (call.amode & MPI_MODE_RDWR) != 0     ? O_RDWR
@@ -235,28 +238,30 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   int error = check_name(filename);
   if (error == MPI_SUCCESS) error = check_amode(amode);
   if (error == MPI_SUCCESS) error = check_info(info, &call.hints);
-  if (error == MPI_SUCCESS) record_opening(call);
+  if (error == MPI_SUCCESS) record_open(call);
   return run_collective(*parent, [&](Transfer& transfer) {
-    ControlGroup circle(transfer);
-    MPI_TRY(agree_on_amode(circle, call, error));
-    MPI_TRY(open_collectively(circle, call));
+    Circle control(transfer);
+    MPI_TRY(agree_on_amode(control, call, error));
+    MPI_TRY(open_collectively(control, call));
     const uint32_t context = agree_with_all(this_rank(), transfer, kIntraContexts);
     FileObject* file = make_object(call, *parent, context);
     if ((amode & MPI_MODE_APPEND) != 0) {
       uint64_t bytes = 0;
-      MPI_TRY(file_bytes(*file, &bytes));
+      MPI_TRY(query_file_size(*file, &bytes));
       file->position = static_cast<int64_t>(bytes);
       file->shared->shared_position = static_cast<int64_t>(bytes);
     }
     *fh = file->handle;
-    if (storage::FileCallRecord* record = current_file_record()) record->handle = file->opening;
+    if (storage::FileCallRecord* record = current_file_record()) record->handle = file->open_number;
     return MPI_SUCCESS;
   });
 }
 
-// Removes the file from the host and from the mounts. Returns an errno value.
+// Removes the file from the host, and its name from the mounts. An original is not removed but
+// hidden (storage/mounts.h). Returns an errno value.
 int remove_file(const Rank& rank, const ResolvedPath& path) {
-  const int error = storage::remove_host_file(path.host_path);
+  const int error = path.is_original ? storage::check_file_name(path.host_path)
+                                     : storage::remove_host_file(path.host_path);
   if (error == 0 && path.is_simulated()) rank.world.mounts->removed(path);
   return error;
 }
@@ -269,7 +274,7 @@ int delete_file(const char* filename, Info info) {
   const std::string path = path_of(filename);
   begin_file_record(path);
   yield_until_now(strand);
-  const ResolvedPath found = locate(*strand.rank, path);
+  const ResolvedPath found = locate(*strand.rank, path, PathIntent::kUnlink);
   if (found.error != 0) return fail_host_call("delete", filename, found.error);
   yield_until_now(strand);
   charge_metadata(strand, found, MetadataCall::kRemove);
@@ -277,7 +282,7 @@ int delete_file(const char* filename, Info info) {
   return error == 0 ? MPI_SUCCESS : fail_host_call("delete", filename, error);
 }
 
-// The first rank with this file of the host removes it; all have closed it.
+// The first rank that has this host file removes it, after all ranks have closed it.
 int remove_at_close(Strand& strand, const FileObject& file) {
   if (!file.is_first_of_host_file()) return MPI_SUCCESS;
   yield_until_now(strand);
@@ -288,7 +293,7 @@ int remove_at_close(Strand& strand, const FileObject& file) {
 
 }  // namespace
 
-// Its errors, and those of MPI_File_delete, go to the handler of MPI_FILE_NULL.
+// Errors of MPI_File_open and MPI_File_delete go to the handler of MPI_FILE_NULL.
 int File_open(Comm comm, const char* filename, int amode, Info info, File* fh) {
   const int error = open_file(comm, filename, amode, info, fh);
   return error == MPI_SUCCESS ? error : raise_file_error(nullptr, error, "MPI_File_open");
@@ -304,7 +309,7 @@ int File_close(File* fh) {
   FileObject* file;
   MPI_TRY(check_file(*fh, &file));
   if (file->pending > 0) {
-    return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
+    return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is in progress");
   }
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));

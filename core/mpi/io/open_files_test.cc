@@ -1,9 +1,10 @@
-// What is kept of files that are open: hints in use, and room on a file system that fills up.
+// Open files: hints in use, and space on a file system that fills up.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ std::string hint_in_use(File file, const char* key) {
 }
 
 // ROMIO's own are ints, and so are its counts of bytes in them.
-TEST(OpenFiles, BuffersLongerThanThereCanBeAreAsLongAsPossible) {
+TEST(OpenFiles, TooLargeBufferSizesAreReducedToTheMaximum) {
   SimulatedJob job(1);
   job.run([](int) {
     Info hints = MPI_INFO_NULL;
@@ -51,7 +52,7 @@ TEST(OpenFiles, BuffersLongerThanThereCanBeAreAsLongAsPossible) {
   });
 }
 
-// A job of two ranks on a machine whose /pfs has room for 1,000,000 bytes.
+// A job of two ranks on a machine whose /pfs has a capacity of 1,000,000 bytes.
 class SmallFileSystem : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -84,7 +85,7 @@ class SmallFileSystem : public ::testing::Test {
   SimulatedJob job_{2};
 };
 
-TEST_F(SmallFileSystem, ADeletedFileKeepsItsRoomUntilTheLastRankClosesIt) {
+TEST_F(SmallFileSystem, ADeletedFileKeepsItsSpaceUntilTheLastRankClosesIt) {
   job_.run([](int rank) {
     File file = nullptr;
     ASSERT_EQ(File_open(MPI_COMM_WORLD, "/pfs/one", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
@@ -107,7 +108,7 @@ TEST_F(SmallFileSystem, ADeletedFileKeepsItsRoomUntilTheLastRankClosesIt) {
   });
 }
 
-TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoRoom) {
+TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoSpace) {
   job_.run([](int rank) {
     if (rank != 0) return;
     File file = open_alone("/pfs/one");
@@ -126,6 +127,39 @@ TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoRoom) {
     File_close(&other);
     File_close(&file);
   });
+}
+
+// Files of the host in the working directory are copied only before they are changed.
+TEST(OpenFiles, ReadingAndDeletingAnOriginalCopiesNothing) {
+  const std::filesystem::path root = test_path("originals");
+  const std::filesystem::path original = root / "work/data";
+  std::filesystem::create_directories(original.parent_path());
+  std::ofstream(original) << "text";
+  SimulatedJob job(1);
+  World& world = job.world();
+  world.mounts = std::move(*storage::Mounts::create({root / "backing", root / "work"}));
+  machine::StorageParameters parameters;
+  parameters.detail = machine::Detail::kAnalytic;
+  parameters.analytic_bandwidth = 1e9;
+  ASSERT_TRUE(world.mounts->add(
+      {"."}, storage::make_file_system(parameters, world.network, world.executive.events(), 1)));
+  job.run([&](int) {
+    const auto open = [&](File* file) {
+      return File_open(MPI_COMM_SELF, original.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, file);
+    };
+    File file = nullptr;
+    ASSERT_EQ(open(&file), MPI_SUCCESS);
+    char text[5] = "";
+    EXPECT_EQ(File_read(file, text, 4, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_STREQ(text, "text");
+    File_close(&file);
+    EXPECT_EQ(File_delete(original.c_str(), MPI_INFO_NULL), MPI_SUCCESS);
+    EXPECT_EQ(open(&file), MPI_ERR_NO_SUCH_FILE);
+    EXPECT_EQ(File_delete(original.c_str(), MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+  });
+  EXPECT_TRUE(std::filesystem::exists(original));
+  EXPECT_TRUE(std::filesystem::is_empty(root / "backing"));
+  std::filesystem::remove_all(root);
 }
 
 }  // namespace

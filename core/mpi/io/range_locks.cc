@@ -23,9 +23,9 @@ bool RangeLocks::is_held(Extent range) const {
 
 void RangeLocks::lock(Strand& strand, Extent range) {
   yield_until_now(strand);
-  const bool behind = std::ranges::any_of(
+  const bool must_wait = std::ranges::any_of(
       waiting_, [range](const Waiter& waiter) { return overlap(waiter.range, range); });
-  if (!behind && !is_held(range)) {
+  if (!must_wait && !is_held(range)) {
     held_.push_back(range);
     return;
   }
@@ -41,10 +41,10 @@ void RangeLocks::unlock(Strand& strand, Extent range) {
   held_.erase(mine);
   std::deque<Waiter> still_waiting;
   for (const Waiter& waiter : waiting_) {
-    const bool behind = std::ranges::any_of(still_waiting, [&waiter](const Waiter& other) {
+    const bool must_wait = std::ranges::any_of(still_waiting, [&waiter](const Waiter& other) {
       return overlap(other.range, waiter.range);
     });
-    if (behind || is_held(waiter.range)) {
+    if (must_wait || is_held(waiter.range)) {
       still_waiting.push_back(waiter);
       continue;
     }

@@ -1,6 +1,6 @@
-// Exclusive locks on ranges of a file, as data sieving writes take them: who reads a range, changes
-// it and writes it back keeps others that do the same out meanwhile. Granted in the order of
-// simulated time; a lock itself costs nothing, only waiting does.
+// RangeLocks: exclusive locks on byte ranges of a file, for read-modify-write accesses (data
+// sieving) and atomic mode. Locks are granted in the order of simulated time. Locking takes no
+// time; waiting does.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct World;
 
 class RangeLocks {
  public:
-  // Blocks the strand until nobody has, or asked earlier for, a part of the range.
+  // Blocks the strand until no other lock, held or requested earlier, overlaps the range.
   void lock(Strand& strand, storage::Extent range);
+  // Releases a lock of exactly this range, and resumes the strands that get theirs.
   void unlock(Strand& strand, storage::Extent range);
 
  private:
@@ -33,10 +34,10 @@ class RangeLocks {
   std::deque<Waiter> waiting_;
 };
 
-// By file, since one file can be open several times.
+// By file, because one file can be open several times. The job owns it (World::file_locks).
 struct FileLocks : std::map<std::pair<const storage::FileSystem*, storage::FileId>, RangeLocks> {};
 
-// The locks of this file; made when first asked for.
+// The locks of this file; made at the first call.
 RangeLocks& locks_of(World& world, const storage::FileSystem* system, storage::FileId file);
 
 }  // namespace sesame::mpi

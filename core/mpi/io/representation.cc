@@ -43,23 +43,23 @@ int copy_bytes(const Representation& representation, const DatatypeObject& type,
   const TypeMap& type_map = type.type_map();
   *bytes = 0;
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
-  if (type_map.kind == TypeMap::Kind::kBasic) return basic_bytes(representation, type, bytes);
-  Count of_one = 0;
-  if (type_map.types.size() == 1) MPI_TRY(copy_bytes(representation, *type_map.types[0], &of_one));
-  for (Count i = 0; i < type_map.count; ++i) {
-    if (type_map.types.size() != 1) {
-      MPI_TRY(copy_bytes(representation, type_map.block_type(i), &of_one));
+  if (shape.kind == TypeShape::Kind::kBasic) return basic_bytes(representation, type, bytes);
+  Count copy_size = 0;
+  if (shape.types.size() == 1) MPI_TRY(copy_bytes(representation, *shape.types[0], &copy_size));
+  for (Count i = 0; i < shape.count; ++i) {
+    if (shape.types.size() != 1) {
+      MPI_TRY(copy_bytes(representation, shape.block_type(i), &copy_size));
     }
-    *bytes += type_map.block_length(i) * of_one;
-    if (type_map.kind == TypeMap::Kind::kVector) {
-      *bytes *= type_map.count;
+    *bytes += shape.block_length(i) * copy_size;
+    if (shape.kind == TypeShape::Kind::kVector) {
+      *bytes *= shape.count;
       break;
     }
   }
   return MPI_SUCCESS;
 }
 
-// Makes a type again from the arguments of its constructor, with other basic types below.
+// Rebuilds a type from the arguments of its constructors, with other basic types.
 class Rebuilder {
  public:
   explicit Rebuilder(const Representation& representation) : representation_(representation) {}
@@ -140,7 +140,7 @@ class Rebuilder {
   std::vector<Datatype> made_;
 };
 
-// Whether any basic element has another size in the file.
+// Sets `changes` if any basic element has another size in the file.
 int changes_size(const Representation& representation, const DatatypeObject& type, bool* changes) {
   const TypeMap& type_map = type.type_map();
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
@@ -157,7 +157,7 @@ int changes_size(const Representation& representation, const DatatypeObject& typ
 }
 
 // How many bytes in memory the first `bytes` of one copy in external32 are.
-Count native_part(const DatatypeObject& type, Count bytes) {
+Count native_bytes_of(const DatatypeObject& type, Count bytes) {
   Count native = 0;
   for_each_element(type, 0, 1, [&](const DatatypeObject& basic, Aint, Count run) {
     Count each = 0;
@@ -177,16 +177,16 @@ int unpack_copies(const std::byte* packed, Count bytes, void* buffer, Count coun
                          count, type.handle());
 }
 
-// The last copy is there in part: what was in memory behind it stays.
-int decode_part(const std::byte* packed, Count bytes, Count of_one, char* buffer,
-                const DatatypeObject& type, Count* native_bytes) {
-  *native_bytes = native_part(type, bytes);
+// Decodes an incomplete last copy. The rest of the copy in memory does not change.
+int decode_partial_copy(const std::byte* packed, Count bytes, Count copy_size, char* buffer,
+                        const DatatypeObject& type, Count* native_bytes) {
+  *native_bytes = native_bytes_of(type, bytes);
   if (*native_bytes == 0) return MPI_SUCCESS;
   std::vector<std::byte> before(static_cast<size_t>(type.size()));
-  std::vector<std::byte> whole(static_cast<size_t>(of_one));
+  std::vector<std::byte> whole(static_cast<size_t>(copy_size));
   pack_all(buffer, 1, type, before.data());
   std::copy_n(packed, bytes, whole.data());
-  MPI_TRY(unpack_copies(whole.data(), of_one, buffer, 1, type));
+  MPI_TRY(unpack_copies(whole.data(), copy_size, buffer, 1, type));
   unpack_range(before.data() + *native_bytes, buffer, 1, type, *native_bytes,
                type.size() - *native_bytes);
   return MPI_SUCCESS;
@@ -194,15 +194,15 @@ int decode_part(const std::byte* packed, Count bytes, Count of_one, char* buffer
 
 int decode_external(const std::byte* packed, Count bytes, void* buffer, Count count,
                     const DatatypeObject& type, Count* native_bytes) {
-  Count of_one = 0;
-  MPI_TRY(copy_bytes(kPredefined[2], type, &of_one));
-  if (of_one == 0) return MPI_SUCCESS;
-  const Count copies = std::min(count, bytes / of_one);
+  Count copy_size = 0;
+  MPI_TRY(copy_bytes(kPredefined[2], type, &copy_size));
+  if (copy_size == 0) return MPI_SUCCESS;
+  const Count copies = std::min(count, bytes / copy_size);
   MPI_TRY(unpack_copies(packed, bytes, buffer, copies, type));
   Count part = 0;
   if (copies < count) {
-    MPI_TRY(decode_part(packed + copies * of_one, bytes - copies * of_one, of_one,
-                        static_cast<char*>(buffer) + copies * type.extent(), type, &part));
+    MPI_TRY(decode_partial_copy(packed + copies * copy_size, bytes - copies * copy_size, copy_size,
+                                static_cast<char*>(buffer) + copies * type.extent(), type, &part));
   }
   *native_bytes = copies * type.size() + part;
   return MPI_SUCCESS;
@@ -291,9 +291,9 @@ int decode(const Representation& representation, const std::byte* packed, Count 
     return decode_external(packed, bytes, buffer, count, type, native_bytes);
   }
   if (representation.kind == Kind::kUser && representation.read != nullptr) {
-    Count of_one = 0;
-    MPI_TRY(copy_bytes(representation, type, &of_one));
-    const Count copies = of_one == 0 ? 0 : std::min(count, bytes / of_one);
+    Count copy_size = 0;
+    MPI_TRY(copy_bytes(representation, type, &copy_size));
+    const Count copies = copy_size == 0 ? 0 : std::min(count, bytes / copy_size);
     *native_bytes = copies * type.size();
     return callbacks().datarep_convert(representation.read, representation.large, buffer,
                                        type.handle(), copies, const_cast<std::byte*>(packed), 0,

@@ -1,5 +1,5 @@
-// How data stand in a file: native and internal as in memory, external32, and what the program
-// registers with MPI_Register_datarep.
+// Data representations of files: native and internal (as in memory), external32, and those that the
+// program registers with MPI_Register_datarep. Functions return an MPI error class.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +20,25 @@ struct Representation {
   enum class Kind { kNative, kExternal32, kUser };
   std::string name;
   Kind kind = Kind::kNative;
-  // Of the program; conversions may be null where the data are as in memory.
+  // The program's functions; a null conversion means that data are as in memory.
   Function read = nullptr;
   Function write = nullptr;
   Function extent = nullptr;
   void* extra_state = nullptr;
-  bool large = false;  // its conversions take large counts
+  bool large = false;  // its conversions take large counts (MPI_Count)
 };
 
 const Representation& native_representation();
-// Null when there is none of that name.
+// Returns null if there is none of that name.
 const Representation* find_representation(const Rank& rank, std::string_view name);
 
-// The type as it is in files: equal types but for basic elements whose size is another there.
-// Byte displacements stay as they are (MPI 4.1, 14.5.1: such types are not portable).
+// Gives the type as stored in files: basic elements have their size in the file, and displacements
+// in bytes do not change (MPI 4.1, 14.5.1: such types are not portable).
 int stored_type(const Representation& representation, DatatypeRef type, DatatypeRef* stored);
 
-// A typed buffer, converted and packed: bytes for `count` copies, and both directions. decode()
-// takes the first `bytes` packed bytes and gives how many bytes of the program they are.
+// Conversion between a typed buffer of `count` copies and packed data of the file. stored_bytes()
+// gives the packed size. decode() converts the first `bytes` packed bytes, and gives the number of
+// bytes in memory that they are.
 int stored_bytes(const Representation& representation, const DatatypeObject& type, Count count,
                  Count* bytes);
 int encode(const Representation& representation, const void* buffer, Count count,

@@ -1,15 +1,15 @@
-// Where a seek leads.
+// Positions and sizes of seeks. Functions return an MPI error class.
 #pragma once
 
 #include "core/mpi/io/file.h"
 
 namespace sesame::mpi {
 
-// The position that MPI_File_seek from `position` means; an error where it is negative.
-int find_target(const FileObject& file, int64_t position, Offset offset, int whence,
+// Gives the position to which MPI_File_seek goes from `position`. MPI_ERR_ARG if it is negative.
+int seek_target(const FileObject& file, int64_t position, Offset offset, int whence,
                 int64_t* target);
 
-// How long the file is now.
-int file_bytes(const FileObject& file, uint64_t* bytes);
+// Gives the file's size in bytes now.
+int query_file_size(const FileObject& file, uint64_t* bytes);
 
 }  // namespace sesame::mpi

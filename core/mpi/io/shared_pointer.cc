@@ -12,15 +12,15 @@ namespace {
 
 using enum storage::Direction;
 
-// 64-bit numbers in the lists of integers that agreements pass.
+// 64-bit numbers in the lists of integers that ranks exchange.
 constexpr int64_t joined(int high, int low) {
   return static_cast<int64_t>(high) << 32 | static_cast<uint32_t>(low);
 }
 constexpr int high_half(int64_t value) { return static_cast<int>(value >> 32); }
 constexpr int low_half(int64_t value) { return static_cast<int>(value & 0xffffffff); }
 
-// The pointer as it is when the request is made; it moves on by so many items.
-int64_t take_shared(FileObject& file, int64_t items) {
+// Returns the shared pointer and advances it by `items`.
+int64_t advance_shared_pointer(FileObject& file, int64_t items) {
   Strand& strand = self();
   yield_until_now(strand);
   const int64_t position = file.shared->shared_position;
@@ -31,37 +31,37 @@ int64_t take_shared(FileObject& file, int64_t items) {
 }
 
 int run_shared(FileCall call, Status* status) {
-  call.position = take_shared(*call.file, call.items);
+  call.position = advance_shared_pointer(*call.file, call.items);
   return run_file_call(call, nullptr, status);
 }
 
-int take(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
-         FileCall* call) {
-  return take_file_call(fh, direction, Pointer::kShared, buf, count, datatype, call);
+int prepare(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+            FileCall* call) {
+  return prepare_file_call(fh, direction, Pointer::kShared, buf, count, datatype, call);
 }
 
-int run(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
-        Status* status) {
+int run_call(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+             Status* status) {
   FileCall call;
-  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
-  call.position = take_shared(*call.file, call.items);
+  MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
+  call.position = advance_shared_pointer(*call.file, call.items);
   return run_independent_call(call, status);
 }
 
-int start(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
-          Request* request) {
+int start_call(File fh, storage::Direction direction, const void* buf, Count count,
+               Datatype datatype, Request* request) {
   FileCall call;
-  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
   if (storage::FileCallRecord* record = current_file_record())
     record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
-  return start_file_body(
+  return start_file_task(
       *call.file, [call](Status* status) { return run_shared(call, status); }, request);
 }
 
-int order(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
-          Status* status) {
+int run_ordered_call(File fh, storage::Direction direction, const void* buf, Count count,
+                     Datatype datatype, Status* status) {
   FileCall call;
-  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
   MPI_TRY(enter_collective(*call.file));
   Status moved{};
   MPI_TRY(run_collective(*call.file->comm,
@@ -75,10 +75,10 @@ int order(File fh, storage::Direction direction, const void* buf, Count count, D
 }  // namespace
 
 int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
-  ControlGroup circle(transfer);
+  Circle control(transfer);
   const int mine[2] = {high_half(call.items), low_half(call.items)};
-  // What the ranks before each one move, and at the end what all move.
-  const SharedListRef all = circle.gather_to_all(mine);
+  // The sum of the items of all lower ranks, for each rank; then the sum of all ranks.
+  const SharedListRef all = control.gather_to_all(mine);
   const auto& sums = all->derive<std::vector<int64_t>>([](const std::vector<int>& items) {
     std::vector<int64_t> result{0};
     for (size_t i = 0; i < items.size(); i += 2) {
@@ -86,61 +86,62 @@ int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
     }
     return result;
   });
-  const int64_t before = sums[static_cast<size_t>(circle.me())];
+  const int64_t before = sums[static_cast<size_t>(control.me())];
   const int64_t total = sums.back();
   std::vector<int> base(2);
-  if (circle.me() == 0) {
-    const int64_t position = take_shared(*call.file, total);
+  if (control.me() == 0) {
+    const int64_t position = advance_shared_pointer(*call.file, total);
     base = {high_half(position), low_half(position)};
   }
-  circle.broadcast(base, 0);
+  control.broadcast(base, 0);
   FileCall placed = call;
   placed.position = joined(base[0], base[1]) + before;
   return run_file_call(placed, &transfer, status);
 }
 
 int File_read_shared(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return run(fh, kRead, buf, count, datatype, status);
+  return run_call(fh, kRead, buf, count, datatype, status);
 }
 int File_write_shared(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return run(fh, kWrite, buf, count, datatype, status);
+  return run_call(fh, kWrite, buf, count, datatype, status);
 }
 int File_iread_shared(File fh, void* buf, Count count, Datatype datatype, Request* request) {
-  return start(fh, kRead, buf, count, datatype, request);
+  return start_call(fh, kRead, buf, count, datatype, request);
 }
 int File_iwrite_shared(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
-  return start(fh, kWrite, buf, count, datatype, request);
+  return start_call(fh, kWrite, buf, count, datatype, request);
 }
 int File_read_ordered(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return order(fh, kRead, buf, count, datatype, status);
+  return run_ordered_call(fh, kRead, buf, count, datatype, status);
 }
 int File_write_ordered(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return order(fh, kWrite, buf, count, datatype, status);
+  return run_ordered_call(fh, kWrite, buf, count, datatype, status);
 }
 
-// Collective. All ranks see the old pointer before it is set, and none goes on before it is.
+// Collective: no rank returns before the pointer is set.
 int File_seek_shared(File fh, Offset offset, int whence) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    ControlGroup circle(transfer);
+    Circle control(transfer);
     int arguments[6] = {high_half(offset),  low_half(offset),  whence,
                         ~high_half(offset), ~low_half(offset), ~whence};
-    circle.maximum(arguments);
+    control.maximum(arguments);
     for (int i = 0; i < 3; ++i) {
       if (arguments[i] != ~arguments[i + 3]) {
         return fail(MPI_ERR_NOT_SAME, "not all ranks give the same offset and whence");
       }
     }
     std::vector<int> outcome{MPI_SUCCESS};
-    if (circle.me() == 0) {
+    if (control.me() == 0) {
       int64_t target = 0;
-      outcome[0] = find_target(*file, file->shared->shared_position, offset, whence, &target);
-      if (outcome[0] == MPI_SUCCESS) take_shared(*file, target - file->shared->shared_position);
+      outcome[0] = seek_target(*file, file->shared->shared_position, offset, whence, &target);
+      if (outcome[0] == MPI_SUCCESS)
+        advance_shared_pointer(*file, target - file->shared->shared_position);
     }
-    circle.broadcast(outcome, 0);
+    control.broadcast(outcome, 0);
     return outcome[0];
   });
 }
@@ -150,7 +151,7 @@ int File_get_position_shared(File fh, Offset* offset) {
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_out(offset, "offset"));
   begin_file_record(*file);
-  *offset = take_shared(*file, 0);
+  *offset = advance_shared_pointer(*file, 0);
   return MPI_SUCCESS;
 }
 

@@ -27,7 +27,7 @@ SortedRequest::SortedRequest(FileRequest& request) : request_(request), data_(re
   if (!join_in_order()) copy_sorted();
 }
 
-// False where the request jumps back.
+// Returns false if the request is not in order.
 bool SortedRequest::join_in_order() {
   for (const Extent& extent : request_.extents) {
     if (extent.bytes == 0) continue;
@@ -49,7 +49,7 @@ void SortedRequest::copy_sorted() {
   sort_and_join(extents_);
   bytes_ = 0;
   for (const Extent& extent : extents_) {
-    starts_.push_back(bytes_);
+    data_offsets_.push_back(bytes_);
     bytes_ += extent.bytes;
   }
   copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
@@ -57,30 +57,30 @@ void SortedRequest::copy_sorted() {
   if (request_.direction == storage::Direction::kRead) return;
   const std::byte* from = request_.data;
   for (const Extent& extent : request_.extents) {
-    if (extent.bytes > 0) std::memcpy(data_ + position_of(extent.offset), from, extent.bytes);
+    if (extent.bytes > 0) std::memcpy(data_ + data_offset(extent.offset), from, extent.bytes);
     from += extent.bytes;
   }
 }
 
-uint64_t SortedRequest::position_of(uint64_t offset) const {
+uint64_t SortedRequest::data_offset(uint64_t offset) const {
   const auto after = std::ranges::upper_bound(extents_, offset, {}, &Extent::offset);
   const auto index = static_cast<size_t>(after - extents_.begin()) - 1;
-  return starts_[index] + (offset - extents_[index].offset);
+  return data_offsets_[index] + (offset - extents_[index].offset);
 }
 
 void SortedRequest::finish(uint64_t valid) {
   request_.moved = valid;
   if (copy_ == nullptr) return;
   request_.moved = 0;
-  bool ended = false;
+  bool at_end = false;
   std::byte* to = request_.data;
   for (const Extent& extent : request_.extents) {
     if (extent.bytes == 0) continue;
-    const uint64_t place = position_of(extent.offset);
-    const uint64_t there = valid > place ? std::min(valid - place, extent.bytes) : 0;
-    if (request_.direction == storage::Direction::kRead) std::memcpy(to, data_ + place, there);
-    if (!ended) request_.moved += there;
-    ended = ended || there < extent.bytes;
+    const uint64_t offset = data_offset(extent.offset);
+    const uint64_t available = valid > offset ? std::min(valid - offset, extent.bytes) : 0;
+    if (request_.direction == storage::Direction::kRead) std::memcpy(to, data_ + offset, available);
+    if (!at_end) request_.moved += available;
+    at_end = at_end || available < extent.bytes;
     to += extent.bytes;
   }
 }

@@ -1,5 +1,6 @@
-// A request in the order of the file: extents that rise and neither touch nor overlap, and the data
-// packed in that order. That is the request's own data unless it jumps about in the file.
+// SortedRequest: a request in the order of the file. Its extents rise, do not overlap and are not
+// adjacent; its data is packed in the same order. The data is the request's own buffer if the
+// request is in order already, otherwise a sorted copy.
 #pragma once
 
 #include <memory>
@@ -10,12 +11,12 @@
 
 namespace sesame::mpi {
 
-// Sorts extents and joins those that touch or overlap.
+// Sorts extents and joins adjacent and overlapping ones.
 void sort_and_join(std::vector<storage::Extent>& extents);
 
 class SortedRequest {
  public:
-  // The request must stay where it is.
+  // `request` must outlive it and not move.
   explicit SortedRequest(FileRequest& request);
 
   storage::Direction direction() const { return request_.direction; }
@@ -26,21 +27,21 @@ class SortedRequest {
   uint64_t bytes() const { return bytes_; }
   std::byte* data() const { return data_; }
 
-  // All of a write is in the file, or the first `valid` bytes of a read are in data(), the rest
-  // lies beyond the end of the file: the request gets what it asked for.
+  // Call it at the end. For reads, the first `valid` bytes of data() were read and the rest is
+  // beyond the end of the file; gives the request its data. For writes, `valid` is bytes().
   void finish(uint64_t valid);
 
  private:
   bool join_in_order();
   void copy_sorted();
-  uint64_t position_of(uint64_t offset) const;
+  uint64_t data_offset(uint64_t offset) const;
 
   FileRequest& request_;
   std::vector<storage::Extent> extents_;
   uint64_t bytes_ = 0;
   std::byte* data_;
-  std::unique_ptr<std::byte[]> copy_;  // with the three below only if the request jumps about
-  std::vector<uint64_t> starts_;       // of the extents in the data
+  std::unique_ptr<std::byte[]> copy_;  // this and data_offsets_ only if the request is not in order
+  std::vector<uint64_t> data_offsets_;  // by extent: its offset in the data
 };
 
 }  // namespace sesame::mpi

@@ -1,5 +1,5 @@
-// Split collective calls (MPI 4.1, 14.4.5): the first half starts the operation beside the program,
-// the second waits for it. A handle has one under way at most.
+// Split collective calls (MPI 4.1, 14.4.5). The first half starts the operation concurrently with
+// the program, the second waits for its end. Each handle can have one in progress.
 #include "core/mpi/api.h"
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_call.h"
@@ -13,24 +13,24 @@ namespace {
 
 using enum storage::Direction;
 
-using Body = int (*)(const FileCall& call, Transfer& transfer, Status* status);
+using Task = int (*)(const FileCall& call, Transfer& transfer, Status* status);
 
 int run_all(const FileCall& call, Transfer& transfer, Status* status) {
   return run_file_call(call, &transfer, status);
 }
 
-int begin(FileCall call, Body body) {
+int begin(FileCall call, Task task) {
   FileObject& file = *call.file;
   MPI_TRY(enter_collective(file));
   CommObject& comm = *file.comm;
   const int tag = static_cast<int>(comm.next_collective++);
   if (storage::FileCallRecord* record = current_file_record())
     record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
-  file.split.begun = self().call;
+  file.split.started = self().call;
   file.split.buffer = call.buffer;
-  file.split.request = start_split_body(file, [call, body, &comm, tag](Status* status) {
+  file.split.request = start_split_task(file, [call, task, &comm, tag](Status* status) {
     Transfer transfer(comm, tag);
-    return body(call, transfer, status);
+    return task(call, transfer, status);
   });
   return MPI_SUCCESS;
 }
@@ -38,23 +38,23 @@ int begin(FileCall call, Body body) {
 int begin_at(File fh, storage::Direction direction, Offset offset, const void* buf, Count count,
              Datatype datatype) {
   FileCall call;
-  MPI_TRY(take_file_call(fh, direction, Pointer::kExplicit, buf, count, datatype, &call));
-  MPI_TRY(take_position(call, offset));
+  MPI_TRY(prepare_file_call(fh, direction, Pointer::kExplicit, buf, count, datatype, &call));
+  MPI_TRY(use_explicit_offset(call, offset));
   return begin(call, run_all);
 }
 
 int begin_next(File fh, storage::Direction direction, const void* buf, Count count,
                Datatype datatype) {
   FileCall call;
-  MPI_TRY(take_file_call(fh, direction, Pointer::kIndividual, buf, count, datatype, &call));
-  if (call.file->split.begun == 0) take_pointer(call);
+  MPI_TRY(prepare_file_call(fh, direction, Pointer::kIndividual, buf, count, datatype, &call));
+  if (call.file->split.started == 0) use_individual_pointer(call);
   return begin(call, run_all);
 }
 
 int begin_ordered(File fh, storage::Direction direction, const void* buf, Count count,
                   Datatype datatype) {
   FileCall call;
-  MPI_TRY(take_file_call(fh, direction, Pointer::kShared, buf, count, datatype, &call));
+  MPI_TRY(prepare_file_call(fh, direction, Pointer::kShared, buf, count, datatype, &call));
   return begin(call, run_ordered);
 }
 
@@ -64,7 +64,7 @@ int end(File fh, CallId first_half, const void* buf, Status* status) {
   begin_file_record(*file);
   SplitCall& split = file->split;
   const char* name = call_name(first_half);
-  if (split.begun != static_cast<uint16_t>(first_half)) {
+  if (split.started != static_cast<uint16_t>(first_half)) {
     return fail(MPI_ERR_IO, std::string("there was no ") + name + " before it");
   }
   if (split.buffer != buf) {

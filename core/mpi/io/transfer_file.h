@@ -1,9 +1,8 @@
-// FileRequest: the data that one rank moves between a file and a packed buffer.
-// access_independent() and access_collective() carry it out, with data sieving or by a collective
-// strategy; both are made of move(): the bytes of some extents, and the model's time for them.
-//
-// Extents are bytes of the file. Functions run on the strand and return an MPI error class
-// (MPI_ERR_NO_SPACE, MPI_ERR_IO, …).
+// FileRequest: the data that one call of a rank moves between a file and a packed buffer.
+// access_independent() executes it, with data sieving if that is enabled; access_collective() does
+// so by a collective strategy. Both consist of calls of access_extents(), which moves the bytes of
+// some extents and charges the modelled time. Extents are bytes of the file. Functions run on the
+// strand and block it. They return an MPI error class (MPI_ERR_NO_SPACE, MPI_ERR_IO, …).
 #pragma once
 
 #include <cstddef>
@@ -18,34 +17,34 @@ namespace sesame::mpi {
 
 struct Strand;
 
-// What one rank wants of one call: pieces of the file in the order of the data, and the data,
-// packed. Pieces of a write do not overlap; they need not rise in writes to a view that does not.
+// Extents of the file in the order of the data, and the packed data. The extents of a write do not
+// overlap. They may be in any order.
 struct FileRequest {
   storage::Direction direction = storage::Direction::kRead;
-  std::vector<storage::Extent> extents;  // as the I/O list has them: see literal_io_list
-  std::byte* data = nullptr;             // as many bytes as the extents together
-  uint64_t moved = 0;                    // out: bytes until the end of the file, for reads
+  std::vector<storage::Extent> extents;  // of the I/O list (io_list.h)
+  std::byte* data = nullptr;             // the bytes of all extents; not owned
+  uint64_t moved = 0;                    // result of reads: bytes up to the end of the file
 };
 
-// One access as the file system sees it: yields until now, moves the bytes, and charges the
-// modelled time to the strand's clock. Bytes of `data` that a read finds behind the end of the file
-// stay as they are.
-int move(Strand& strand, FileObject& file, storage::Direction direction,
-         std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
+// One access to the file system: yields until now, moves the bytes, and charges the modelled time
+// to the strand's clock. A read leaves the bytes of `data` beyond the end of the file unchanged.
+int access_extents(Strand& strand, FileObject& file, storage::Direction direction,
+                   std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 
-// The two halves of move(), for accesses in which the file system sees more than the caller wants,
-// as in data sieving. Call yield_until_now() before. The first moves the bytes, a read up to the
-// end of the file; the second charges the time, that of a read up to the end of the file, too.
+// The two halves of access_extents(), for accesses in which the file system moves more bytes than
+// requested, as in data sieving. Call yield_until_now() before. The first moves the bytes, a read
+// up to the end of the file; the second charges the time, that of a read up to the end of the file,
+// too.
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 void charge_access_time(Strand& strand, FileObject& file, storage::Direction direction,
                         std::span<const storage::Extent> extents);
 
-// MPI_File_read, _write and their like: with data sieving where that is asked for.
+// The access of MPI_File_read, _write and the like.
 int access_independent(Strand& strand, FileObject& file, FileRequest& request);
 
-// MPI_File_read_all and its like, by the file's strategy: one file each in strategies/. All ranks
-// of the file's communicator take part, with empty requests too. Messages go over `transfer`.
+// The access of MPI_File_read_all and the like, by the file's strategy (strategies/). All ranks of
+// the file's communicator must call it, also with empty requests. `transfer` sends the messages.
 int access_collective(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request);
 
 }  // namespace sesame::mpi

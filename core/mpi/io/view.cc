@@ -1,4 +1,4 @@
-// File views, and what can be asked about them (MPI 4.1, 14.3, 14.5).
+// File views and queries about them (MPI 4.1, 14.3, 14.5).
 #include <cstring>
 
 #include "core/mpi/api.h"
@@ -17,7 +17,7 @@
 namespace sesame::mpi {
 namespace {
 
-int take_type(Datatype datatype, const char* what, DatatypeRef* type) {
+int find_committed_type(Datatype datatype, const char* what, DatatypeRef* type) {
   const DatatypeObject* object = this_rank().datatypes.find(datatype);
   if (object == nullptr || !object->is_committed()) {
     return fail(MPI_ERR_TYPE,
@@ -28,9 +28,9 @@ int take_type(Datatype datatype, const char* what, DatatypeRef* type) {
   return MPI_SUCCESS;
 }
 
-// MPI wants offsets in a view that are not negative and do not fall, and no bytes twice where they
-// may be written. The class is MPICH's; MPI names none.
-int check_places(const DatatypeObject& type, const char* what, bool writable) {
+// MPI requires that offsets in a view are not negative and do not decrease, and that no byte occurs
+// twice if the file can be written. MPI defines no error class for this; the class is MPICH's.
+int check_displacements(const DatatypeObject& type, const char* what, bool writable) {
   if (type.size() == 0) return MPI_SUCCESS;
   if (type.true_lb() < 0) {
     return fail(MPI_ERR_IO, std::string("the ") + what + " has negative displacements");
@@ -51,8 +51,8 @@ int check_places(const DatatypeObject& type, const char* what, bool writable) {
   return MPI_SUCCESS;
 }
 
-int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype filetype,
-              const char* datarep, FileView* view) {
+int build_view(const FileObject& file, Offset disp, Datatype etype, Datatype filetype,
+               const char* datarep, FileView* view) {
   const bool current = disp == MPI_DISPLACEMENT_CURRENT;
   const bool sequential = (file.amode & MPI_MODE_SEQUENTIAL) != 0;
   if (current != sequential) {
@@ -63,8 +63,8 @@ int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype file
     return fail(MPI_ERR_ARG, "the displacement is negative: " + std::to_string(disp));
   }
   view->displacement = current ? byte_offset(file.view, file.shared->shared_position) : disp;
-  MPI_TRY(take_type(etype, "elementary type", &view->etype));
-  MPI_TRY(take_type(filetype, "file type", &view->filetype));
+  MPI_TRY(find_committed_type(etype, "elementary type", &view->etype));
+  MPI_TRY(find_committed_type(filetype, "file type", &view->filetype));
   const Count item = view->etype->size();
   if (item == 0 ? view->filetype->size() != 0 : view->filetype->size() % item != 0) {
     return fail(MPI_ERR_ARG, "the file type is " + std::to_string(view->filetype->size()) +
@@ -72,8 +72,8 @@ int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype file
                                  std::to_string(item));
   }
   const bool writable = (file.amode & MPI_MODE_RDONLY) == 0;
-  MPI_TRY(check_places(*view->etype, "elementary type", writable));
-  MPI_TRY(check_places(*view->filetype, "file type", writable));
+  MPI_TRY(check_displacements(*view->etype, "elementary type", writable));
+  MPI_TRY(check_displacements(*view->filetype, "file type", writable));
   view->representation = datarep == nullptr ? nullptr : find_representation(this_rank(), datarep);
   if (view->representation == nullptr) {
     return fail(
@@ -84,8 +84,9 @@ int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype file
   return stored_type(*view->representation, view->filetype, &view->stored_filetype);
 }
 
-// A handle of the same type for the program: predefined ones themselves, others to be freed.
-int hand_out(const DatatypeObject& type, Datatype* handle) {
+// Gives the program a handle of the type: a predefined type itself, of others a duplicate that the
+// program frees.
+int publish_type(const DatatypeObject& type, Datatype* handle) {
   if (type.is_predefined()) {
     *handle = type.handle();
     return MPI_SUCCESS;
@@ -103,7 +104,7 @@ int check_explicit(const FileObject& file) {
 
 }  // namespace
 
-// Both pointers go back to the beginning, which no rank may use before all have the new view.
+// Resets both pointers. No rank may use them before all ranks have set the new view.
 int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const char* datarep,
                   Info info) {
   FileObject* file;
@@ -111,7 +112,7 @@ int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
   FileView view;
-  MPI_TRY(take_view(*file, disp, etype, filetype, datarep, &view));
+  MPI_TRY(build_view(*file, disp, etype, filetype, datarep, &view));
   if (storage::FileCallRecord* record = begin_file_record(*file))
     record->offset = view.displacement;
   MPI_TRY(enter_collective(*file));
@@ -120,7 +121,7 @@ int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const
     file->view = std::move(view);
     file->position = 0;
     file->shared->shared_position = 0;
-    take_file_hints(*file, hints);
+    apply_file_hints(*file, hints);
     return collectives::barrier(transfer);
   });
 }
@@ -133,8 +134,8 @@ int File_get_view(File fh, Offset* disp, Datatype* etype, Datatype* filetype, ch
   MPI_TRY(check_out(filetype, "filetype"));
   MPI_TRY(check_out(datarep, "datarep"));
   *disp = file->view.displacement;
-  MPI_TRY(hand_out(*file->view.etype, etype));
-  MPI_TRY(hand_out(*file->view.filetype, filetype));
+  MPI_TRY(publish_type(*file->view.etype, etype));
+  MPI_TRY(publish_type(*file->view.filetype, filetype));
   std::strcpy(datarep, file->view.representation->name.c_str());
   return MPI_SUCCESS;
 }
@@ -161,7 +162,7 @@ int File_get_type_extent(File fh, Datatype datatype, Count* extent) {
   return MPI_SUCCESS;
 }
 
-int find_target(const FileObject& file, int64_t position, Offset offset, int whence,
+int seek_target(const FileObject& file, int64_t position, Offset offset, int whence,
                 int64_t* target) {
   switch (whence) {
     case MPI_SEEK_SET:
@@ -172,7 +173,7 @@ int find_target(const FileObject& file, int64_t position, Offset offset, int whe
       break;
     case MPI_SEEK_END: {
       uint64_t bytes = 0;
-      MPI_TRY(file_bytes(file, &bytes));
+      MPI_TRY(query_file_size(file, &bytes));
       *target = items_below(file.view, bytes) + offset;
       break;
     }
@@ -187,7 +188,7 @@ int File_seek(File fh, Offset offset, int whence) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_explicit(*file));
-  MPI_TRY(find_target(*file, file->position, offset, whence, &file->position));
+  MPI_TRY(seek_target(*file, file->position, offset, whence, &file->position));
   if (storage::FileCallRecord* record = begin_file_record(*file))
     record->offset = byte_offset(file->view, file->position);
   return MPI_SUCCESS;

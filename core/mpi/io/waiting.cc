@@ -5,7 +5,7 @@
 
 namespace sesame::mpi {
 
-void count_io(Strand& strand, SimTime duration) {
+void add_io_time(Strand& strand, SimTime duration) {
   Rank& rank = *strand.rank;
   if (&strand != &rank.main) return;
   rank.io += duration;
@@ -28,7 +28,7 @@ void FileWait::wait() {
     is_blocked_ = false;
   }
   if (at_ <= strand_.now) return;
-  count_io(strand_, at_ - strand_.now);
+  add_io_time(strand_, at_ - strand_.now);
   strand_.now = at_;
 }
 

@@ -1,5 +1,5 @@
-// FileWait: how a strand waits for one request to a file system. The strand's clock advances to the
-// completion time; that time counts as the rank's time in I/O.
+// FileWait: lets a strand wait for one request to a file system. The strand's clock advances to the
+// completion time, and the wait counts as the rank's I/O time.
 #pragma once
 
 #include "core/base/units.h"
@@ -10,9 +10,9 @@ namespace sesame::mpi {
 
 struct Strand;
 
-// Adds to the rank's time in I/O. Strands of non-blocking calls add nothing: their rank does
-// something else meanwhile.
-void count_io(Strand& strand, SimTime duration);
+// Adds to the rank's I/O time. Strands of non-blocking calls add nothing, because their rank
+// computes at the same time.
+void add_io_time(Strand& strand, SimTime duration);
 
 // The completion of one request, which the strand can wait for or test. Must live until it is done.
 class FileWait : public storage::Completion {
@@ -20,10 +20,11 @@ class FileWait : public storage::Completion {
   explicit FileWait(Strand& strand);
   void done(SimTime at) override;
 
-  // Blocks the strand until the request is done; its clock is not earlier than that then.
+  // Blocks the strand until the request is complete. Then its clock is at the completion time, or
+  // later.
   void wait();
   bool is_done() const { return is_done_; }
-  // When it was done: once is_done().
+  // The completion time. REQUIRES: is_done().
   SimTime at() const { return at_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace sesame::mpi {
 namespace {
 
-// Bytes from `first` to `end`, counted from the address that the type is laid over.
+// Bytes from `first` to `end`, relative to the buffer's address.
 struct Range {
   Aint first;
   Aint end;
@@ -23,7 +23,7 @@ Range range_of(const TypedBuffer& buffer) {
   return {first, first + static_cast<Aint>(type.span(buffer.count))};
 }
 
-// Whether all of it is attached, perhaps as several regions that meet.
+// Whether all bytes are attached, perhaps as several adjacent regions.
 bool is_attached(const Exposure& exposure, Aint first, Aint end) {
   bool advanced = true;
   while (first < end && advanced) {
@@ -50,14 +50,14 @@ RequestObject* new_request(WindowObject& window, int target) {
 
 }  // namespace
 
-int Access::open(const TargetArguments& target) {
+int TargetAccess::open(const TargetArguments& target) {
   MPI_TRY(check_window(target.win, &window_));
   rank_ = target.rank;
   request_ = target.request;
   const DatatypeObject* type;
   MPI_TRY(check_buffer(MPI_IN_PLACE, target.count, target.type, &type));
-  there_.count = target.count;
-  there_.type = DatatypeRef(type);
+  target_buffer_.count = target.count;
+  target_buffer_.type = DatatypeRef(type);
   MPI_TRY(check_target(*window_, rank_));
   if (request_ != nullptr) {
     MPI_TRY(check_passive(*window_, rank_));
@@ -65,13 +65,13 @@ int Access::open(const TargetArguments& target) {
     MPI_TRY(check_access(*window_, rank_));
   }
   window_->used_since_fence = true;
-  return rank_ == MPI_PROC_NULL ? MPI_SUCCESS : find_there(target);
+  return rank_ == MPI_PROC_NULL ? MPI_SUCCESS : find_target_buffer(target);
 }
 
-int Access::find_there(const TargetArguments& target) {
+int TargetAccess::find_target_buffer(const TargetArguments& target) {
   const Exposure& exposure = window_->exposure(rank_);
   if (window_->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-    there_.address = reinterpret_cast<void*>(target.displacement);
+    target_buffer_.address = reinterpret_cast<void*>(target.displacement);
     return check_range(target, target.displacement);
   }
   if (target.displacement < 0) {
@@ -79,14 +79,14 @@ int Access::find_there(const TargetArguments& target) {
                 "the displacement is negative: " + std::to_string(target.displacement));
   }
   const Aint displacement = target.displacement * exposure.displacement_unit;
-  there_.address = exposure.base + displacement;
+  target_buffer_.address = exposure.base + displacement;
   return check_range(target, displacement);
 }
 
-int Access::check_range(const TargetArguments& target, Aint displacement) const {
-  if (there_.bytes() == 0) return MPI_SUCCESS;
+int TargetAccess::check_range(const TargetArguments& target, Aint displacement) const {
+  if (target_buffer_.bytes() == 0) return MPI_SUCCESS;
   const Exposure& exposure = window_->exposure(rank_);
-  const Range range = range_of(there_);
+  const Range range = range_of(target_buffer_);
   const Aint first = displacement + range.first;
   const Aint end = displacement + range.end;
   if (window_->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
@@ -102,13 +102,13 @@ int Access::check_range(const TargetArguments& target, Aint displacement) const 
                                      std::to_string(target.rank));
 }
 
-std::unique_ptr<RemoteOperation> Access::operation(RemoteOperation::Kind kind) const {
+std::unique_ptr<RemoteOperation> TargetAccess::operation(RemoteOperation::Kind kind) const {
   auto operation = std::make_unique<RemoteOperation>(*window_, kind, rank_);
-  operation->there = there_;
+  operation->target_buffer = target_buffer_;
   return operation;
 }
 
-int Access::issue(std::unique_ptr<RemoteOperation> operation, Count bytes) {
+int TargetAccess::issue(std::unique_ptr<RemoteOperation> operation, Count bytes) {
   Strand& strand = self();
   RequestObject* request = nullptr;
   if (request_ != nullptr) {
@@ -120,7 +120,7 @@ int Access::issue(std::unique_ptr<RemoteOperation> operation, Count bytes) {
     if (request != nullptr) complete(*request, strand.now);
     return MPI_SUCCESS;
   }
-  note_target(*window_, rank_);
+  record_target(*window_, rank_);
   strand.rank->call_bytes = static_cast<uint64_t>(bytes);
   RemoteOperation::issue(strand, std::move(operation), request);
   return MPI_SUCCESS;

@@ -27,38 +27,38 @@ int check_origin(const OriginArguments& origin, TypedBuffer* buffer) {
   return MPI_SUCCESS;
 }
 
-int check_room(Count data, Count room, const char* where) {
-  if (data <= room) return MPI_SUCCESS;
+int check_fits(Count data, Count space, const char* where) {
+  if (data <= space) return MPI_SUCCESS;
   return fail(MPI_ERR_TRUNCATE, std::to_string(data) + " bytes of data for " +
-                                    std::to_string(room) + " bytes " + where);
+                                    std::to_string(space) + " bytes " + where);
 }
 
 int put(const OriginArguments& origin, const TargetArguments& target) {
-  Access access;
+  TargetAccess access;
   TypedBuffer source;
   MPI_TRY(check_origin(origin, &source));
   MPI_TRY(access.open(target));
   if (access.is_empty() || source.bytes() == 0) return access.issue(nullptr, 0);
-  MPI_TRY(check_room(source.bytes(), access.there().bytes(), "at the target"));
+  MPI_TRY(check_fits(source.bytes(), access.target_buffer().bytes(), "at the target"));
   auto operation = access.operation(Kind::kPut);
-  operation->carry(source.address, source.count, *source.type);
+  operation->copy_data(source.address, source.count, *source.type);
   return access.issue(std::move(operation), source.bytes());
 }
 
 int get(const OriginArguments& origin, const TargetArguments& target) {
-  Access access;
+  TargetAccess access;
   TypedBuffer result;
   MPI_TRY(check_origin(origin, &result));
   MPI_TRY(access.open(target));
   if (access.is_empty()) return access.issue(nullptr, 0);
-  MPI_TRY(check_room(access.there().bytes(), result.bytes(), "at the origin"));
+  MPI_TRY(check_fits(access.target_buffer().bytes(), result.bytes(), "at the origin"));
   auto operation = access.operation(Kind::kGet);
   operation->result = result;
-  return access.issue(std::move(operation), access.there().bytes());
+  return access.issue(std::move(operation), access.target_buffer().bytes());
 }
 
 // The operation must be a predefined one that takes elements of the target's type.
-int check_operation(Op handle, const TypedBuffer& there, OpRef* op) {
+int check_operation(Op handle, const TypedBuffer& target_buffer, OpRef* op) {
   const OpObject* object = this_rank().ops.find(handle);
   if (object == nullptr) {
     return fail(MPI_ERR_OP, handle == MPI_OP_NULL ? "the operation is MPI_OP_NULL"
@@ -67,7 +67,7 @@ int check_operation(Op handle, const TypedBuffer& there, OpRef* op) {
   if (!object->is_predefined()) {
     return fail(MPI_ERR_OP, "only predefined operations can be applied to a window");
   }
-  const DatatypeObject* element = element_of(*there.type);
+  const DatatypeObject* element = element_of(*target_buffer.type);
   if (element == nullptr) {
     return fail(MPI_ERR_TYPE, "the target's datatype is not made of one predefined type");
   }
@@ -78,10 +78,10 @@ int check_operation(Op handle, const TypedBuffer& there, OpRef* op) {
   return MPI_SUCCESS;
 }
 
-// With `result`, what was at the target before comes back.
+// With `result`, also returns the previous contents of the target.
 int accumulate_at(const OriginArguments& origin, const OriginArguments* result,
                   const TargetArguments& target, Op op) {
-  Access access;
+  TargetAccess access;
   TypedBuffer source;
   TypedBuffer before;
   const bool brings_data = op != MPI_NO_OP;
@@ -89,22 +89,22 @@ int accumulate_at(const OriginArguments& origin, const OriginArguments* result,
   if (result != nullptr) MPI_TRY(check_origin(*result, &before));
   MPI_TRY(access.open(target));
   OpRef operation_object;
-  MPI_TRY(check_operation(op, access.there(), &operation_object));
+  MPI_TRY(check_operation(op, access.target_buffer(), &operation_object));
   if (access.is_empty() || (result == nullptr && source.bytes() == 0)) {
     return access.issue(nullptr, 0);
   }
-  MPI_TRY(check_room(source.bytes(), access.there().bytes(), "at the target"));
+  MPI_TRY(check_fits(source.bytes(), access.target_buffer().bytes(), "at the target"));
   if (result != nullptr) {
-    MPI_TRY(check_room(access.there().bytes(), before.bytes(), "for the result"));
+    MPI_TRY(check_fits(access.target_buffer().bytes(), before.bytes(), "for the result"));
   }
   auto operation = access.operation(result != nullptr ? Kind::kFetch : Kind::kAccumulate);
   operation->op = std::move(operation_object);
   operation->result = before;
-  if (brings_data) operation->carry(source.address, source.count, *source.type);
+  if (brings_data) operation->copy_data(source.address, source.count, *source.type);
   return access.issue(std::move(operation), source.bytes() + before.bytes());
 }
 
-// What MPI 4.1, section 12.3.4.3, allows to compare.
+// The types that MPI 4.1, section 12.3.4.3, allows in MPI_Compare_and_swap.
 bool is_comparable(const DatatypeObject& type) {
   if (!type.is_predefined()) return false;
   switch (type_class_of(type)) {
@@ -191,7 +191,7 @@ int Fetch_and_op(const void* origin_addr, void* result_addr, Datatype datatype, 
 
 int Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                      Datatype datatype, int target_rank, Aint target_disp, Win win) {
-  Access access;
+  TargetAccess access;
   TypedBuffer source;
   TypedBuffer compared;
   TypedBuffer before;
@@ -209,7 +209,7 @@ int Compare_and_swap(const void* origin_addr, const void* compare_addr, void* re
   std::vector<char> both(2 * bytes);
   std::memcpy(both.data(), compare_addr, bytes);
   std::memcpy(both.data() + bytes, origin_addr, bytes);
-  operation->carry(both.data(), static_cast<Count>(both.size()), *predefined_object(MPI_BYTE));
+  operation->copy_data(both.data(), static_cast<Count>(both.size()), *predefined_object(MPI_BYTE));
   return access.issue(std::move(operation), 3 * source.bytes());
 }
 

@@ -15,7 +15,7 @@
 namespace sesame::mpi {
 namespace {
 
-using For = WindowWait::For;
+using Condition = WindowWait::Condition;
 
 constexpr int kFenceAssertions =
     MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
@@ -24,7 +24,7 @@ constexpr int kFenceAssertions =
 constexpr int kPosted = 0;
 constexpr int kCompleted = 1;
 
-// The ranks in the window of a group's members, in ascending order.
+// Gives the ranks within the window of the group's members, in ascending order.
 int check_members(const WindowObject& window, Group handle, std::vector<int>* ranks) {
   GroupObject* group;
   MPI_TRY(check_group(handle, &group));
@@ -61,7 +61,7 @@ void await_posts(WindowObject& window) {
     post_receive(self(), posts[i]);
     pointers.push_back(&posts[i]);
   }
-  window.wait.what = For::kPost;
+  window.wait.condition = Condition::kPost;
   await_all(self(), pointers);
 }
 
@@ -93,7 +93,7 @@ int Win_fence(int assertion, Win win) {
   if (window->exposed) {
     return fail(MPI_ERR_RMA_SYNC, "the exposure epoch that MPI_Win_post opened has not ended");
   }
-  await_window(*window, For::kComplete, MPI_ANY_SOURCE);
+  await_window(*window, Condition::kComplete, MPI_ANY_SOURCE);
   window->used_since_fence = false;
   window->access = (assertion & MPI_MODE_NOSUCCEED) != 0 ? AccessEpoch::kNone : AccessEpoch::kFence;
   return run_collective(*window->comm, [](Transfer& transfer) {
@@ -142,7 +142,7 @@ int Win_complete(Win win) {
   if (window->access != AccessEpoch::kStart) {
     return fail(MPI_ERR_RMA_SYNC, "MPI_Win_complete without MPI_Win_start");
   }
-  await_window(*window, For::kComplete, MPI_ANY_SOURCE);
+  await_window(*window, Condition::kComplete, MPI_ANY_SOURCE);
   for (const int target : window->started) send_signal(*window, target, kCompleted);
   window->started.clear();
   window->access = AccessEpoch::kNone;
@@ -152,7 +152,7 @@ int Win_complete(Win win) {
 int Win_wait(Win win) {
   WindowObject* window;
   MPI_TRY(check_exposed(win, &window));
-  window->wait.what = For::kCompleteCall;
+  window->wait.condition = Condition::kCompleteCall;
   end_exposure(*window);
   return MPI_SUCCESS;
 }

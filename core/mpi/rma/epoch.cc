@@ -25,8 +25,8 @@ const char* opened_by(AccessEpoch epoch) {
 }
 
 bool is_locked(const WindowObject& window, int target) {
-  const auto place = window.targets.find(target);
-  return place != window.targets.end() && place->second.lock != 0;
+  const auto found = window.targets.find(target);
+  return found != window.targets.end() && found->second.lock != 0;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ int check_idle(const WindowObject& window) {
                                     " opened has not ended");
 }
 
-void note_target(const WindowObject& window, int target) {
+void record_target(const WindowObject& window, int target) {
   if (target == MPI_PROC_NULL) return;
   window.rank.call_peer = window.world_rank(target);
   window.rank.call_context = window.comm->context;

@@ -1,5 +1,5 @@
-// Which calls a rank may make on a window when (MPI 4.1, section 12.5). What a program gets wrong
-// is MPI_ERR_RMA_SYNC with a sentence that says which call is missing.
+// Which calls a rank may make on a window in which epoch (MPI 4.1, section 12.5). The check
+// functions return MPI_SUCCESS, or MPI_ERR_RMA_SYNC with a sentence that names the missing call.
 #pragma once
 
 #include "core/mpi/rma/window.h"
@@ -8,25 +8,26 @@ namespace sesame::mpi {
 
 struct Strand;
 
-// Only these bits may be set.
+// MPI_ERR_ASSERT if bits other than `allowed` are set.
 int check_assertion(int assertion, int allowed);
 
-// An epoch of this kind may begin. One of MPI_Win_fence in which nothing happened ends silently.
+// Checks that an epoch of this kind may begin. An MPI_Win_fence epoch without operations ends
+// implicitly.
 int begin_access(WindowObject& window, AccessEpoch epoch);
-// An operation on this target may be issued.
+// Checks that an operation on this target may be issued.
 int check_access(const WindowObject& window, int target);
-// The rank has locked this target (MPI_ANY_SOURCE: any), by either call.
+// Checks that the rank has locked this target (MPI_ANY_SOURCE: any), by MPI_Win_lock or _lock_all.
 int check_passive(const WindowObject& window, int target);
-// The rank has locked this target by MPI_Win_lock.
+// Checks that the rank has locked this target by MPI_Win_lock.
 int check_locked(const WindowObject& window, int target);
-// Nothing is under way; the window may be freed.
+// Checks that no epoch is open, so that the window may be freed.
 int check_idle(const WindowObject& window);
 
-// For the record of the call.
-void note_target(const WindowObject& window, int target);
+// Records the target as the peer of the running call.
+void record_target(const WindowObject& window, int target);
 
-// Lets everything earlier happen; called by what a program repeats while it waits for others to
-// change its memory.
+// Yields until all earlier events have happened. For calls that a program may repeat while it waits
+// for another rank to change its memory.
 void poll_memory(Strand& strand);
 
 }  // namespace sesame::mpi

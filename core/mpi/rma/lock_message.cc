@@ -9,12 +9,12 @@
 namespace sesame::mpi {
 namespace {
 
-// The grant is on its way to the origin of the claim.
+// Sends the grant to the origin of the claim.
 void grant(const LockQueue::Claim& claim, SimTime arrival) {
   WindowObject& origin = *claim.origin;
   --origin.grants_awaited;
   origin.granted = later(origin.granted, arrival);
-  note_progress(origin);
+  update_wait(origin);
 }
 
 SimTime control_latency(const WindowObject& from, int target) {
@@ -46,48 +46,48 @@ void LockMessages::send(Strand& strand, WindowObject& window, std::span<const in
   for (const int to : targets) {
     const network::MessageCost cost = rank.world.network.cost(rank.id, window.world_rank(to), 0);
     strand.now += cost.send_overhead;
-    // What is sent already travels while the strand yields.
+    // Messages already sent are in flight while the strand yields.
     if (messages != nullptr && rank.interface.has_contenders()) {
-      std::exchange(messages, nullptr)->depart();
+      std::exchange(messages, nullptr)->schedule_all();
     }
     const SimTime start = rank.interface.inject(strand, cost.injection);
     if (messages == nullptr) messages = new LockMessages(window, type);
     TargetState& target = window.targets[to];
     target.last_arrival = later(target.last_arrival, start + cost.control_latency);
-    messages->stops_.push_back({target.last_arrival, to, cost.control_latency});
+    messages->deliveries_.push_back({target.last_arrival, to, cost.control_latency});
   }
-  if (messages != nullptr) messages->depart();
+  if (messages != nullptr) messages->schedule_all();
 }
 
-void LockMessages::depart() {
-  std::stable_sort(stops_.begin(), stops_.end(),
-                   [](const Stop& a, const Stop& b) { return a.arrival > b.arrival; });
+void LockMessages::schedule_all() {
+  std::stable_sort(deliveries_.begin(), deliveries_.end(),
+                   [](const Delivery& a, const Delivery& b) { return a.arrival > b.arrival; });
   order_ = next_remote_order(window_.rank);
-  travel();
+  schedule_next();
 }
 
-void LockMessages::travel() {
-  window_.rank.world.executive.events().schedule(*this, stops_.back().arrival, order_);
+void LockMessages::schedule_next() {
+  window_.rank.world.executive.events().schedule(*this, deliveries_.back().arrival, order_);
 }
 
-void LockMessages::visit(const Stop& stop) {
-  LockQueue& lock = window_.exposure(stop.target).lock;
+void LockMessages::deliver(const Delivery& delivery) {
+  LockQueue& lock = window_.exposure(delivery.target).lock;
   if (type_ == kRelease) {
     lock.release([&](const LockQueue::Claim& next) {
-      grant(next, stop.arrival + control_latency(*next.origin, stop.target));
+      grant(next, delivery.arrival + control_latency(*next.origin, delivery.target));
     });
   } else if (lock.claim({&window_, type_})) {
-    grant({&window_, type_}, stop.arrival + stop.back);
+    grant({&window_, type_}, delivery.arrival + delivery.reply_latency);
   }
 }
 
 void LockMessages::fire() {
-  visit(stops_.back());
-  stops_.pop_back();
-  if (stops_.empty()) {
+  deliver(deliveries_.back());
+  deliveries_.pop_back();
+  if (deliveries_.empty()) {
     delete this;
   } else {
-    travel();
+    schedule_next();
   }
 }
 

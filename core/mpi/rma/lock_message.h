@@ -1,5 +1,6 @@
-// Messages about locks: a claim or its end travels to each target, where it takes effect in order
-// of simulated time, and a grant travels back.
+// LockMessages: the messages of window locks. A claim or a release travels to each target, where it
+// takes effect in the order of simulated time; a grant travels back. One object is the event of all
+// messages that a call sends: it fires at each arrival and deletes itself after the last.
 #pragma once
 
 #include <span>
@@ -15,31 +16,32 @@ struct Strand;
 
 class LockMessages final : public pdes::ConditionalEvent, public Pooled<LockMessages> {
  public:
-  // Claims the locks of these ranks; charges the overheads. The window counts the grants.
+  // Claims the locks of these ranks and charges the send overheads. WindowObject::grants_awaited
+  // counts the grants to come.
   static void claim(Strand& strand, WindowObject& window, std::span<const int> targets, int type);
-  // Gives them back.
+  // Releases the locks.
   static void release(Strand& strand, WindowObject& window, std::span<const int> targets);
 
   ~LockMessages() override;
   void fire() override;
 
  private:
-  struct Stop {
+  struct Delivery {
     SimTime arrival;
     int target;
-    SimTime back;  // how long an answer takes
+    SimTime reply_latency;  // latency of a grant
   };
   static constexpr int kRelease = 0;
 
   LockMessages(WindowObject& window, int type);
   static void send(Strand& strand, WindowObject& window, std::span<const int> targets, int type);
-  void depart();
-  void travel();
-  void visit(const Stop& stop);
+  void schedule_all();
+  void schedule_next();
+  void deliver(const Delivery& delivery);
 
   WindowObject& window_;
-  const int type_;           // of the lock that is claimed, or kRelease
-  std::vector<Stop> stops_;  // the next one last
+  const int type_;                    // type of the claimed lock, or kRelease
+  std::vector<Delivery> deliveries_;  // by falling arrival: the next is the last
   pdes::EventOrder order_{};
 };
 

@@ -1,4 +1,5 @@
-// The lock of one rank's part of a window: who holds it and who waits, first come, first served.
+// LockQueue: the lock of one rank's memory in a window: its holders, and the claims that wait,
+// first come, first served. A shared claim waits behind an exclusive one that came before it.
 #pragma once
 
 #include <deque>
@@ -18,9 +19,9 @@ class LockQueue {
     int type;  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE
   };
 
-  // Whether the claim holds the lock from now on; otherwise it waits its turn.
+  // Returns whether the claim holds the lock now; otherwise it waits.
   bool claim(Claim claim);
-  // One holder is done. Calls `grant` for every claim whose turn it is now.
+  // One holder releases the lock. Calls grant(claim) for every claim that holds it now.
   template <typename Grant>
   void release(Grant grant) {
     --holders_;
@@ -34,7 +35,7 @@ class LockQueue {
   }
 
   int holders() const { return holders_; }
-  // Who has it for itself alone; null when nobody has.
+  // The holder of an exclusive lock, or null.
   const WindowObject* holder() const { return holder_; }
 
  private:
@@ -48,7 +49,7 @@ class LockQueue {
 
   int holders_ = 0;
   const WindowObject* holder_ = nullptr;
-  std::unique_ptr<std::deque<Claim>> waiting_;  // rarely there
+  std::unique_ptr<std::deque<Claim>> waiting_;  // null until a claim has waited
 };
 
 inline bool LockQueue::claim(Claim claim) {

@@ -21,7 +21,7 @@ void pause(int64_t ns) {
   strand.rank->world.executive.block();
 }
 
-// All ranks that call it go on at the same moment.
+// All ranks that call it resume at the same time.
 void align() { pause(1'000'000 - self().now.ps() / 1000); }
 
 Win make_window(void* base, size_t bytes, Aint unit = 1) {
@@ -219,9 +219,9 @@ TEST(OneSided, DynamicWindowsHaveTheMemoryThatIsAttached) {
     ASSERT_EQ(Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_SUCCESS);
     EXPECT_EQ(Win_attach(win, memory.data(), 8), MPI_SUCCESS);
     EXPECT_EQ(Win_attach(win, memory.data() + 1, 8), MPI_ERR_RMA_ATTACH);
-    std::array<int, 2> meeting{};
-    EXPECT_EQ(Win_attach(win, &meeting[0], 4), MPI_SUCCESS);
-    EXPECT_EQ(Win_attach(win, &meeting[1], 4), MPI_SUCCESS);
+    std::array<int, 2> adjacent{};
+    EXPECT_EQ(Win_attach(win, &adjacent[0], 4), MPI_SUCCESS);
+    EXPECT_EQ(Win_attach(win, &adjacent[1], 4), MPI_SUCCESS);
     EXPECT_EQ(Win_detach(win, memory.data() + 1), MPI_ERR_RMA_ATTACH);
     std::array<Aint, 2> addresses{};
     const Aint mine = reinterpret_cast<Aint>(memory.data());
@@ -233,11 +233,11 @@ TEST(OneSided, DynamicWindowsHaveTheMemoryThatIsAttached) {
     EXPECT_EQ(Get(&value, 1, MPI_INT, 1 - rank, theirs + 4, 1, MPI_INT, win), MPI_SUCCESS);
     Win_unlock_all(win);
     EXPECT_EQ(value, 2);
-    const Aint both = reinterpret_cast<Aint>(meeting.data());
+    const Aint both = reinterpret_cast<Aint>(adjacent.data());
     Win_lock_all(0, win);
     EXPECT_EQ(Put(memory.data(), 2, MPI_INT, rank, both, 2, MPI_INT, win), MPI_SUCCESS);
     Win_unlock_all(win);
-    EXPECT_EQ(meeting, (std::array<int, 2>{1, 2}));
+    EXPECT_EQ(adjacent, (std::array<int, 2>{1, 2}));
     Barrier(MPI_COMM_WORLD);
     EXPECT_EQ(Win_detach(win, memory.data()), MPI_SUCCESS);
     Win other = make_window(memory.data(), sizeof(memory));
@@ -248,15 +248,15 @@ TEST(OneSided, DynamicWindowsHaveTheMemoryThatIsAttached) {
 }
 
 TEST(OneSided, OnlyRanksOfOneNodeShareMemory) {
-  SimulatedJob apart(2);
-  apart.run([](int) {
+  SimulatedJob separate_nodes(2);
+  separate_nodes.run([](int) {
     void* base = nullptr;
     Win win = MPI_WIN_NULL;
     EXPECT_EQ(Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
               MPI_ERR_RMA_SHARED);
   });
-  SimulatedJob together(3, testing::kCrossbar, 3);
-  together.run([](int rank) {
+  SimulatedJob one_node(3, testing::kCrossbar, 3);
+  one_node.run([](int rank) {
     char* base = nullptr;
     Win win = MPI_WIN_NULL;
     ASSERT_EQ(Win_allocate_shared(rank == 0 ? 0 : 8 * rank, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base,

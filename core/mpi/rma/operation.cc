@@ -15,7 +15,7 @@ RemoteOperation::RemoteOperation(WindowObject& window, Kind kind, int target)
 
 RemoteOperation::~RemoteOperation() { release(&window_); }
 
-void RemoteOperation::carry(const void* address, Count count, const DatatypeObject& type) {
+void RemoteOperation::copy_data(const void* address, Count count, const DatatypeObject& type) {
   data_bytes_ = count * type.size();
   data_ = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(data_bytes_));
   pack_all(address, count, type, data_.get());
@@ -41,36 +41,38 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   ++target.incomplete;
   ++window.incomplete;
   operation.request_ = request;
-  if (operation.answers()) {
-    ++target.unanswered;
-    ++window.unanswered;
+  if (operation.returns_data()) {
+    ++target.awaiting_reply;
+    ++window.awaiting_reply;
   } else {
-    target.complete_here = later(target.complete_here, start + cost.injection);
-    window.complete_here = later(window.complete_here, target.complete_here);
+    target.complete_locally = later(target.complete_locally, start + cost.injection);
+    window.complete_locally = later(window.complete_locally, target.complete_locally);
     if (request != nullptr) complete(*request, start + cost.injection);
   }
   rank.world.executive.events().schedule(operation, target.last_arrival, next_remote_order(rank));
 }
 
 void RemoteOperation::take_effect() {
-  if (answers() && result.type) {
-    copy_typed(there.address, there.count, *there.type, result.address, result.count, *result.type);
+  if (returns_data() && result.type) {
+    copy_typed(target_buffer.address, target_buffer.count, *target_buffer.type, result.address,
+               result.count, *result.type);
   }
   switch (kind_) {
     case Kind::kGet:
       break;
     case Kind::kPut:
-      unpack_range(data_.get(), there.address, there.count, *there.type, 0, data_bytes_);
+      unpack_range(data_.get(), target_buffer.address, target_buffer.count, *target_buffer.type, 0,
+                   data_bytes_);
       break;
     case Kind::kAccumulate:
     case Kind::kFetch:
-      accumulate(data_.get(), data_bytes_, there, *op);
+      accumulate(data_.get(), data_bytes_, target_buffer, *op);
       break;
     case Kind::kCompareAndSwap: {
-      // The data is what to compare with, then what to put there.
-      const auto bytes = static_cast<size_t>(there.type->size());
-      if (std::memcmp(there.address, data_.get(), bytes) == 0) {
-        std::memcpy(there.address, data_.get() + bytes, bytes);
+      // The data is the value to compare with, then the new value.
+      const auto bytes = static_cast<size_t>(target_buffer.type->size());
+      if (std::memcmp(target_buffer.address, data_.get(), bytes) == 0) {
+        std::memcpy(target_buffer.address, data_.get() + bytes, bytes);
       }
       break;
     }
@@ -90,22 +92,22 @@ void RemoteOperation::record(SimTime sent, SimTime arrived, int from, int to, Co
                                        false});
 }
 
-// The data goes back through the target's interface, one answer after the other.
-void RemoteOperation::answer() {
+// The reply leaves through the target's interface, one reply after the other.
+void RemoteOperation::send_reply() {
   World& world = window_.rank.world;
-  Rank& there_rank = *world.ranks[static_cast<size_t>(window_.world_rank(target_))];
+  Rank& target_rank = *world.ranks[static_cast<size_t>(window_.world_rank(target_))];
   const Count bytes = result.bytes();
   const network::MessageCost cost =
-      world.network.cost(there_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
-  const SimTime start = later(time(), there_rank.answers_free);
-  there_rank.answers_free = start + cost.injection;
+      world.network.cost(target_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
+  const SimTime start = later(time(), target_rank.answers_free);
+  target_rank.answers_free = start + cost.injection;
   const SimTime back = start + cost.latency + cost.transfer;
   record(start, back, target_, window_.me(), bytes);
   TargetState& target = window_.targets[target_];
-  --target.unanswered;
-  --window_.unanswered;
-  target.complete_here = later(target.complete_here, back);
-  window_.complete_here = later(window_.complete_here, back);
+  --target.awaiting_reply;
+  --window_.awaiting_reply;
+  target.complete_locally = later(target.complete_locally, back);
+  window_.complete_locally = later(window_.complete_locally, back);
   target.complete = later(target.complete, back);
   if (request_ != nullptr) complete(*request_, back);
 }
@@ -116,12 +118,12 @@ void RemoteOperation::finish() {
   --window_.incomplete;
   target.complete = later(target.complete, time() + acknowledgement_);
   if (data_bytes_ > 0) record(sent_, time(), window_.me(), target_, data_bytes_);
-  if (answers()) answer();
+  if (returns_data()) send_reply();
   window_.complete = later(window_.complete, target.complete);
-  note_progress(window_);
+  update_wait(window_);
 }
 
-// A rank that waits for its memory to change looks at it again.
+// Wakes a target that polls its memory.
 void RemoteOperation::wake_target() {
   World& world = window_.rank.world;
   Strand* poller = world.ranks[static_cast<size_t>(window_.world_rank(target_))]->memory_poller;

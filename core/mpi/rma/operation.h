@@ -1,6 +1,6 @@
-// One-sided operations under way. Each is an event at the moment when it reaches the target's
-// memory, so that what all ranks do to a window happens in order of simulated time, and per
-// operation as a whole. The target's processor takes no part (docs/models/one-sided.md).
+// RemoteOperation: a one-sided operation in flight. It is an event at the time at which it reaches
+// the target's memory, so the operations of all ranks on a window take effect in the order of
+// simulated time, each atomically. The target's CPU takes no part (docs/models/one-sided.md).
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct TypedBuffer {
   Count bytes() const { return type ? count * type->size() : 0; }
 };
 
-// The order of the rank's next operation or message about locks among those of equal time.
+// The order of the rank's next operation or lock message among events of the same time.
 pdes::EventOrder next_remote_order(Rank& rank);
 
 class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<RemoteOperation> {
@@ -34,28 +34,29 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   RemoteOperation(WindowObject& window, Kind kind, int target);
   ~RemoteOperation() override;
 
-  // What is read or changed at the target, and where what was there goes (kGet, kFetch,
-  // kCompareAndSwap).
-  TypedBuffer there;
+  // The memory that is read or changed at the target, and the origin's buffer for its previous
+  // contents (kGet, kFetch, kCompareAndSwap).
+  TypedBuffer target_buffer;
   TypedBuffer result;
   OpRef op;  // kAccumulate, kFetch
 
-  // Copies the data that goes along: the program may use its buffer again.
-  void carry(const void* address, Count count, const DatatypeObject& type);
+  // Copies the operation's data, so that the program may reuse its buffer.
+  void copy_data(const void* address, Count count, const DatatypeObject& type);
 
-  // Sends it off: charges the overhead and schedules the event, which deletes the operation.
-  // `request`, of the request-based forms, is completed when the program may use its buffers.
+  // Issues the operation: charges the send overhead and schedules the event, which deletes the
+  // operation. `request` (null in the forms without request) is completed when the program may use
+  // its buffers.
   static void issue(Strand& strand, std::unique_ptr<RemoteOperation> operation,
                     RequestObject* request);
 
   void fire() override;
 
  private:
-  bool answers() const { return kind_ != Kind::kPut && kind_ != Kind::kAccumulate; }
+  bool returns_data() const { return kind_ != Kind::kPut && kind_ != Kind::kAccumulate; }
   void take_effect();
   void wake_target();
   void finish();
-  void answer();
+  void send_reply();
   void record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const;
 
   WindowObject& window_;
@@ -64,15 +65,17 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   std::unique_ptr<char[]> data_;
   Count data_bytes_ = 0;
   SimTime sent_;
-  SimTime acknowledgement_;  // how long it takes back to the origin
+  SimTime acknowledgement_;  // latency of the acknowledgement to the origin
   RequestObject* request_ = nullptr;
 };
 
-// The one predefined type that the type consists of, as accumulating operations need; null when
+// The one predefined type of which the type consists, as accumulate operations require; null if
 // there is none or more than one.
 const DatatypeObject* element_of(const DatatypeObject& type);
 
-// there = data op there, where `data` holds packed elements. The types must fit (element_of).
-void accumulate(const char* data, Count bytes, const TypedBuffer& there, const OpObject& op);
+// Computes target_buffer = data op target_buffer. `data` holds packed elements. REQUIRES:
+// element_of(*target_buffer.type) is the type of the elements.
+void accumulate(const char* data, Count bytes, const TypedBuffer& target_buffer,
+                const OpObject& op);
 
 }  // namespace sesame::mpi

@@ -12,9 +12,9 @@
 namespace sesame::mpi {
 namespace {
 
-using For = WindowWait::For;
+using Condition = WindowWait::Condition;
 
-std::vector<int> everyone(const WindowObject& window) {
+std::vector<int> all_ranks(const WindowObject& window) {
   std::vector<int> ranks(static_cast<size_t>(window.size_of_group()));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
@@ -27,7 +27,7 @@ void claim_locks(WindowObject& window, std::span<const int> targets, int type, b
   }
   if (assumed) return;
   LockMessages::claim(self(), window, targets, type);
-  await_window(window, For::kLock, targets.size() == 1 ? targets[0] : MPI_ANY_SOURCE);
+  await_window(window, Condition::kLock, targets.size() == 1 ? targets[0] : MPI_ANY_SOURCE);
 }
 
 void release_locks(WindowObject& window, std::span<const int> targets) {
@@ -36,8 +36,9 @@ void release_locks(WindowObject& window, std::span<const int> targets) {
   if (!assumed) LockMessages::release(self(), window, targets);
 }
 
-// A flush of nothing may be what a program does while it waits for others to change its memory.
-int flush(Win win, For what, int target) {
+// A flush without outstanding operations may be the poll of a program that waits for another rank
+// to change its memory.
+int flush(Win win, Condition condition, int target) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
   if (target != MPI_ANY_SOURCE) MPI_TRY(check_target(*window, target));
@@ -45,7 +46,7 @@ int flush(Win win, For what, int target) {
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   Strand& strand = self();
   const SimTime begin = strand.now;
-  await_window(*window, what, target);
+  await_window(*window, condition, target);
   if (strand.now == begin) poll_memory(strand);
   return MPI_SUCCESS;
 }
@@ -78,7 +79,7 @@ int Win_lock(int lock_type, int target, int assertion, Win win) {
   }
   window->access = AccessEpoch::kLock;
   ++window->locks;
-  note_target(*window, target);
+  record_target(*window, target);
   const bool is_assumed = (assertion & MPI_MODE_NOCHECK) != 0 || target == MPI_PROC_NULL;
   claim_locks(*window, std::span(&target, 1), lock_type, is_assumed);
   return MPI_SUCCESS;
@@ -89,8 +90,8 @@ int Win_unlock(int target, Win win) {
   MPI_TRY(check_window(win, &window));
   MPI_TRY(check_target(*window, target));
   MPI_TRY(check_locked(*window, target));
-  note_target(*window, target);
-  await_window(*window, For::kComplete, target);
+  record_target(*window, target);
+  await_window(*window, Condition::kComplete, target);
   release_locks(*window, std::span(&target, 1));
   if (--window->locks == 0) window->access = AccessEpoch::kNone;
   return MPI_SUCCESS;
@@ -102,7 +103,7 @@ int Win_lock_all(int assertion, Win win) {
   MPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK));
   MPI_TRY(begin_access(*window, AccessEpoch::kLockAll));
   window->access = AccessEpoch::kLockAll;
-  claim_locks(*window, everyone(*window), MPI_LOCK_SHARED, (assertion & MPI_MODE_NOCHECK) != 0);
+  claim_locks(*window, all_ranks(*window), MPI_LOCK_SHARED, (assertion & MPI_MODE_NOCHECK) != 0);
   return MPI_SUCCESS;
 }
 
@@ -112,18 +113,18 @@ int Win_unlock_all(Win win) {
   if (window->access != AccessEpoch::kLockAll) {
     return fail(MPI_ERR_RMA_SYNC, "MPI_Win_unlock_all without MPI_Win_lock_all");
   }
-  await_window(*window, For::kComplete, MPI_ANY_SOURCE);
-  release_locks(*window, everyone(*window));
+  await_window(*window, Condition::kComplete, MPI_ANY_SOURCE);
+  release_locks(*window, all_ranks(*window));
   window->access = AccessEpoch::kNone;
   return MPI_SUCCESS;
 }
 
-int Win_flush(int rank, Win win) { return flush(win, For::kComplete, rank); }
-int Win_flush_all(Win win) { return flush(win, For::kComplete, MPI_ANY_SOURCE); }
-int Win_flush_local(int rank, Win win) { return flush(win, For::kCompleteHere, rank); }
-int Win_flush_local_all(Win win) { return flush(win, For::kCompleteHere, MPI_ANY_SOURCE); }
+int Win_flush(int rank, Win win) { return flush(win, Condition::kComplete, rank); }
+int Win_flush_all(Win win) { return flush(win, Condition::kComplete, MPI_ANY_SOURCE); }
+int Win_flush_local(int rank, Win win) { return flush(win, Condition::kCompleteLocally, rank); }
+int Win_flush_local_all(Win win) { return flush(win, Condition::kCompleteLocally, MPI_ANY_SOURCE); }
 
-// Memory has one copy, so this only lets what others did until now come about.
+// There is one copy of the memory, so this only waits until all earlier events have happened.
 int Win_sync(Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));

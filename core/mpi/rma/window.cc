@@ -19,16 +19,17 @@ struct Outcome {
 
 Outcome outcome_of(const WindowObject& window) {
   const WindowWait& wait = window.wait;
-  if (wait.what == WindowWait::For::kLock) return {window.grants_awaited == 0, window.granted};
-  const bool here = wait.what == WindowWait::For::kCompleteHere;
+  if (wait.condition == WindowWait::Condition::kLock)
+    return {window.grants_awaited == 0, window.granted};
+  const bool is_local = wait.condition == WindowWait::Condition::kCompleteLocally;
   if (wait.target == MPI_ANY_SOURCE) {
-    if (here) return {window.unanswered == 0, window.complete_here};
+    if (is_local) return {window.awaiting_reply == 0, window.complete_locally};
     return {window.incomplete == 0, window.complete};
   }
-  const auto place = window.targets.find(wait.target);
-  if (place == window.targets.end()) return {true, SimTime::zero()};
-  const TargetState& target = place->second;
-  if (here) return {target.unanswered == 0, target.complete_here};
+  const auto found = window.targets.find(wait.target);
+  if (found == window.targets.end()) return {true, SimTime::zero()};
+  const TargetState& target = found->second;
+  if (is_local) return {target.awaiting_reply == 0, target.complete_locally};
   return {target.incomplete == 0, target.complete};
 }
 
@@ -74,19 +75,19 @@ int check_target(const WindowObject& window, int target) {
   return check_peer(*window.comm, target, 0, Direction::kSend);
 }
 
-void await_window(WindowObject& window, WindowWait::For what, int target) {
+void await_window(WindowObject& window, WindowWait::Condition condition, int target) {
   RequestObject request;
   request.kind = RequestObject::Kind::kRemote;
   request.comm = window.comm;
   request.peer = target;
   request.context = window.comm->context;
-  window.wait = {what, target, &request};
-  note_progress(window);
+  window.wait = {condition, target, &request};
+  update_wait(window);
   await(self(), request);
   window.wait.request = nullptr;
 }
 
-void note_progress(WindowObject& window) {
+void update_wait(WindowObject& window) {
   RequestObject* request = window.wait.request;
   if (request == nullptr || request->complete) return;
   const Outcome outcome = outcome_of(window);
@@ -96,15 +97,16 @@ void note_progress(WindowObject& window) {
 std::string describe_wait(const WindowObject& window, const RequestObject& request) {
   if (request.kind == RequestObject::Kind::kReceive) {
     const std::string peer = world_rank_text(window, request.peer);
-    if (window.wait.what == WindowWait::For::kPost) {
+    if (window.wait.condition == WindowWait::Condition::kPost) {
       return " waits for " + peer + " to call MPI_Win_post";
     }
-    if (window.wait.what == WindowWait::For::kCompleteCall) {
+    if (window.wait.condition == WindowWait::Condition::kCompleteCall) {
       return " waits for " + peer + " to call MPI_Win_complete";
     }
     return " waits for " + peer + " in the window's barrier";
   }
-  if (window.wait.what != WindowWait::For::kLock) return " waits for one-sided operations";
+  if (window.wait.condition != WindowWait::Condition::kLock)
+    return " waits for one-sided operations";
   if (request.peer < 0) return " waits for the locks of all ranks of a window";
   return " waits for the lock of " + world_rank_text(window, request.peer) +
          holder_text(window.shared->exposures[static_cast<size_t>(request.peer)].lock);
@@ -113,7 +115,7 @@ std::string describe_wait(const WindowObject& window, const RequestObject& reque
 int rank_waited_for(const WindowObject& window, const RequestObject& request) {
   if (request.peer < 0) return -1;
   if (request.kind == RequestObject::Kind::kReceive) return window.world_rank(request.peer);
-  if (window.wait.what != WindowWait::For::kLock) return -1;
+  if (window.wait.condition != WindowWait::Condition::kLock) return -1;
   const LockQueue& lock = window.shared->exposures[static_cast<size_t>(request.peer)].lock;
   return lock.holder() != nullptr ? lock.holder()->rank.id : -1;
 }

@@ -1,7 +1,7 @@
-// Windows of one-sided communication (MPI 4.1, chapter 12): what all ranks of a window share, and
-// what each of them knows of it. Ranks are fibers of one process, so the memory of every rank can
-// be reached from here; when an access takes effect is decided by events (operation.h). Ranks are
-// those of the window's group unless a name says `world`.
+// Windows of one-sided communication (MPI 4.1, chapter 12): the data that all ranks of a window
+// share, and the state of each rank. Ranks are fibers of one process, so all their memory is
+// accessible here. Events (operation.h) decide when an access takes effect. Rank numbers are those
+// of the window's group, unless a name says `world`.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct Region {
   Aint size;
 };
 
-// What one rank gives the others access to.
+// The memory that one rank exposes.
 struct Exposure {
   char* base = nullptr;
   Aint size = 0;
@@ -46,31 +46,31 @@ struct SharedWindow : std::enable_shared_from_this<SharedWindow> {
 
   int flavor = MPI_WIN_FLAVOR_CREATE;
   std::vector<Exposure> exposures;  // by rank
-  std::vector<Memory> memory;       // what the window itself allocated
+  std::vector<Memory> memory;       // by rank: memory that the window allocated; owned
 };
 
-// What a rank has under way towards one target.
+// Outstanding operations of one rank on one target.
 struct TargetState {
-  int incomplete = 0;  // operations that are not complete at the target
-  int unanswered = 0;  // operations whose data is not back yet
-  SimTime complete;    // when the last of those known to be complete is
-  SimTime complete_here;
-  SimTime last_arrival;          // operations of one rank on one target do not overtake each other
+  int incomplete = 0;      // operations that are not complete at the target
+  int awaiting_reply = 0;  // operations whose reply has not arrived yet
+  SimTime complete;        // completion time of the last operation known to be complete
+  SimTime complete_locally;
+  SimTime last_arrival;          // operations on one target stay in order
   int lock = 0;                  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE while held
-  bool lock_is_assumed = false;  // MPI_MODE_NOCHECK: there were no messages about it
+  bool lock_is_assumed = false;  // MPI_MODE_NOCHECK: no messages were sent
 };
 
 enum class AccessEpoch : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
 
-// What a rank that is blocked in a call on a window waits for.
+// The condition for which a rank that is blocked in a call on a window waits.
 struct WindowWait {
-  enum class For : uint8_t { kComplete, kCompleteHere, kLock, kPost, kCompleteCall };
-  For what = For::kComplete;
-  int target = MPI_PROC_NULL;  // MPI_ANY_SOURCE: all of them
+  enum class Condition : uint8_t { kComplete, kCompleteLocally, kLock, kPost, kCompleteCall };
+  Condition condition = Condition::kComplete;
+  int target = MPI_PROC_NULL;  // MPI_ANY_SOURCE: all targets
   RequestObject* request = nullptr;
 };
 
-// One rank's view.
+// One rank's state of a window. Counted: the handle and outstanding operations hold references.
 struct WindowObject : Counted {
   explicit WindowObject(Rank& owner);
   ~WindowObject();
@@ -79,10 +79,10 @@ struct WindowObject : Counted {
 
   Rank& rank;
   Win handle = MPI_WIN_NULL;
-  CommObject* comm = nullptr;  // a duplicate, for the window's own messages
+  CommObject* comm = nullptr;  // a duplicate, for the window's own messages; owned
   std::shared_ptr<SharedWindow> shared;
 
-  // Predefined attributes are addresses of these.
+  // The values of predefined attributes point to these.
   Aint size = 0;
   int displacement_unit = 1;
   int flavor = MPI_WIN_FLAVOR_CREATE;
@@ -94,17 +94,18 @@ struct WindowObject : Counted {
   InfoObject info;  // the hints of MPI_Win_get_info
 
   AccessEpoch access = AccessEpoch::kNone;
-  int locks = 0;                  // targets locked one by one
+  int locks = 0;                  // targets locked by MPI_Win_lock
   std::vector<int> started;       // ranks of the group of MPI_Win_start
-  bool used_since_fence = false;  // operations were issued in the fence's epoch
+  bool used_since_fence = false;  // operations were issued since MPI_Win_fence
   bool exposed = false;           // between MPI_Win_post and its MPI_Win_wait
-  std::vector<std::unique_ptr<RequestObject>> complete_calls;  // that exposure is to see
+  std::vector<std::unique_ptr<RequestObject>>
+      complete_calls;  // receives of the origins' MPI_Win_complete
 
   std::unordered_map<int, TargetState> targets;
   int incomplete = 0;  // sums over the targets
-  int unanswered = 0;
+  int awaiting_reply = 0;
   SimTime complete;
-  SimTime complete_here;
+  SimTime complete_locally;
   int grants_awaited = 0;
   SimTime granted;
   WindowWait wait;
@@ -118,24 +119,25 @@ struct WindowObject : Counted {
 // The windows of one rank.
 struct WindowTable : HandleTable<WindowObject, 0xa0000000> {};
 
-// Adds these hints (null for none) to the window's; those that no MPI knows are dropped.
-void take_window_hints(WindowObject& window, const InfoObject* info);
+// Adds these hints (may be null) to the window's. Ignores hints that MPI does not define.
+void apply_window_hints(WindowObject& window, const InfoObject* info);
 
-// Null when the handle is not that of a window which the rank holds.
+// Returns null if the handle is not that of a window of the rank.
 WindowObject* find_window(Rank& rank, Win handle);
 int check_window(Win handle, WindowObject** window);
-// `target` must be a rank of the window's group, or MPI_PROC_NULL.
+// MPI_ERR_RANK unless `target` is a rank of the window's group or MPI_PROC_NULL.
 int check_target(const WindowObject& window, int target);
 
-// The running strand waits until `what` has come about for `target` and moves its clock there.
-void await_window(WindowObject& window, WindowWait::For what, int target);
-// Something has come about: goes on with the rank that waits for it, if it was the last.
-void note_progress(WindowObject& window);
+// Blocks the running strand until the condition holds for `target`, and advances its clock to that
+// time.
+void await_window(WindowObject& window, WindowWait::Condition condition, int target);
+// The window's state has changed: resumes the waiting rank if its condition holds now.
+void update_wait(WindowObject& window);
 
-// What a rank that is blocked in a call on the window waits for, to explain a deadlock:
-// " waits for the lock of rank 2, which rank 1 holds".
+// A text that explains a deadlock: what a rank that is blocked in a call on the window waits for,
+// such as " waits for the lock of rank 2, which rank 1 holds".
 std::string describe_wait(const WindowObject& window, const RequestObject& request);
-// The world rank that must act first, or -1.
+// The world rank for which it waits, or -1 if unknown.
 int rank_waited_for(const WindowObject& window, const RequestObject& request);
 
 }  // namespace sesame::mpi

@@ -44,7 +44,7 @@ int Win_set_info(Win win, Info info) {
   MPI_TRY(check_window(win, &window));
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
-  take_window_hints(*window, hints);
+  apply_window_hints(*window, hints);
   return MPI_SUCCESS;
 }
 

@@ -17,11 +17,11 @@
 namespace sesame::mpi {
 namespace {
 
-// Memory of a window begins at a page, as from a real MPI.
+// Windows that MPI allocates start at a page, as with real MPI libraries.
 constexpr size_t kPageBytes = 4096;
 
-// What the program says about its part of the new window.
-struct Offer {
+// The arguments of one rank's call that makes a window.
+struct WindowArguments {
   int flavor;
   char* base;
   Aint size;
@@ -29,8 +29,8 @@ struct Offer {
   const InfoObject* info;
 };
 
-int check_offer(Comm comm, Aint size, Aint displacement_unit, Info info, const Win* win,
-                CommObject** object, InfoObject** hints) {
+int check_window_arguments(Comm comm, Aint size, Aint displacement_unit, Info info, const Win* win,
+                           CommObject** object, InfoObject** hints) {
   MPI_TRY(check_comm(comm, object));
   if ((*object)->is_inter) return fail(MPI_ERR_COMM, "the communicator is an inter-communicator");
   MPI_TRY(check_out(win, "win"));
@@ -44,13 +44,13 @@ int check_offer(Comm comm, Aint size, Aint displacement_unit, Info info, const W
 
 char* allocate(size_t bytes) {
   const size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  // Fresh pages of the operating system are zero; what is touched first counts.
+  // calloc: pages that the program does not touch use no memory.
   return static_cast<char*>(std::calloc(1, std::max(whole, kPageBytes)));
 }
 
-// Rank 0 makes what all share and tells the others where it is.
+// Rank 0 makes the shared data and broadcasts its address.
 std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
-  ControlGroup circle(transfer);
+  Circle control(transfer);
   std::shared_ptr<SharedWindow> shared;
   std::vector<int> address(2);
   if (transfer.rank() == 0) {
@@ -61,7 +61,7 @@ std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
     const auto bits = reinterpret_cast<uintptr_t>(shared.get());
     address = {static_cast<int>(bits & 0xffffffff), static_cast<int>(bits >> 32)};
   }
-  circle.broadcast(address, 0);
+  control.broadcast(address, 0);
   if (shared == nullptr) {
     const uintptr_t bits = static_cast<uint32_t>(address[0]) |
                            (static_cast<uintptr_t>(static_cast<uint32_t>(address[1])) << 32);
@@ -70,7 +70,8 @@ std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
   return shared;
 }
 
-// The ranks' parts of one piece of memory, one after the other; whoever comes first makes it.
+// Allocates one block of memory for all ranks, one after the other. The first rank that calls it
+// does so.
 bool share_memory(SharedWindow& shared) {
   if (shared.memory[0] != nullptr) return true;
   size_t total = 0;
@@ -85,17 +86,18 @@ bool share_memory(SharedWindow& shared) {
   return true;
 }
 
-bool wants_parts_apart(const InfoObject* info) {
+bool wants_noncontiguous(const InfoObject* info) {
   const std::string* value = info != nullptr ? info->find("alloc_shared_noncontig") : nullptr;
   return value != nullptr && *value == "true";
 }
 
-int give_memory(Transfer& transfer, const Offer& offer, SharedWindow& shared) {
+int allocate_memory(Transfer& transfer, const WindowArguments& arguments, SharedWindow& shared) {
   const auto me = static_cast<size_t>(transfer.rank());
   Exposure& mine = shared.exposures[me];
-  const bool apart = offer.flavor == MPI_WIN_FLAVOR_ALLOCATE || wants_parts_apart(offer.info);
+  const bool separate =
+      arguments.flavor == MPI_WIN_FLAVOR_ALLOCATE || wants_noncontiguous(arguments.info);
   bool found = true;
-  if (apart) {
+  if (separate) {
     mine.base = allocate(static_cast<size_t>(mine.size));
     shared.memory[me].reset(mine.base);
     found = mine.base != nullptr;
@@ -106,35 +108,35 @@ int give_memory(Transfer& transfer, const Offer& offer, SharedWindow& shared) {
   return found ? MPI_SUCCESS : fail(MPI_ERR_NO_MEM, "out of memory");
 }
 
-WindowObject* new_window(Rank& rank, const CommObject& parent, const Offer& offer,
+WindowObject* new_window(Rank& rank, const CommObject& parent, const WindowArguments& arguments,
                          uint32_t context) {
   auto* window = new WindowObject(rank);
   window->comm = add_intra(rank, &parent, parent.local, context);
   retain(window->comm);
   window->comm->window = window;
-  window->flavor = offer.flavor;
-  window->size = offer.size;
-  window->displacement_unit = static_cast<int>(offer.displacement_unit);
-  take_window_hints(*window, offer.info);
+  window->flavor = arguments.flavor;
+  window->size = arguments.size;
+  window->displacement_unit = static_cast<int>(arguments.displacement_unit);
+  apply_window_hints(*window, arguments.info);
   return window;
 }
 
-int create(CommObject& comm, const Offer& offer, Win* win, void* baseptr) {
+int create(CommObject& comm, const WindowArguments& arguments, Win* win, void* baseptr) {
   Rank& rank = this_rank();
   *win = MPI_WIN_NULL;
   return run_collective(comm, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
-    std::shared_ptr<SharedWindow> shared = share_window(transfer, offer.flavor);
+    std::shared_ptr<SharedWindow> shared = share_window(transfer, arguments.flavor);
     Exposure& mine = shared->exposures[static_cast<size_t>(transfer.rank())];
-    mine.base = offer.base;
-    mine.size = offer.size;
-    mine.displacement_unit = offer.displacement_unit;
-    if (offer.flavor == MPI_WIN_FLAVOR_ALLOCATE || offer.flavor == MPI_WIN_FLAVOR_SHARED) {
-      MPI_TRY(give_memory(transfer, offer, *shared));
+    mine.base = arguments.base;
+    mine.size = arguments.size;
+    mine.displacement_unit = arguments.displacement_unit;
+    if (arguments.flavor == MPI_WIN_FLAVOR_ALLOCATE || arguments.flavor == MPI_WIN_FLAVOR_SHARED) {
+      MPI_TRY(allocate_memory(transfer, arguments, *shared));
       *static_cast<void**>(baseptr) = mine.base;
     }
     collectives::barrier_dissemination(transfer);
-    WindowObject* window = new_window(rank, comm, offer, context);
+    WindowObject* window = new_window(rank, comm, arguments, context);
     window->shared = std::move(shared);
     if (rank.objects.windows == nullptr) rank.objects.windows = std::make_shared<WindowTable>();
     window->handle = rank.objects.windows->add(window);
@@ -160,23 +162,23 @@ int check_dynamic(Win win, WindowObject** window) {
   return fail(MPI_ERR_RMA_FLAVOR, "the window is not one of MPI_Win_create_dynamic");
 }
 
-// Where a rank's memory can be reached by loads and stores.
-bool is_near(const WindowObject& window, int target) {
+// Whether the program can access the target's memory by loads and stores.
+bool is_on_same_node(const WindowObject& window, int target) {
   const network::Network& network = window.rank.world.network;
   return network.node_of(window.world_rank(target)) == network.node_of(window.rank.id);
 }
 
-// For MPI_PROC_NULL: the first rank that has memory.
+// What MPI_PROC_NULL means in MPI_Win_shared_query: the first rank that has memory.
 int first_with_memory(WindowObject& window) {
   for (int target = 0; target < window.size_of_group(); ++target) {
-    if (window.exposure(target).size > 0 && is_near(window, target)) return target;
+    if (window.exposure(target).size > 0 && is_on_same_node(window, target)) return target;
   }
   return MPI_PROC_NULL;
 }
 
 }  // namespace
 
-void take_window_hints(WindowObject& window, const InfoObject* info) {
+void apply_window_hints(WindowObject& window, const InfoObject* info) {
   // The hints of MPI 4.1, section 12.2, with their defaults.
   static constexpr std::pair<const char*, const char*> kHints[] = {
       {"no_locks", "false"},
@@ -199,37 +201,38 @@ void take_window_hints(WindowObject& window, const InfoObject* info) {
 int Win_create(void* base, Aint size, Aint disp_unit, Info info, Comm comm, Win* win) {
   CommObject* object;
   InfoObject* hints;
-  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  MPI_TRY(check_window_arguments(comm, size, disp_unit, info, win, &object, &hints));
   if (base == nullptr && size > 0) return fail(MPI_ERR_BASE, "the base is a null pointer");
-  const Offer offer{MPI_WIN_FLAVOR_CREATE, static_cast<char*>(base), size, disp_unit, hints};
-  return create(*object, offer, win, nullptr);
+  const WindowArguments arguments{MPI_WIN_FLAVOR_CREATE, static_cast<char*>(base), size, disp_unit,
+                                  hints};
+  return create(*object, arguments, win, nullptr);
 }
 
 int Win_allocate(Aint size, Aint disp_unit, Info info, Comm comm, void* baseptr, Win* win) {
   CommObject* object;
   InfoObject* hints;
-  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  MPI_TRY(check_window_arguments(comm, size, disp_unit, info, win, &object, &hints));
   MPI_TRY(check_out(baseptr, "baseptr"));
-  const Offer offer{MPI_WIN_FLAVOR_ALLOCATE, nullptr, size, disp_unit, hints};
-  return create(*object, offer, win, baseptr);
+  const WindowArguments arguments{MPI_WIN_FLAVOR_ALLOCATE, nullptr, size, disp_unit, hints};
+  return create(*object, arguments, win, baseptr);
 }
 
 int Win_allocate_shared(Aint size, Aint disp_unit, Info info, Comm comm, void* baseptr, Win* win) {
   CommObject* object;
   InfoObject* hints;
-  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  MPI_TRY(check_window_arguments(comm, size, disp_unit, info, win, &object, &hints));
   MPI_TRY(check_out(baseptr, "baseptr"));
   MPI_TRY(check_one_node(*object));
-  const Offer offer{MPI_WIN_FLAVOR_SHARED, nullptr, size, disp_unit, hints};
-  return create(*object, offer, win, baseptr);
+  const WindowArguments arguments{MPI_WIN_FLAVOR_SHARED, nullptr, size, disp_unit, hints};
+  return create(*object, arguments, win, baseptr);
 }
 
 int Win_create_dynamic(Info info, Comm comm, Win* win) {
   CommObject* object;
   InfoObject* hints;
-  MPI_TRY(check_offer(comm, 0, 1, info, win, &object, &hints));
-  const Offer offer{MPI_WIN_FLAVOR_DYNAMIC, nullptr, 0, 1, hints};
-  return create(*object, offer, win, nullptr);
+  MPI_TRY(check_window_arguments(comm, 0, 1, info, win, &object, &hints));
+  const WindowArguments arguments{MPI_WIN_FLAVOR_DYNAMIC, nullptr, 0, 1, hints};
+  return create(*object, arguments, win, nullptr);
 }
 
 int Win_attach(Win win, void* base, Aint size) {
@@ -274,7 +277,7 @@ int Win_shared_query(Win win, int target, Aint* size, Aint* disp_unit, void* bas
   *size = 0;
   *disp_unit = 0;
   *static_cast<void**>(baseptr) = nullptr;
-  if (target == MPI_PROC_NULL || !is_near(*window, target)) return MPI_SUCCESS;
+  if (target == MPI_PROC_NULL || !is_on_same_node(*window, target)) return MPI_SUCCESS;
   const Exposure& exposure = window->exposure(target);
   *size = exposure.size;
   *disp_unit = exposure.displacement_unit;

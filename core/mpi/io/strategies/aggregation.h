@@ -1,5 +1,6 @@
-// Two-phase I/O: what an aggregator knows of the others' requests in its file domain, and the part
-// of that in one round's window.
+// Two-phase I/O: what an aggregator knows of all ranks' requests in its file domain
+// (DomainRequests), and those in the window of one round (WindowExtents). Offsets and sizes are
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,56 +11,59 @@
 
 namespace sesame::mpi {
 
-// The wanted parts of one window of the file. The bytes lie packed in a buffer, those that several
-// ranks want once.
-struct WindowParts {
+// The requested extents of one window of the file. Their bytes are packed in a buffer, without the
+// holes; bytes that several ranks request are there once.
+struct WindowExtents {
   struct Share {
     int rank = 0;
-    size_t first = 0;  // of its parts
+    size_t first = 0;  // the first of its extents, in WindowExtents::extents
     size_t count = 0;
     uint64_t bytes = 0;
   };
 
-  storage::Extent window;
-  std::vector<Share> shares;           // by rank, only of ranks that want something
-  std::vector<storage::Extent> parts;  // of the first share, of the second, …; rising in each
-  std::vector<storage::Extent> runs;   // all parts, sorted and joined
-  std::vector<uint64_t> run_places;    // where each is in the buffer
+  storage::Extent range;
+  std::vector<Share> shares;  // in the order of ranks; only ranks that request something
+  std::vector<storage::Extent>
+      extents;  // of the first share, of the second, …; rising in each share
+  std::vector<storage::Extent> runs;  // all extents, sorted and joined
+  std::vector<uint64_t> run_offsets;  // by run: its offset in the buffer
   uint64_t packed_bytes = 0;
 
   bool empty() const { return shares.empty(); }
-  bool has_holes() const { return packed_bytes < window.bytes; }
+  bool has_holes() const { return packed_bytes < range.bytes; }
   bool has_overlaps() const;
-  std::span<const storage::Extent> parts_of(const Share& share) const {
-    return std::span(parts).subspan(share.first, share.count);
+  std::span<const storage::Extent> extents_of(const Share& share) const {
+    return std::span(extents).subspan(share.first, share.count);
   }
-  uint64_t position_of(uint64_t offset) const;
-  // Whether the share's bytes lie in a row in the buffer.
-  bool is_in_a_row(const Share& share) const;
+  // The offset in the buffer of a requested byte of the file.
+  uint64_t buffer_offset(uint64_t offset) const;
+  // Whether the share's bytes are contiguous in the buffer.
+  bool is_contiguous(const Share& share) const;
 
-  void pack();  // makes runs of the parts
+  void pack();  // computes runs, run_offsets and packed_bytes
 };
 
 class DomainRequests {
  public:
-  // What a rank wants here, sorted and without overlaps. Ranks come in rising order.
-  void add(int rank, std::vector<storage::Extent> pieces);
+  // Adds a rank's extents in this domain, sorted and without overlaps, at least one. Call it in the
+  // order of ranks.
+  void add(int rank, std::vector<storage::Extent> extents);
 
-  bool empty() const { return askers_.empty(); }
+  bool empty() const { return requesters_.empty(); }
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
-  // The parts in this window; windows come in rising order.
-  WindowParts take(storage::Extent window);
+  // The extents in this window. Call it with windows in rising order.
+  WindowExtents extract(storage::Extent window);
 
  private:
-  struct Asker {
+  struct Requester {
     int rank;
-    std::vector<storage::Extent> pieces;
+    std::vector<storage::Extent> extents;
     size_t next = 0;
-    uint64_t done = 0;  // bytes of the next piece that earlier windows had
+    uint64_t taken_bytes = 0;  // bytes of the next extent that were in earlier windows
   };
 
-  std::vector<Asker> askers_;
+  std::vector<Requester> requesters_;
   uint64_t begin_ = UINT64_MAX;
   uint64_t end_ = 0;
 };

@@ -13,23 +13,24 @@ namespace sesame::mpi {
 using storage::Access;
 using storage::Extent;
 
-// One call of all ranks: what they ask for, until the last of them is there, and who waits. Ranks
-// on different nodes may have different file systems.
+// One call of all ranks: collects their accesses until the last rank has arrived, and the strands
+// that wait. Ranks on different nodes may have different file systems.
 struct DirectedCall : storage::Completion {
-  struct Part {
+  struct SystemAccesses {
     storage::FileSystem* system;
     std::vector<Access> accesses;
   };
 
   void add(storage::FileSystem* system, const Access& access) {
-    auto part = std::ranges::find(parts, system, &Part::system);
-    if (part == parts.end()) part = parts.insert(parts.end(), {system, {}});
-    part->accesses.push_back(access);
+    auto entry = std::ranges::find(by_system, system, &SystemAccesses::system);
+    if (entry == by_system.end()) entry = by_system.insert(by_system.end(), {system, {}});
+    entry->accesses.push_back(access);
   }
   void start(SimTime now) {
-    outstanding = parts.size();
-    for (const Part& part : parts) part.system->access_directed(now, part.accesses, *this);
-    if (parts.empty()) wake_all(now);
+    outstanding = by_system.size();
+    for (const SystemAccesses& entry : by_system)
+      entry.system->access_directed(now, entry.accesses, *this);
+    if (by_system.empty()) wake_all(now);
   }
   void done(SimTime at) override {
     if (--outstanding == 0) wake_all(at);
@@ -42,7 +43,7 @@ struct DirectedCall : storage::Completion {
     }
   }
 
-  std::vector<Part> parts;
+  std::vector<SystemAccesses> by_system;
   std::vector<Strand*> waiting;
   size_t outstanding = 0;
 };
@@ -50,7 +51,7 @@ struct DirectedCall : storage::Completion {
 namespace {
 
 // The first `bytes` of the extents.
-std::vector<Extent> beginning_of(std::span<const Extent> extents, uint64_t bytes) {
+std::vector<Extent> first_bytes_of(std::span<const Extent> extents, uint64_t bytes) {
   std::vector<Extent> kept;
   for (const Extent& extent : extents) {
     if (bytes == 0) break;
@@ -62,7 +63,7 @@ std::vector<Extent> beginning_of(std::span<const Extent> extents, uint64_t bytes
 
 }  // namespace
 
-// Nothing begins before all are there, and nobody goes on before everything is done.
+// The access starts when all ranks have arrived, and no rank resumes before all of it is complete.
 int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
                          FileRequest& request) {
   MPI_TRY(collectives::barrier(transfer));
@@ -70,7 +71,7 @@ int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
   SortedRequest sorted(request);
   uint64_t moved = 0;
   const int error = move_bytes(file, sorted.direction(), sorted.extents(), sorted.data(), &moved);
-  const std::vector<Extent> extents = beginning_of(sorted.extents(), moved);
+  const std::vector<Extent> extents = first_bytes_of(sorted.extents(), moved);
   Rank& rank = *strand.rank;
 
   auto& calls = file.shared->directed_calls;

@@ -43,18 +43,18 @@ int FileDomains::domain_of(uint64_t offset) const {
   return static_cast<int>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
 }
 
-void cut_at_domains(std::span<const Extent> extents, const FileDomains& domains,
-                    std::vector<Extent>& pieces, std::vector<DomainShare>& shares) {
+void cut_at_domains(std::span<const Extent> request, const FileDomains& domains,
+                    std::vector<Extent>& extents, std::vector<DomainShare>& shares) {
   int domain = -1;
-  for (Extent rest : extents) {
+  for (Extent rest : request) {
     while (rest.bytes > 0) {
       if (domain < 0 || rest.offset >= domains.end(domain)) {
         domain = domains.domain_of(rest.offset);
-        shares.push_back({domain, pieces.size(), 0, 0});
+        shares.push_back({domain, extents.size(), 0, 0});
       }
       const uint64_t bytes = std::min(rest.bytes, domains.end(domain) - rest.offset);
-      pieces.push_back({rest.offset, bytes});
-      ++shares.back().pieces;
+      extents.push_back({rest.offset, bytes});
+      ++shares.back().count;
       shares.back().bytes += bytes;
       rest = {rest.offset + bytes, rest.bytes - bytes};
     }

@@ -1,4 +1,5 @@
-// Two-phase I/O: who aggregates, and which part of the file is whose.
+// Two-phase I/O: which ranks are aggregators, and which range of the file each of them accesses
+// (its domain). Offsets and sizes are bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,21 @@
 
 namespace sesame::mpi {
 
-// Ranks of the communicator, rising: the first of each node, or `wanted` ranks taken from the nodes
-// in turn. As ROMIO does by default (cb_config_list "*:1"), except that a number of aggregators
-// beyond that of nodes is taken at its word.
+// Returns ranks of the communicator, rising: the first rank of each node, or `wanted` (if not 0)
+// ranks, chosen round robin from the nodes. This is ROMIO's default (cb_config_list "*:1"), except
+// that there can be more aggregators than nodes.
 std::vector<int> choose_aggregators(const CommObject& comm, const network::Network& network,
                                     int wanted);
 
-// The range of the file that all ranks touch together, cut into one domain for each aggregator:
-// equal ones, or with borders at the multiples of `align` nearest to those.
+// The range of the file that all ranks access together, divided into one domain for each
+// aggregator: of equal size, or, if `align` is not 0, with borders at the nearest multiples of
+// `align`.
 class FileDomains {
  public:
   FileDomains(storage::Extent range, int aggregators, uint64_t align);
 
   int count() const { return static_cast<int>(ends_.size()); }
-  // The domain in which a byte of the range lies, and where that ends.
+  // The domain of a byte of the range; the end of a domain.
   int domain_of(uint64_t offset) const;
   uint64_t end(int domain) const { return ends_[static_cast<size_t>(domain)]; }
 
@@ -32,16 +34,17 @@ class FileDomains {
   std::vector<uint64_t> ends_;  // rising; some domains may be empty
 };
 
-// What one rank has in one domain.
+// One rank's extents in one domain.
 struct DomainShare {
   int domain = 0;
-  size_t first = 0;  // of its pieces in the list
-  size_t pieces = 0;
+  size_t first = 0;  // of its extents in the list
+  size_t count = 0;
   uint64_t bytes = 0;
 };
 
-// Cuts sorted extents where domains end. Only domains in which there is something get a share.
-void cut_at_domains(std::span<const storage::Extent> extents, const FileDomains& domains,
-                    std::vector<storage::Extent>& pieces, std::vector<DomainShare>& shares);
+// Divides the sorted extents of a request at the ends of domains, into `extents`. `shares` gets an
+// entry for each domain that has any.
+void cut_at_domains(std::span<const storage::Extent> request, const FileDomains& domains,
+                    std::vector<storage::Extent>& extents, std::vector<DomainShare>& shares);
 
 }  // namespace sesame::mpi

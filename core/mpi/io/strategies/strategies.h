@@ -1,26 +1,28 @@
-// The collective strategies, and what they and independent accesses share. Each is called by all
-// ranks of the file's communicator; docs/models/collective-io.md says where each comes from.
+// The collective strategies, and the functions that they share with independent accesses. All ranks
+// of the file's communicator call a strategy, on their strands. docs/models/collective-io.md has
+// the sources. All functions return an MPI error class.
 #pragma once
 
 #include "core/mpi/io/transfer_file.h"
 
 namespace sesame::mpi {
 
-// Each element of the request by an access of its own, in order.
+// Independent: one access for each element of the request, in order.
 int access_by_element(Strand& strand, FileObject& file, FileRequest& request);
 
-// Charges a read and a write of the whole window; of the bytes, only the pieces in it change.
+// Charges a read and a write of the whole window, but writes only the bytes of the extents in it.
 int read_modify_write(Strand& strand, FileObject& file, storage::Extent window,
-                      std::span<const storage::Extent> pieces, std::byte* data);
+                      std::span<const storage::Extent> extents, std::byte* data);
 
-// All wait for each other, then each goes by element.
+// Barrier: all ranks wait for each other, then each accesses its elements.
 int access_after_barrier(Strand& strand, Transfer& transfer, FileObject& file,
                          FileRequest& request);
-// Groups of group_size ranks, one group after the other.
+// Grouping: one group of group_size ranks after the other.
 int access_in_groups(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request);
-// Aggregators access the file in large pieces, messages bring the data from and to the ranks.
+// Two-phase: aggregators access large ranges of the file; messages move the data between them and
+// the ranks (two_phase.cc).
 int access_two_phase(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request);
-// The I/O nodes get all lists and move the data in their own order.
+// Disk-directed: the I/O nodes get all lists and move the data in the order of their devices.
 int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
                          FileRequest& request);
 

@@ -24,11 +24,11 @@ using storage::Extent;
 using storage::PositionalFile;
 using testing::SimulatedJob;
 
-// One disk that serves one extent at a time: 10 ms unless it goes on where the last one ended, then
-// 100 MB/s. Disk-directed accesses come sorted. Notes what it was asked for.
+// One disk that serves one extent at a time: a seek of 10 ms unless the extent continues the last
+// one, then 100 MB/s. It sorts disk-directed accesses, and records what it served.
 class SlowDisk : public storage::FileSystem {
  public:
-  struct Noted {
+  struct Served {
     Direction direction;
     int rank;
     Extent extent;
@@ -44,7 +44,7 @@ class SlowDisk : public storage::FileSystem {
     EXPECT_GE(now, latest_) << "accesses must come in the order of simulated time";
     latest_ = now;
     for (const Extent& extent : access.extents) serve(now, access, extent);
-    announce(free_, completion);
+    schedule_completion(free_, completion);
   }
   void access_directed(SimTime now, std::span<const Access> accesses,
                        storage::Completion& completion) override {
@@ -55,16 +55,16 @@ class SlowDisk : public storage::FileSystem {
         sorted.emplace(extent.offset, std::pair(&access, extent));
       }
     }
-    for (const auto& [offset, piece] : sorted) serve(now, *piece.first, piece.second);
-    announce(free_, completion);
+    for (const auto& [offset, entry] : sorted) serve(now, *entry.first, entry.second);
+    schedule_completion(free_, completion);
   }
   void metadata(SimTime now, storage::MetadataCall, storage::FileId, const storage::Client&,
                 storage::Completion& completion) override {
-    announce(now, completion);
+    schedule_completion(now, completion);
   }
   void flush(SimTime now, storage::FileId, const storage::Client&,
              storage::Completion& completion) override {
-    announce(now, completion);
+    schedule_completion(now, completion);
   }
   bool resize(storage::FileId, uint64_t bytes) override { return bytes <= capacity; }
   void remove(storage::FileId) override {}
@@ -76,20 +76,20 @@ class SlowDisk : public storage::FileSystem {
 
   size_t count(Direction direction) const {
     return static_cast<size_t>(
-        std::ranges::count(noted, direction, [](const Noted& n) { return n.direction; }));
+        std::ranges::count(served, direction, [](const Served& n) { return n.direction; }));
   }
 
-  std::vector<Noted> noted;
+  std::vector<Served> served;
   int directed_calls = 0;
   uint64_t capacity = UINT64_MAX;
 
  private:
-  struct Announcement : pdes::ConditionalEvent {
+  struct CompletionEvent : pdes::ConditionalEvent {
     void fire() override {
-      storage::Completion& told = *completion;
+      storage::Completion& waiter = *completion;
       const SimTime at = time();
       delete this;
-      told.done(at);
+      waiter.done(at);
     }
     storage::Completion* completion = nullptr;
   };
@@ -99,10 +99,10 @@ class SlowDisk : public storage::FileSystem {
     const SimTime seek = extent.offset == head_ ? SimTime::zero() : SimTime::from_ns(10'000'000);
     free_ = start + seek + SimTime::from_ns(static_cast<int64_t>(10 * extent.bytes));
     head_ = extent.offset + extent.bytes;
-    noted.push_back({access.direction, access.client.rank, extent, start, free_});
+    served.push_back({access.direction, access.client.rank, extent, start, free_});
   }
-  void announce(SimTime at, storage::Completion& completion) {
-    auto* event = new Announcement;
+  void schedule_completion(SimTime at, storage::Completion& completion) {
+    auto* event = new CompletionEvent;
     event->completion = &completion;
     events_.schedule(*event, at);
   }
@@ -114,9 +114,9 @@ class SlowDisk : public storage::FileSystem {
 };
 
 // A file that all ranks of a job have open.
-class OpenFile {
+class TestFile {
  public:
-  OpenFile(SimulatedJob& job, machine::CollectiveParameters parameters)
+  TestFile(SimulatedJob& job, machine::CollectiveParameters parameters)
       : disk(job.world().executive.events()), shared_(std::make_shared<SharedFile>()) {
     static int number = 0;
     path_ = ::testing::TempDir() + "/strategies-" + std::to_string(getpid()) + "-" +
@@ -128,7 +128,7 @@ class OpenFile {
     shared_->collective = parameters;
     shared_->host_paths.assign(static_cast<size_t>(job.world().size()), path_);
   }
-  ~OpenFile() { std::filesystem::remove(path_); }
+  ~TestFile() { std::filesystem::remove(path_); }
 
   int access(FileRequest& request, bool collective) {
     FileObject file;
@@ -165,12 +165,12 @@ class OpenFile {
   std::shared_ptr<PositionalFile> open_;
 };
 
-struct Wanted {
+struct RankData {
   std::vector<Extent> extents;
   std::vector<std::byte> data;
   uint64_t moved = 0;
 };
-using Pattern = std::vector<Wanted>;  // by rank
+using Pattern = std::vector<RankData>;  // by rank
 
 std::byte pattern_byte(size_t rank, uint64_t i) {
   return static_cast<std::byte>((rank * 67 + i * 31 + i / 256 * 7 + 1) & 0xff);
@@ -185,41 +185,41 @@ void fill(Pattern& pattern) {
   }
 }
 
-SimTime run(SimulatedJob& job, OpenFile& file, Direction direction, Pattern& pattern,
+SimTime run(SimulatedJob& job, TestFile& file, Direction direction, Pattern& pattern,
             bool collective = true) {
   return job.run([&](int rank) {
-    Wanted& wanted = pattern[static_cast<size_t>(rank)];
-    FileRequest request{direction, wanted.extents, wanted.data.data(), 0};
+    RankData& mine = pattern[static_cast<size_t>(rank)];
+    FileRequest request{direction, mine.extents, mine.data.data(), 0};
     EXPECT_EQ(file.access(request, collective), MPI_SUCCESS);
-    wanted.moved = request.moved;
+    mine.moved = request.moved;
   });
 }
 
 // The picture: ranks write in order, readers get what is there.
-void write_plainly(std::vector<std::byte>& file, const Pattern& pattern) {
-  for (const Wanted& wanted : pattern) {
+void apply_writes(std::vector<std::byte>& file, const Pattern& pattern) {
+  for (const RankData& mine : pattern) {
     size_t at = 0;
-    for (const Extent& extent : wanted.extents) {
+    for (const Extent& extent : mine.extents) {
       if (extent.bytes == 0) continue;
       if (file.size() < extent.offset + extent.bytes) file.resize(extent.offset + extent.bytes);
-      std::copy_n(wanted.data.begin() + static_cast<long>(at), extent.bytes,
+      std::copy_n(mine.data.begin() + static_cast<long>(at), extent.bytes,
                   file.begin() + static_cast<long>(extent.offset));
       at += extent.bytes;
     }
   }
 }
 
-void read_plainly(const std::vector<std::byte>& file, Pattern& pattern) {
-  for (Wanted& wanted : pattern) {
+void apply_reads(const std::vector<std::byte>& file, Pattern& pattern) {
+  for (RankData& mine : pattern) {
     size_t at = 0;
     bool ended = false;
-    wanted.moved = 0;
-    for (const Extent& extent : wanted.extents) {
+    mine.moved = 0;
+    for (const Extent& extent : mine.extents) {
       for (uint64_t i = 0; i < extent.bytes; ++i, ++at) {
         const bool is_there = extent.offset + i < file.size();
         ended = ended || !is_there;
-        if (is_there) wanted.data[at] = file[extent.offset + i];
-        wanted.moved += !ended;
+        if (is_there) mine.data[at] = file[extent.offset + i];
+        mine.moved += !ended;
       }
     }
   }
@@ -256,7 +256,7 @@ std::vector<machine::CollectiveParameters> all_parameters() {
 }
 
 // Blocks of the file, dealt at random: each to one rank or to none; to several when `shared`.
-Pattern deal(std::mt19937& random, int ranks, bool shared, bool jumps) {
+Pattern random_pattern(std::mt19937& random, int ranks, bool shared, bool jumps) {
   Pattern pattern(static_cast<size_t>(ranks));
   const int blocks = static_cast<int>(random() % 60);
   const uint64_t longest = random() % 2 == 0 ? 5 : 400;
@@ -271,11 +271,11 @@ Pattern deal(std::mt19937& random, int ranks, bool shared, bool jumps) {
     offset += bytes + (random() % 4 == 0 ? random() % 300 : 0);
     if (shared && random() % 4 == 0) offset -= std::min(offset, bytes / 2);
   }
-  for (Wanted& wanted : pattern) {
+  for (RankData& mine : pattern) {
     if (jumps) {
-      std::ranges::shuffle(wanted.extents, random);
+      std::ranges::shuffle(mine.extents, random);
     } else {
-      std::ranges::sort(wanted.extents, {}, &Extent::offset);
+      std::ranges::sort(mine.extents, {}, &Extent::offset);
     }
   }
   fill(pattern);
@@ -286,18 +286,18 @@ TEST(Strategies, WriteTheSameFileWhateverThePattern) {
   std::mt19937 random(4711);
   for (int trial = 0; trial < 15; ++trial) {
     const int ranks = 1 + static_cast<int>(random() % 9);
-    Pattern pattern = deal(random, ranks, false, trial % 5 == 4);
+    Pattern pattern = random_pattern(random, ranks, false, trial % 5 == 4);
     std::vector<std::byte> before(random() % 2 == 0 ? 0 : random() % 4000, std::byte{0x55});
     std::vector<std::byte> expected = before;
-    write_plainly(expected, pattern);
+    apply_writes(expected, pattern);
     for (const machine::CollectiveParameters& parameters : all_parameters()) {
       SimulatedJob job(ranks, testing::kCrossbar, 2);
-      OpenFile file(job, parameters);
+      TestFile file(job, parameters);
       file.set(before);
       run(job, file, Direction::kWrite, pattern);
       EXPECT_TRUE(file.contents() == expected)
           << "trial " << trial << ", strategy " << static_cast<int>(parameters.strategy);
-      for (const Wanted& wanted : pattern) EXPECT_EQ(wanted.moved, wanted.data.size());
+      for (const RankData& mine : pattern) EXPECT_EQ(mine.moved, mine.data.size());
     }
   }
 }
@@ -306,14 +306,14 @@ TEST(Strategies, ReadTheSameBytesUpToTheEndOfTheFile) {
   std::mt19937 random(815);
   for (int trial = 0; trial < 15; ++trial) {
     const int ranks = 1 + static_cast<int>(random() % 9);
-    Pattern pattern = deal(random, ranks, true, trial % 5 == 4);
+    Pattern pattern = random_pattern(random, ranks, true, trial % 5 == 4);
     std::vector<std::byte> bytes(random() % 6000);
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(random());
     Pattern expected = pattern;
-    read_plainly(bytes, expected);
+    apply_reads(bytes, expected);
     for (const machine::CollectiveParameters& parameters : all_parameters()) {
       SimulatedJob job(ranks, testing::kCrossbar, 2);
-      OpenFile file(job, parameters);
+      TestFile file(job, parameters);
       file.set(bytes);
       Pattern got = pattern;
       run(job, file, Direction::kRead, got);
@@ -328,12 +328,12 @@ TEST(Strategies, ReadTheSameBytesUpToTheEndOfTheFile) {
 
 TEST(Strategies, LetTheHighestRankWinWhereAllWriteTheSameWithTwoPhases) {
   SimulatedJob job(5);
-  OpenFile file(job, {});
+  TestFile file(job, {});
   Pattern pattern(5);
-  for (Wanted& wanted : pattern) wanted.extents = {{10, 300}, {400, 10}};
+  for (RankData& mine : pattern) mine.extents = {{10, 300}, {400, 10}};
   fill(pattern);
   std::vector<std::byte> expected;
-  write_plainly(expected, pattern);
+  apply_writes(expected, pattern);
   run(job, file, Direction::kWrite, pattern);
   EXPECT_TRUE(file.contents() == expected);
 }
@@ -354,14 +354,14 @@ TEST(TwoPhase, WritesOncePerAggregatorAndCall) {
   for (const int ranks : {4, 9, 16}) {
     SimulatedJob job(ranks);
     machine::CollectiveParameters parameters;
-    OpenFile file(job, parameters);
+    TestFile file(job, parameters);
     Pattern pattern = interleave(static_cast<size_t>(ranks), 36, 40);
     for (int call = 0; call < 12; ++call) run(job, file, Direction::kWrite, pattern);
     EXPECT_EQ(file.disk.count(Direction::kWrite), static_cast<size_t>(12 * ranks));
     EXPECT_EQ(file.disk.count(Direction::kRead), 0U);
-    for (const auto& noted : file.disk.noted) {
-      EXPECT_EQ(noted.extent.bytes, 36U * 40);
-      EXPECT_EQ(noted.extent.offset, static_cast<uint64_t>(noted.rank) * 36 * 40);
+    for (const auto& served : file.disk.served) {
+      EXPECT_EQ(served.extent.bytes, 36U * 40);
+      EXPECT_EQ(served.extent.offset, static_cast<uint64_t>(served.rank) * 36 * 40);
     }
   }
 }
@@ -370,12 +370,12 @@ TEST(TwoPhase, GoesInRoundsOfTheBufferOnTheFirstRankOfEachNode) {
   SimulatedJob job(8, testing::kCrossbar, 4);
   machine::CollectiveParameters parameters;
   parameters.cb_buffer_size = 3000;
-  OpenFile file(job, parameters);
+  TestFile file(job, parameters);
   Pattern pattern = interleave(8, 100, 20);  // 16,000 bytes: two domains of 8,000
   run(job, file, Direction::kWrite, pattern);
   EXPECT_EQ(file.disk.count(Direction::kWrite), 6U);
   std::set<int> writers;
-  for (const auto& noted : file.disk.noted) writers.insert(noted.rank);
+  for (const auto& served : file.disk.served) writers.insert(served.rank);
   EXPECT_EQ(writers, (std::set<int>{0, 4}));
 }
 
@@ -383,18 +383,18 @@ TEST(TwoPhase, ReadsWhatAllWantOnce) {
   SimulatedJob job(6);
   machine::CollectiveParameters parameters;
   parameters.cb_nodes = 3;
-  OpenFile file(job, parameters);
+  TestFile file(job, parameters);
   file.set(std::vector<std::byte>(9000, std::byte{7}));
   Pattern pattern(6);
-  for (Wanted& wanted : pattern) wanted.extents = {{0, 9000}};
+  for (RankData& mine : pattern) mine.extents = {{0, 9000}};
   fill(pattern);
   run(job, file, Direction::kRead, pattern);
   EXPECT_EQ(file.disk.count(Direction::kRead), 3U);
   uint64_t bytes = 0;
-  for (const auto& noted : file.disk.noted) bytes += noted.extent.bytes;
+  for (const auto& served : file.disk.served) bytes += served.extent.bytes;
   EXPECT_EQ(bytes, 9000U);
-  for (const Wanted& wanted : pattern) {
-    EXPECT_EQ(std::ranges::count(wanted.data, std::byte{7}), 9000);
+  for (const RankData& mine : pattern) {
+    EXPECT_EQ(std::ranges::count(mine.data, std::byte{7}), 9000);
   }
 }
 
@@ -404,7 +404,7 @@ TEST(TwoPhase, ReadsBeforeItWritesWhereThereAreHoles) {
   parameters.cb_nodes = 1;
   for (const bool sieving : {true, false}) {
     parameters.sieving = sieving;
-    OpenFile file(job, parameters);
+    TestFile file(job, parameters);
     file.set(std::vector<std::byte>(5000, std::byte{7}));
     Pattern pattern(4);
     for (size_t rank = 0; rank < 4; ++rank) pattern[rank].extents = {{1000 * rank, 500}};
@@ -412,18 +412,18 @@ TEST(TwoPhase, ReadsBeforeItWritesWhereThereAreHoles) {
     run(job, file, Direction::kWrite, pattern);
     EXPECT_EQ(file.disk.count(Direction::kRead), sieving ? 1U : 0U);
     EXPECT_EQ(file.disk.count(Direction::kWrite), sieving ? 1U : 4U);
-    EXPECT_EQ(file.disk.noted.back().extent.bytes, sieving ? 3500U : 500U);
+    EXPECT_EQ(file.disk.served.back().extent.bytes, sieving ? 3500U : 500U);
   }
 }
 
-TEST(TwoPhase, TellsAllRanksThatThereIsNoRoom) {
+TEST(TwoPhase, AllRanksLearnThatTheFileSystemIsFull) {
   SimulatedJob job(4);
-  OpenFile file(job, {});
+  TestFile file(job, {});
   file.disk.capacity = 3999;
   Pattern pattern = interleave(4, 10, 100);
   job.run([&](int rank) {
-    Wanted& wanted = pattern[static_cast<size_t>(rank)];
-    FileRequest request{Direction::kWrite, wanted.extents, wanted.data.data(), 0};
+    RankData& mine = pattern[static_cast<size_t>(rank)];
+    FileRequest request{Direction::kWrite, mine.extents, mine.data.data(), 0};
     EXPECT_EQ(file.access(request, true), MPI_ERR_NO_SPACE);
   });
 }
@@ -434,7 +434,7 @@ TEST(Barrier, AccessesEachElementAndSoDoesGrouping) {
     SimulatedJob job(4);
     machine::CollectiveParameters parameters;
     parameters.strategy = strategy;
-    OpenFile file(job, parameters);
+    TestFile file(job, parameters);
     Pattern pattern = interleave(4, 36, 40);
     run(job, file, Direction::kWrite, pattern);
     EXPECT_EQ(file.disk.count(Direction::kWrite), 4U * 36);
@@ -446,24 +446,24 @@ TEST(Grouping, LetsOneGroupInAtATime) {
   machine::CollectiveParameters parameters;
   parameters.strategy = CollectiveStrategy::kGrouping;
   parameters.group_size = 4;
-  OpenFile file(job, parameters);
+  TestFile file(job, parameters);
   Pattern pattern = interleave(10, 5, 100);
   run(job, file, Direction::kWrite, pattern);
-  ASSERT_EQ(file.disk.noted.size(), 50U);
-  for (size_t i = 1; i < file.disk.noted.size(); ++i) {
-    EXPECT_GE(file.disk.noted[i].rank / 4, file.disk.noted[i - 1].rank / 4);
+  ASSERT_EQ(file.disk.served.size(), 50U);
+  for (size_t i = 1; i < file.disk.served.size(); ++i) {
+    EXPECT_GE(file.disk.served[i].rank / 4, file.disk.served[i - 1].rank / 4);
   }
 }
 
 TEST(DiskDirected, IsOneCallForAllRanksInTheOrderOfTheDisk) {
   SimulatedJob job(7);
   machine::CollectiveParameters parameters;
-  parameters.strategy = CollectiveStrategy::kDiskDirected;
-  OpenFile file(job, parameters);
+  parameters.strategy = Collective::kDiskDirected;
+  TestFile file(job, parameters);
   Pattern pattern = interleave(7, 5, 100);
   const SimTime end = run(job, file, Direction::kWrite, pattern);
   EXPECT_EQ(file.disk.directed_calls, 1);
-  EXPECT_EQ(file.disk.noted.size(), 35U);
+  EXPECT_EQ(file.disk.served.size(), 35U);
   // One seek, 3,500 bytes; the rest is the barrier.
   EXPECT_LT(end, SimTime::from_ns(10'000'000 + 35'000 + 50'000));
 }
@@ -472,34 +472,34 @@ TEST(Sieving, ReadsAWindowAtATime) {
   SimulatedJob job(1);
   machine::CollectiveParameters parameters;
   parameters.ind_rd_buffer_size = 1000;
-  OpenFile file(job, parameters);
+  TestFile file(job, parameters);
   file.set(std::vector<std::byte>(10000, std::byte{7}));
   Pattern pattern(1);
   for (uint64_t i = 0; i < 40; ++i) pattern[0].extents.push_back({100 * i, 10});
   fill(pattern);
   run(job, file, Direction::kRead, pattern, false);
-  ASSERT_EQ(file.disk.noted.size(), 4U);
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(file.disk.noted[i].extent.bytes, 1000U);
-  EXPECT_EQ(file.disk.noted[3].extent.bytes, 910U);
+  ASSERT_EQ(file.disk.served.size(), 4U);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(file.disk.served[i].extent.bytes, 1000U);
+  EXPECT_EQ(file.disk.served[3].extent.bytes, 910U);
 }
 
 TEST(Sieving, WritesUnderALockThatKeepsOthersOut) {
   SimulatedJob job(4);
   machine::CollectiveParameters parameters;
   parameters.ind_wr_buffer_size = 1 << 20;
-  OpenFile file(job, parameters);
+  TestFile file(job, parameters);
   Pattern pattern = interleave(4, 25, 100);
   std::vector<std::byte> expected(20000, std::byte{3});
   file.set(expected);
-  write_plainly(expected, pattern);
+  apply_writes(expected, pattern);
   run(job, file, Direction::kWrite, pattern, false);
   EXPECT_TRUE(file.contents() == expected);
   // Each rank reads and writes its window before the next one may.
-  ASSERT_EQ(file.disk.noted.size(), 8U);
+  ASSERT_EQ(file.disk.served.size(), 8U);
   for (size_t i = 0; i < 8; i += 2) {
-    EXPECT_EQ(file.disk.noted[i].direction, Direction::kRead);
-    EXPECT_EQ(file.disk.noted[i + 1].direction, Direction::kWrite);
-    EXPECT_EQ(file.disk.noted[i].rank, file.disk.noted[i + 1].rank);
+    EXPECT_EQ(file.disk.served[i].direction, Direction::kRead);
+    EXPECT_EQ(file.disk.served[i + 1].direction, Direction::kWrite);
+    EXPECT_EQ(file.disk.served[i].rank, file.disk.served[i + 1].rank);
   }
 }
 
@@ -511,7 +511,7 @@ TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
     SimulatedJob job(16);
     machine::CollectiveParameters parameters;
     parameters.strategy = strategy;
-    OpenFile file(job, parameters);
+    TestFile file(job, parameters);
     Pattern pattern = interleave(16, 20, 100);
     times[strategy] = run(job, file, Direction::kWrite, pattern);
   }
