@@ -1,5 +1,5 @@
 # What to type: `make demo` to see it work, `make test` to check it. Everything is built inside
-# this folder: .venv (Python), build (C++).
+# this directory: .venv (Python), build (C++).
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)

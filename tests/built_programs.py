@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "build/test-programs"
+DIRECTORY = Path(__file__).resolve().parents[1] / "build/test-programs"
 SOURCES = {".c", ".cc", ".def", ".f90", ".h"}
 
 
@@ -19,13 +19,13 @@ def build_program(name: str, source: Path, compiler: str, *words: str) -> Path:
 
     It is built anew when a file beside the source, the command or the compiler has changed.
     """
-    folder = FOLDER / _digest(source, compiler, words)
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / name
-    with (folder / "lock").open("w") as lock:
+    directory = DIRECTORY / _digest(source, compiler, words)
+    directory.mkdir(parents=True, exist_ok=True)
+    program = directory / name
+    with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
-            part = folder / f"{name}.part"
+            part = directory / f"{name}.part"
             command = [compiler, words[0], "-o", str(part), *words[1:]]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
@@ -44,6 +44,6 @@ def _digest(source: Path, compiler: str, words: tuple[str, ...]) -> str:
 @functools.cache
 def _version(compiler: str) -> str:
     """Of what is behind a wrapper, and when the wrapper was installed."""
-    told = subprocess.run([compiler, "-v"], capture_output=True, text=True, check=False)
+    reported = subprocess.run([compiler, "-v"], capture_output=True, text=True, check=False)
     wrapper = Path(shutil.which(compiler) or compiler)
-    return f"{told.stdout}{told.stderr}{wrapper.stat().st_mtime_ns}"
+    return f"{reported.stdout}{reported.stderr}{wrapper.stat().st_mtime_ns}"

@@ -96,7 +96,7 @@ def _forks() -> Forks:
 
 @dataclass
 class Output:
-    """What comes out of a pipe, read until its last writer has gone."""
+    """The output in a pipe, read until its last writer closes it."""
 
     pipe: int
     chunks: list[bytes] = field(default_factory=list)
@@ -195,7 +195,7 @@ def main() -> None:
     from sesame import cli
 
     for name in (*LARGE, *(target.split(":")[0] for target in cli.VERBS.values())):
-        with contextlib.suppress(ImportError):  # what is missing is said by the command
+        with contextlib.suppress(ImportError):  # the command reports what is missing
             importlib.import_module(name)
     gc.freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))

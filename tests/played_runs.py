@@ -2,7 +2,7 @@
 it and as much computation.
 
 The records of a simulation do not say which call completed which request, nor who is in a
-communicator. So twins are for programs whose MPI_Waitall waits for all requests that are under way,
+communicator. So twins are for programs whose MPI_Waitall waits for all outstanding requests,
 MPI_Wait for the first, whose ranks stand in the order of MPI_COMM_WORLD everywhere, and who use all
 communicators that they make.
 """
@@ -168,9 +168,9 @@ class Messages:
         begin, end = call["begin_ps"], call["end_ps"]
         sent = _within(self._sent[call["rank"]], "send_ps", begin, end)
         received = _within(self._received[call["rank"]], "receive_complete_ps", begin, end)
-        nobody = {"peer": -2, "tag": -1, "bytes": 0}
-        send = {"peer": sent["destination"], **_of_message(sent)} if sent else nobody
-        receive = {"peer": received["source"], **_of_message(received)} if received else nobody
+        no_peer = {"peer": -2, "tag": -1, "bytes": 0}
+        send = {"peer": sent["destination"], **_of_message(sent)} if sent else no_peer
+        receive = {"peer": received["source"], **_of_message(received)} if received else no_peer
         inside = {"call": "MPI_Recv", "flags": int(MpiFlag.NESTED)}
         return [{**row, **send}, {**row, **receive, **inside}]
 

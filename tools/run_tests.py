@@ -72,7 +72,7 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
 
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
-    # Who has no tests left takes half of another one's: files stay together for the most part.
+    # A worker without tests takes half of those of another one: most files stay together.
     command += ["--numprocesses", str(options.jobs), "--dist", "worksteal"]
     command += [] if options.long else ["-m", "not long"]
     command += FAST if options.fast else []

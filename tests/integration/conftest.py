@@ -119,9 +119,9 @@ def simulate(tmp_path: Path) -> Callable[..., Outcome]:
 @pytest.fixture(scope="session")
 def cache() -> Path:
     """Programs stay from one run of the tests to the next; they are kept by their sources."""
-    folder = ROOT / "build/workloads-cache"
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    return folder
+    directory = ROOT / "build/workloads-cache"
+    os.environ["XDG_CACHE_HOME"] = str(directory)
+    return directory
 
 
 @pytest.fixture(scope="session")

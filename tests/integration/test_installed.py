@@ -32,21 +32,21 @@ def succeed(*command: str | Path, **variables: str) -> None:
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the package; its dependencies are those of the tests."""
-    folder = tmp_path_factory.mktemp("installed")
-    python = folder / "venv/bin/python"
-    succeed(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
-    make = ["wheel", *NO_NETWORK, "--no-build-isolation", "-w", str(folder), "."]
+    directory = tmp_path_factory.mktemp("installed")
+    python = directory / "venv/bin/python"
+    succeed(sys.executable, "-m", "venv", "--without-pip", directory / "venv")
+    make = ["wheel", *NO_NETWORK, "--no-build-isolation", "-w", str(directory), "."]
     python_only = ["--config-settings=wheel.cmake=false", "--config-settings=wheel.py-api=py3"]
     succeed(*PIP, *make, *python_only)
-    (wheel,) = folder.glob("*.whl")
+    (wheel,) = directory.glob("*.whl")
     succeed(*PIP, "--python", python, "install", *NO_NETWORK, wheel)
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder / "venv")}))
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(directory / "venv")}))
     # What is outside of the package (a unit of systemd, completions) is put below `rest`.
     native = ["cmake", "--install", str(ROOT / "build"), "--prefix", "/package"]
-    succeed(*native, DESTDIR=str(folder / "rest"))
-    succeed("cp", "-a", folder / "rest/package/sesame", packages)
+    succeed(*native, DESTDIR=str(directory / "rest"))
+    succeed("cp", "-a", directory / "rest/package/sesame", packages)
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return folder / "venv"
+    return directory / "venv"
 
 
 @pytest.fixture

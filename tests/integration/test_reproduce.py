@@ -119,7 +119,7 @@ def test_faults_of_a_sort_add_up(cache, tmp_path, monkeypatch):
 
 
 @needs_root
-def test_a_limit_of_memory_ends_the_processes_left_in_it(tmp_path):
+def test_a_memory_limit_ends_with_the_processes_left_in_it(tmp_path):
     with memory_limit(64 << 20) as limit:
         process = subprocess.Popen([*limit, "sleep", "100"])
         (line,) = (word for word in limit if word.endswith("cgroup.procs"))

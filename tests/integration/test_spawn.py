@@ -1,4 +1,4 @@
-"""Ranks that are spawned during the run, ports and published names."""
+"""Ranks that are spawned during a run, ports and published names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the house: who may use whom, sizes, names, dead files."""
+"""Rules for the sources: which modules may use which, sizes, names, unused files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# The ground first; a room may use rooms on lower floors and itself.
-CORE_FLOORS = [
+# From the lowest layer up; a module may use modules of lower layers and itself.
+CORE_LAYERS = [
     {"base"},
     {"trace", "pdes", "machine"},
     {"postprocess"},
@@ -24,7 +24,7 @@ CORE_FLOORS = [
     {"bindings"},
 ]
 # The modules of core/mpi in the same way. Its tests may use all of them.
-MPI_FLOORS = [
+MPI_LAYERS = [
     {"objects"},
     {"messages"},
     {"communicators"},
@@ -33,7 +33,7 @@ MPI_FLOORS = [
     {"calls"},
     {"testing"},
 ]
-PYTHON_FLOORS = [
+PYTHON_LAYERS = [
     {"errors", "trust", "lazy", "__init__"},
     {"extras", "host_load", "web"},
     {"native", "installed"},
@@ -75,20 +75,24 @@ CORE = tracked("core/*.cc", "core/*.h", "core/*.c", "core/*.S")
 WORKLOADS = tracked("workloads/*.cc", "workloads/*.h")
 # What is loaded into programs and kernels.
 LOADED = tracked(
-    *(f"{room}/*.{kind}" for room in ("tracer", "probes", "control") for kind in ("c", "h", "inc"))
+    *(
+        f"{component}/*.{kind}"
+        for component in ("tracer", "probes", "control")
+        for kind in ("c", "h", "inc")
+    )
 )
-# All that they may know of the core: the list of traced calls and its records in C.
-LOADED_MAY_INCLUDE = {"core/trace/traced_records.def", "core/trace/traced_format.h"}
+# All that they may use of the core: the list of traced calls and its records in C.
+LOADED_MAY_INCLUDE = {"core/trace/shapes.def", "core/trace/shapes.h"}
 PYTHON = tracked("python/*.py", "tests/*.py", "tools/*.py", "bench/*.py")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(core/[^"]+)"', re.M)
 
 
-def floor_of(room: str, floors: list[set[str]]) -> int:
-    return next(number for number, rooms in enumerate(floors) if room in rooms)
+def layer_of(component: str, layers: list[set[str]]) -> int:
+    return next(number for number, components in enumerate(layers) if component in components)
 
 
-def is_lower(used: str, user: str, floors: list[set[str]]) -> bool:
-    return used == user or floor_of(used, floors) < floor_of(user, floors)
+def is_lower(used: str, user: str, layers: list[set[str]]) -> bool:
+    return used == user or layer_of(used, layers) < layer_of(user, layers)
 
 
 def test_there_is_something_to_check():
@@ -100,16 +104,16 @@ def test_there_is_something_to_check():
 def test_includes_never_run_upward():
     wrong = []
     for path in CORE:
-        room = path.relative_to(ROOT).parts[1]
+        component = path.relative_to(ROOT).parts[1]
         for included in INCLUDE.findall(path.read_text()):
-            if not is_lower(included.split("/")[1], room, CORE_FLOORS):
+            if not is_lower(included.split("/")[1], component, CORE_LAYERS):
                 wrong.append(f"{short(path)} includes {included}")
     assert wrong == []
 
 
 def test_modules_of_mpi_depend_one_way():
     wrong = []
-    modules = set().union(*MPI_FLOORS)
+    modules = set().union(*MPI_LAYERS)
     for path in CORE:
         name = path.relative_to(ROOT).parts
         is_test = path.stem.endswith("_test") or path.name == "test_data.h"
@@ -118,7 +122,7 @@ def test_modules_of_mpi_depend_one_way():
         assert name[2] in modules, f"{short(path)} is in none of the modules"
         for included in INCLUDE.findall(path.read_text()):
             parts = included.split("/")
-            if parts[1] == "mpi" and len(parts) > 3 and not is_lower(parts[2], name[2], MPI_FLOORS):
+            if parts[1] == "mpi" and len(parts) > 3 and not is_lower(parts[2], name[2], MPI_LAYERS):
                 wrong.append(f"{short(path)} includes {included}")
     assert wrong == []
 
@@ -134,12 +138,12 @@ def included_files(path: Path) -> list[str]:
     ]
 
 
-def test_what_is_loaded_includes_only_its_own_folder_and_raw_records():
+def test_what_is_loaded_includes_only_its_own_directory_and_raw_records():
     wrong = []
     for path in LOADED:
-        room = path.relative_to(ROOT).parts[0]
+        component = path.relative_to(ROOT).parts[0]
         for included in included_files(path):
-            is_own = "/" not in included or included.startswith(f"{room}/")
+            is_own = "/" not in included or included.startswith(f"{component}/")
             if not is_own and included not in LOADED_MAY_INCLUDE:
                 wrong.append(f"{short(path)} includes {included}")
     assert wrong == []
@@ -199,21 +203,21 @@ def imported_modules(path: Path) -> list[str]:
     return [module for module in modules if module.split(".")[0] == "sesame"]
 
 
-def python_room(module: str) -> str:
-    """`sesame.datasets.reader` is of the room datasets; `sesame.__version__` of the package."""
-    rooms = set().union(*PYTHON_FLOORS)
+def component_of(module: str) -> str:
+    """`sesame.datasets.reader` belongs to datasets, `sesame.__version__` to the package."""
+    components = set().union(*PYTHON_LAYERS)
     part = module.split(".")[1] if "." in module else "__init__"
-    return part if part in rooms else "__init__"
+    return part if part in components else "__init__"
 
 
 def test_imports_never_run_upward():
     wrong = []
     for path in (p for p in PYTHON if short(p).startswith("python/sesame/")):
-        room = path.relative_to(ROOT / "python/sesame").parts[0].removesuffix(".py")
-        # The front door names what is in the api and imports it at its first use.
-        door = "api" if room == "__init__" else room
+        component = path.relative_to(ROOT / "python/sesame").parts[0].removesuffix(".py")
+        # The package itself names what is in the api and imports it at its first use.
+        user = "api" if component == "__init__" else component
         for module in imported_modules(path):
-            if not is_lower(python_room(module), door, PYTHON_FLOORS):
+            if not is_lower(component_of(module), user, PYTHON_LAYERS):
                 wrong.append(f"{short(path)} imports {module}")
     assert wrong == []
 
