@@ -135,7 +135,7 @@ def test_a_full_disk_of_the_host_is_not_taken_for_a_simulated_one(
     assert run.status == 2, run.stderr
     assert "cannot keep the bytes of this simulated file: No space left on device" in run.stderr
     assert f"sesame: {kept}" in run.stderr
-    assert "hint: make room there" in run.stderr
+    assert "hint: free space there" in run.stderr
 
 
 def test_real_files_are_seen_and_stay_as_they_are(compiled, simulate, machine, tmp_path):

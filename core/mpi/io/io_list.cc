@@ -112,11 +112,11 @@ std::vector<Extent> contiguous_extents(const FileView& view, int64_t first_byte,
   std::vector<Extent> list;
   ByteRangeCursor cursor(type, (first_byte + bytes - 1) / type.size() + 1);
   cursor.seek(first_byte);
-  ByteRange piece;
-  while (bytes > 0 && cursor.next(&piece, bytes)) {
-    list.push_back({static_cast<uint64_t>(view.displacement + piece.offset),
-                    static_cast<uint64_t>(piece.length)});
-    bytes -= piece.length;
+  Piece run;
+  while (bytes > 0 && cursor.next(&run, bytes)) {
+    list.push_back(
+        {static_cast<uint64_t>(view.displacement + run.offset), static_cast<uint64_t>(run.length)});
+    bytes -= run.length;
   }
   return list;
 }
@@ -141,9 +141,9 @@ int64_t byte_offset(const FileView& view, int64_t position) {
   const int64_t copy = byte / type.size();
   ByteRangeCursor cursor(type, 1);
   cursor.seek(byte - copy * type.size());
-  ByteRange piece{0, 0};
-  cursor.next(&piece, 1);
-  return view.displacement + copy * static_cast<int64_t>(type.extent()) + piece.offset;
+  Piece run{0, 0};
+  cursor.next(&run, 1);
+  return view.displacement + copy * static_cast<int64_t>(type.extent()) + run.offset;
 }
 
 int64_t items_below(const FileView& view, uint64_t query_file_size) {
@@ -160,9 +160,9 @@ int64_t items_below(const FileView& view, uint64_t query_file_size) {
   int64_t bytes = whole * type.size();
   ByteRangeCursor cursor(type, std::max(last, whole) + 1);
   cursor.seek(bytes);
-  ByteRange piece;
-  while (cursor.next(&piece) && piece.offset < end) {
-    bytes += std::min<int64_t>(piece.length, end - piece.offset);
+  Piece run;
+  while (cursor.next(&run) && run.offset < end) {
+    bytes += std::min<int64_t>(run.length, end - run.offset);
   }
   return (bytes + item - 1) / item;
 }

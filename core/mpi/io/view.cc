@@ -35,18 +35,18 @@ int check_displacements(const DatatypeObject& type, const char* what, bool writa
   if (type.true_lb() < 0) {
     return fail(MPI_ERR_IO, std::string("the ") + what + " has negative displacements");
   }
-  ByteRangeCursor cursor(type, 1);
-  ByteRange piece;
-  ByteRange last{0, 0};
-  while (cursor.next(&piece)) {
-    if (piece.offset < last.offset) {
+  PieceCursor cursor(type, 1);
+  Piece run;
+  Piece last{0, 0};
+  while (cursor.next(&run)) {
+    if (run.offset < last.offset) {
       return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " fall");
     }
-    if (writable && piece.offset < last.offset + last.length) {
+    if (writable && run.offset < last.offset + last.length) {
       return fail(MPI_ERR_IO, std::string("the file can be written, and the ") + what +
                                   " has the same bytes twice");
     }
-    last = piece;
+    last = run;
   }
   return MPI_SUCCESS;
 }
