@@ -1,5 +1,5 @@
-// Which function of ours a symbol of the program or of a private library is bound to instead of the
-// C library's. One file per subject adds its own.
+// The table of C library functions that the loader replaces in ranks: name and replacement. Each
+// source file adds the functions of its subject. Built once; read-only afterwards.
 #pragma once
 
 #include <string_view>

@@ -19,7 +19,7 @@
 namespace sesame::loader {
 namespace {
 
-// Of the file name: DT_NEEDED may hold a path.
+// Without directory: DT_NEEDED may hold a path.
 bool matches(const char* pattern, std::string_view name) {
   name.remove_prefix(name.rfind('/') + 1);
   return fnmatch(pattern, std::string(name).c_str(), 0) == 0;
@@ -35,7 +35,7 @@ constexpr std::array kStateful = {"libgfortran.so*", "libmpichfort*", "libmpifor
                                   "libnetcdf*",      "libpnetcdf*",   "libifcore*",  "libifport*",
                                   "libnvf*",         "libpgf90*",     "libflang*"};
 
-// Libraries that are one per process by nature; their variables are seen to one by one.
+// Libraries that exist once in a process; the loader treats each of their variables separately.
 constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*", "libgcc_s.so*",
                                 "libpthread.so*", "librt.so*",   "libdl.so*",     "libgomp.so*",
                                 "libresolv.so*",  "libutil.so*", "libmvec.so*"};
@@ -73,7 +73,7 @@ std::set<std::string> copied_variables(const ElfFile& program) {
   return names;
 }
 
-// A library whose variables the program holds must work on each rank's, so it is private.
+// A library with variables in the program's storage must use those of each rank, so it is private.
 bool defines_any(const ElfFile& library, const std::set<std::string>& names) {
   return std::ranges::any_of(
       names, [&](const std::string& name) { return library.find(name) != nullptr; });
@@ -100,8 +100,8 @@ void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patt
   }
 }
 
-// False when the other end is neither closed nor says anything for so long that it never will: a
-// damaged file makes the dynamic loader loop.
+// False when the pipe is neither closed nor written to for so long that the dynamic loader must be
+// in an endless loop, which a damaged file causes.
 bool read_answer(int descriptor, std::string& text) {
   constexpr int kPatienceMs = 60'000;
   char buffer[4096];
@@ -126,7 +126,7 @@ Result<std::string> run_and_read(const std::string& loader, const std::string& p
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
   std::vector<std::string> words = {loader, program};
-  // Not the option --list, which gives up at the first library that is missing.
+  // Not the option --list, which stops at the first missing library.
   std::vector<std::string> variables = {"LD_TRACE_LOADED_OBJECTS=1"};
   if (!preloaded.empty()) variables.push_back("LD_PRELOAD=" + preloaded);
   for (char** variable = environ; *variable != nullptr; ++variable)

@@ -1,5 +1,5 @@
-// The shared libraries that a program needs, and which of them get a copy per rank. The real
-// dynamic loader is asked where each one lies; it lists them without executing the program.
+// The shared libraries that a program needs (the closure of DT_NEEDED), and which of them get a
+// copy for each rank. The real dynamic loader lists their paths without executing the program.
 #pragma once
 
 #include <string>

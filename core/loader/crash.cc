@@ -1,4 +1,4 @@
-// Faults of a rank: whose, where, in which MPI call, and by which functions it got there.
+// Reports the fault of a rank: which rank, the address, the MPI call and the stack of functions.
 #include "core/loader/crash.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ constexpr size_t kAlternateStackSize = 256 * 1024;  // backtraces and handlers o
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr int kMostFrames = 64, kShownFrames = 16;
 
-// Text on the stack: the heap may be what is broken.
+// Text on the stack: the heap may be corrupt.
 class Message {
  public:
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) {
@@ -43,7 +43,7 @@ class Message {
 };
 
 void add_address(Message& message, const void* address) {
-  const CopyPlace copy = find_copy(address);
+  const CopyLocation copy = find_copy(address);
   uint64_t offset = 0;
   if (copy.image != nullptr) {
     const uint64_t own = reinterpret_cast<uint64_t>(address) - copy.base;
@@ -71,7 +71,7 @@ void add_address(Message& message, const void* address) {
   message.add("%p", address);
 }
 
-// From the faulting instruction on when it is known; what lies above is this reporter.
+// Starts at the faulting instruction if it is known: frames above are those of this reporter.
 void add_backtrace(Message& message, const void* fault) {
   void* frames[kMostFrames];
   const int count = backtrace(frames, kMostFrames);

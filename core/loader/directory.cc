@@ -19,7 +19,7 @@
 namespace sesame::loader {
 namespace {
 
-// Each rank that has moved holds a descriptor.
+// Each rank that has changed its directory holds a descriptor.
 void raise_descriptor_limit() {
   static const bool raised = [] {
     rlimit limit;
@@ -46,7 +46,7 @@ int move_kernel_to(RankProcess& process, const char* path) {
   return remember_directory(process);
 }
 
-// On a mount only our own idea of the place changes: every path of the rank is made whole first.
+// On a mount only the rank's recorded directory changes: all its paths are made absolute first.
 int move_to(RankProcess& process, const char* path) {
   PathOperation operation("chdir", AT_FDCWD, path, PathIntent::kRead);
   if (!operation.is_simulated()) return move_kernel_to(process, operation.host_path());

@@ -1,5 +1,6 @@
-// What a program asks the dynamic loader, which does not know the copies: its own symbols, where an
-// address lies, its own file. A program that opens the MPI library by name gets ours.
+// dlsym, dladdr and the like. The dynamic loader does not know the copies, so questions about the
+// program's own symbols, addresses and file are answered here. A program that opens the MPI library
+// by name gets Sesame's.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,7 +32,7 @@ bool is_whole_program(void* handle) {
 }
 
 uint32_t image_of(const RankProcess& process, const void* address) {
-  const CopyPlace place = find_copy(address);
+  const CopyLocation place = find_copy(address);
   for (uint32_t i = 0; place.image != nullptr && i < process.bases.size(); ++i)
     if (process.images->images[i].get() == place.image) return i;
   return 0;
@@ -59,7 +60,7 @@ void* find_in_scope(const RankProcess& process, std::span<const uint32_t> scope,
   return nullptr;
 }
 
-// Behind a handle: its images, then the shared libraries that they need.
+// Searches the images of a handle, then the shared libraries that they need.
 void* find_by_handle(const RankProcess& process, const OpenLibrary& library, const char* name) {
   const std::vector<uint32_t> scope = scope_of(process, library.image);
   if (void* own = find_in_scope(process, scope, name)) return own;
@@ -193,7 +194,7 @@ int rank_dlinfo(void* handle, int request, void* result) {
 }
 
 int rank_dladdr(const void* address, Dl_info* result) {
-  const CopyPlace copy = find_copy(address);
+  const CopyLocation copy = find_copy(address);
   if (copy.image == nullptr) return REAL(dladdr)(address, result);
   *result = {};
   result->dli_fname = copy.image->file.path().c_str();

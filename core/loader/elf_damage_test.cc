@@ -116,8 +116,8 @@ uint64_t ask_everything(const std::string& path) {
   }
   uint64_t offset = 0;
   sum += file->nearest_function(file->header().e_entry, &offset) != nullptr;
-  const std::vector<Piece> pieces = plan_pieces(*file, find_writable_segments(*file));
-  for (const Piece& piece : pieces) sum += piece.size;
+  const std::vector<ImageMapping> mappings = plan_mappings(*file, find_writable_segments(*file));
+  for (const ImageMapping& mapping : mappings) sum += mapping.size;
   return sum;
 }
 

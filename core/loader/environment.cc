@@ -33,7 +33,7 @@ char** environment_of(const RankProcess& process) {
   return process.variable<char**>(Variable::kEnviron);
 }
 
-// The list as one that we may change, without its closing null.
+// A modifiable copy of the list, without its terminating null.
 std::vector<char*>& own_list(RankProcess& process) {
   std::vector<char*>& list = process.own_environment;
   char** now = environment_of(process);
@@ -58,7 +58,7 @@ char** find_entry(RankProcess& process, const char* name) {
   return nullptr;
 }
 
-// Replaces or appends; `entry` is "NAME=value" and stays where it is.
+// Replaces or appends; `entry` is "NAME=value" and is not copied.
 void put_entry(RankProcess& process, char* entry) {
   const size_t length = static_cast<size_t>(strchr(entry, '=') - entry);
   std::vector<char*>& list = own_list(process);

@@ -37,7 +37,7 @@ void call(const ExitHandler& handler, int status) {
   }
 }
 
-// Last registered first; a handler may register more, or call exit, which goes on with the rest.
+// Last registered first. A handler may register more handlers, or call exit(), which runs the rest.
 void run_handlers(std::vector<ExitHandler>& handlers, int status) {
   while (!handlers.empty()) {
     const ExitHandler handler = handlers.back();
@@ -51,7 +51,7 @@ void run_handlers(std::vector<ExitHandler>& handlers, int status) {
   abort();
 }
 
-// What a rank leaves behind: buffers are written, descriptors closed.
+// Writes the buffers of a rank that ends and closes its descriptors.
 void flush_all(RankProcess& process) {
   flush_streams(process);
   if (file_hooks() == nullptr || current() == nullptr) return;
@@ -174,7 +174,7 @@ int rank___cxa_at_quick_exit(void (*function)(void*), void* library) {
   return 0;
 }
 
-// An image ends: what it registered and has not been run yet runs now.
+// Runs the handlers that an image has registered, before it is unmapped.
 void rank___cxa_finalize(void* library) {
   RankProcess* process = current();
   if (process == nullptr || library == nullptr) return;

@@ -29,7 +29,7 @@ TEST(Exit, EndsOnlyTheRankThatCallsExit) {
   EXPECT_EQ(status_of(result, 1), 3);
 }
 
-TEST(Exit, GoesOnWithTheRemainingHandlersWhenOneCallsExit) {
+TEST(Exit, RunsTheRemainingHandlersWhenOneCallsExit) {
   REQUIRE_PROGRAMS();
   const RunResult result = end_by("again");
   EXPECT_EQ(output_of(result, 1),
@@ -58,7 +58,7 @@ TEST(Exit, EndsAForkedChildForGood) {
   EXPECT_EQ(status_of(result, 1), 21);
   EXPECT_EQ(result.text.find("ended with", result.text.find("rank 1 ended with") + 8),
             std::string::npos)
-      << "the child went on with the simulation";
+      << "the child continued the simulation";
 }
 
 TEST(Exit, LetsASignalEndTheSimulatorWhileARankComputes) {

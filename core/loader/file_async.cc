@@ -1,5 +1,6 @@
-// Asynchronous I/O. The bytes move when the call is made, its time goes on beside the rank, which
-// can ask or wait for the end. Nobody is notified by a signal or a thread.
+// POSIX asynchronous I/O (aio_*). The bytes are moved when the request is made; its simulated time
+// passes in parallel with the rank, which can test or wait for its end. Notification by signal or
+// thread (sigev_notify) is not supported.
 #include <aio.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -64,7 +65,7 @@ int rank_aio_write(aiocb* request) {
   return start_request(request, Direction::kWrite);
 }
 
-// Ends when all that was written is on the devices: waits for that.
+// Waits until all written data is on the devices.
 int rank_aio_fsync(int operation, aiocb* request) {
   if (open_file(request->aio_fildes) == nullptr) return REAL(aio_fsync)(operation, request);
   g_pending[request] = {};
@@ -87,7 +88,7 @@ ssize_t rank_aio_return(aiocb* request) {
   return ended.result;
 }
 
-// Waits for the first of ours in the list.
+// Waits for the first simulated request in the list.
 int rank_aio_suspend(const aiocb* const requests[], int count, const timespec* limit) {
   Pending* first = nullptr;
   for (int i = 0; i < count; ++i) {

@@ -80,7 +80,7 @@ int rank_utime(const char* path, const utimbuf* times) {
   return set_times("utime", AT_FDCWD, path, exact, 0);
 }
 
-// Room and use are those of the file system that holds the backing.
+// Capacity and use are those of the host file system that holds the backing store.
 int rank_statfs(const char* path, struct statfs* result) {
   if (!SERVES_RANK()) return REAL(statfs)(path, result);
   return with_path("statfs", AT_FDCWD, path, PathIntent::kRead,

@@ -1,6 +1,5 @@
-// Data from descriptor to descriptor, and files mapped to memory. The pages of a mapped file cannot
-// be watched: reading them is charged when they are mapped, writing them with msync or when they
-// are unmapped.
+// Copies between descriptors, and files mapped into memory. Accesses to mapped pages cannot be
+// observed: reading is charged when they are mapped, writing by msync or when they are unmapped.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -17,31 +16,31 @@
 namespace sesame::loader {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kCopyBytes = 1 << 20;
 
-ssize_t read_piece(int fd, void* data, size_t size, off_t offset) {
+ssize_t read_chunk(int fd, void* data, size_t size, off_t offset) {
   const iovec part{data, size};
   if (open_file(fd) != nullptr) return read_file("read", fd, {&part, 1, offset});
   return offset < 0 ? REAL(read)(fd, data, size) : REAL(pread)(fd, data, size, offset);
 }
 
-ssize_t write_piece(int fd, const void* data, size_t size, off_t offset) {
+ssize_t write_chunk(int fd, const void* data, size_t size, off_t offset) {
   const iovec part{const_cast<void*>(data), size};
   if (open_file(fd) != nullptr) return write_file("write", fd, {&part, 1, offset});
   return offset < 0 ? REAL(write)(fd, data, size) : REAL(pwrite)(fd, data, size, offset);
 }
 
-// Both ways through a buffer, as the bytes go through the memory of the node. Offsets that are
-// given move on; where none is, the descriptor does.
+// Copies through a buffer, as the bytes go through the memory of the node. Advances an offset that
+// is given, else the descriptor's position.
 ssize_t copy_data(int from, off_t* from_at, int to, off_t* to_at, size_t size) {
-  const auto buffer = std::make_unique<char[]>(std::min(size, kPieceBytes));
+  const auto buffer = std::make_unique<char[]>(std::min(size, kCopyBytes));
   size_t done = 0;
   while (done < size) {
-    const size_t wanted = std::min(size - done, kPieceBytes);
-    const ssize_t got = read_piece(from, buffer.get(), wanted, from_at != nullptr ? *from_at : -1);
+    const size_t wanted = std::min(size - done, kCopyBytes);
+    const ssize_t got = read_chunk(from, buffer.get(), wanted, from_at != nullptr ? *from_at : -1);
     if (got <= 0) return done > 0 ? static_cast<ssize_t>(done) : got;
     const ssize_t put =
-        write_piece(to, buffer.get(), static_cast<size_t>(got), to_at != nullptr ? *to_at : -1);
+        write_chunk(to, buffer.get(), static_cast<size_t>(got), to_at != nullptr ? *to_at : -1);
     if (put <= 0) return done > 0 ? static_cast<ssize_t>(done) : put;
     if (from_at != nullptr) *from_at += put;
     if (from_at == nullptr && put < got) REAL(lseek)(from, put - got, SEEK_CUR);
@@ -51,7 +50,7 @@ ssize_t copy_data(int from, off_t* from_at, int to, off_t* to_at, size_t size) {
   return static_cast<ssize_t>(done);
 }
 
-// A part of a file that a rank can change through memory.
+// A range of a file that a rank can write through memory.
 struct Mapping {
   std::shared_ptr<OpenFile> open;
   size_t size = 0;
@@ -65,7 +64,7 @@ uint64_t bytes_mapped(int fd, size_t size, off_t offset) {
   return std::min<uint64_t>(size, static_cast<uint64_t>(status.st_size - offset));
 }
 
-// What of the changed mappings lies in [address, address + size) goes to the files.
+// Writes back the part of writable mappings in [address, address + size).
 void write_back(const char* call, void* address, size_t size, bool forget) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const uintptr_t end = begin + size;
@@ -114,7 +113,7 @@ ssize_t rank_splice(int from, off_t* from_at, int to, off_t* to_at, size_t size,
   return copy_data(from, from_at, to, to_at, size);
 }
 
-// Room is taken; the host's file gets holes.
+// Reserves the space; the host's file stays sparse.
 int rank_posix_fallocate(int fd, off_t offset, off_t size) {
   if (open_file(fd) == nullptr) return REAL(posix_fallocate)(fd, offset, size);
   if (offset < 0 || size <= 0) return EINVAL;

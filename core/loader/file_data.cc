@@ -1,5 +1,5 @@
-// Data through descriptors of files on simulated file systems. The bytes really move, when
-// everything earlier has happened; then the time for them passes.
+// Reads and writes of files on simulated file systems. The bytes are moved on the host when all
+// earlier events have been processed; then the simulated time of the access passes.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -45,23 +45,24 @@ ssize_t write_to_host(int fd, const IoVector& data) {
   return REAL(pwritev2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
-// The cache of the rank's node need not keep these bytes; 0: all from the offset on.
+// Drops these bytes from the cache of the rank's node; size 0: all from the offset on.
 void drop_from_cache(const ResolvedPath& path, uint64_t offset, uint64_t bytes) {
   path.system->drop(path.file, path.node, offset, bytes == 0 ? UINT64_MAX : offset + bytes);
 }
 
-// The bytes of a read, at once.
+// Reads the bytes at once.
 ssize_t read_bytes(int fd, const IoVector& data) {
   if (data.offset < 0 && data.flags == 0) return REAL(readv)(fd, data.parts, data.count);
   return REAL(preadv2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
-// The bytes of a write, at once; where they begin. There is room for all of them or none.
+// Writes the bytes at once and sets their offset. The file system has space for all of them or the
+// write fails.
 ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t* begin) {
   const uint64_t bytes = bytes_of(data);
   *begin = 0;
   if (bytes == 0 || !is_regular(fd)) return write_to_host(fd, data);
-  // A write of nothing tells whether the descriptor may be written to.
+  // A write of no bytes fails if the descriptor is not open for writing.
   if (file.discards_data() && REAL(write)(fd, nullptr, 0) < 0) return -1;
   *begin = write_offset(fd, data);
   const uint64_t end = *begin + bytes;
@@ -84,7 +85,7 @@ ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t
 
 }  // namespace
 
-// Nothing is asked of the host's own devices.
+// The host's own devices are not flushed.
 int flush_file(const char* call, int fd) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation(call);

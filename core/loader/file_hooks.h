@@ -1,6 +1,6 @@
-// FileHooks: what the loader needs from the simulator to serve a program's POSIX and stdio calls on
-// simulated files. Names, bytes and room are the file layer's (core/storage); the hooks are the
-// calling rank's side: when a call begins and ends, and how long its requests take.
+// FileHooks: callbacks by which the loader charges simulated time for a program's POSIX and stdio
+// calls on simulated files. The file layer (core/storage) has names, bytes and space; the hooks say
+// when a call begins and ends, and block the rank while its requests are served.
 //
 // The simulator sets them once (SimulationHooks::files). They are called while a rank is active,
 // for that rank, on its own stack; those that charge time block it.

@@ -163,7 +163,7 @@ int rank_scandir(const char* path, dirent*** result, Choice chosen, EntryOrder o
 int rank_stat(const char* path, struct stat* result);
 int rank_lstat(const char* path, struct stat* result);
 
-// The C library's own, looking through our directories.
+// The C library's functions, with directory functions of the loader.
 int rank_glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* found) {
   if (!SERVES_RANK() || (flags & GLOB_ALTDIRFUNC) != 0)
     return REAL(glob)(pattern, flags, on_error, found);

@@ -1,4 +1,4 @@
-// Calls about the names of files: what they are, making, removing and renaming them.
+// Calls on names of files: stat, create, remove, rename, link.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -71,7 +71,7 @@ int copy_originals(const ResolvedPath& path) {
   return mounts().copy_originals(path);
 }
 
-// Whether the name may be given to something else; an errno value.
+// Whether the name may be replaced: 0 or an errno value.
 int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, unsigned flags) {
   if (!exists(target)) return 0;
   if ((flags & RENAME_NOREPLACE) != 0) return EEXIST;

@@ -1,4 +1,4 @@
-// Opening, closing and duplicating descriptors.
+// Calls that open, close and duplicate descriptors.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ int share_file(int from, int to) {
   return to;
 }
 
-// Puts names in place of XXXXXX until `make` finds one that is not taken.
+// Replaces XXXXXX by names until `make` finds one that does not exist.
 template <typename Make>
 int with_fresh_name(char* path, int suffix, const Make& make) {
   const size_t length = strlen(path);

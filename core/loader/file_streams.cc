@@ -1,5 +1,5 @@
-// Streams of files on simulated file systems. The C library does the buffering, as it does for any
-// stream; what it reads and writes comes through the descriptor of the file.
+// stdio streams of files on simulated file systems. The C library does the buffering; its reads and
+// writes go through the file's descriptor.
 #include <fcntl.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ FileStream* find_stream(FILE* file) {
   return found == g_streams.end() ? nullptr : found->second.get();
 }
 
-// A rank that ended in the middle has left its streams to the host's exit: that writes nothing.
+// Streams of a rank that was stopped are left to the host's exit, which writes nothing.
 bool is_owner(const FileStream& stream) {
   return current() != nullptr && current()->rank == stream.rank && open_file(stream.fd) != nullptr;
 }
@@ -68,7 +68,7 @@ int close_cookie(void* cookie) {
   return is_owner(stream) ? close_descriptor(stream.fd) : 0;
 }
 
-// What fopen's mode means for open; -1 for none.
+// The flags of open for fopen's mode; -1 when it is invalid.
 int flags_of(const char* mode) {
   int flags = 0;
   if (mode[0] == 'r') {
@@ -88,7 +88,7 @@ int flags_of(const char* mode) {
   return flags;
 }
 
-// The mode without what only open understands.
+// The mode without characters that only matter to open.
 std::string plain_mode(const char* mode) {
   std::string plain(1, mode[0]);
   if (std::string_view(mode).substr(0, std::string_view(mode).find(',')).contains('+'))
@@ -209,7 +209,7 @@ FILE* rank_fdopen(int fd, const char* mode) {
 }
 GLOBAL_NAME(fdopen);
 
-// A file without a name where temporary files are.
+// An unnamed file in the directory of temporary files.
 FILE* rank_tmpfile() {
   if (!SERVES_RANK()) return REAL(tmpfile)();
   char path[] = P_tmpdir "/sesame-XXXXXX";

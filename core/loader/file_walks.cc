@@ -1,5 +1,5 @@
-// Walks through trees of files on simulated file systems, for ftw() and nftw(): the C library's own
-// would see the host's. Each name costs what a stat of it does, each directory its opening.
+// ftw() and nftw() on simulated file systems: the C library's own would see the host's files. Each
+// name is charged a stat, each directory an open.
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,7 +26,7 @@ namespace {
 using OldVisitor = int (*)(const char*, const struct stat*, int);
 using Visitor = int (*)(const char*, const struct stat*, int, FTW*);
 
-// Functions give what a visitor does: FTW_CONTINUE, which is 0, or what ends the walk.
+// Functions return what a visitor does: FTW_CONTINUE, which is 0, or the value that ends the walk.
 class Walk {
  public:
   Walk(int flags, Visitor visitor) : flags_(flags), visitor_(visitor) {}
@@ -75,7 +75,7 @@ class Walk {
                    : FTW_CONTINUE;
   }
 
-  // What there is under the name.
+  // The kind of file of this name.
   int look(const std::string& path, struct stat* status) const {
     const std::string whole = absolute(path);
     const auto ask = [&](int flags) {
@@ -114,9 +114,9 @@ class Walk {
     if (old_visitor_ != nullptr) return old_visitor_(path.c_str(), &status, kind);
     if ((flags_ & FTW_CHDIR) != 0) {
       // As the C library does it: a directory that comes after its contents is where the walk is.
-      std::string folder = absolute(path);
-      if (kind != FTW_DP) folder.resize(std::max<size_t>(folder.rfind('/'), 1));
-      if (rank_chdir(folder.c_str()) != 0) return -1;
+      std::string directory = absolute(path);
+      if (kind != FTW_DP) directory.resize(std::max<size_t>(directory.rfind('/'), 1));
+      if (rank_chdir(directory.c_str()) != 0) return -1;
     }
     FTW where{static_cast<int>(base), level};
     return visitor_(path.c_str(), &status, kind, &where);

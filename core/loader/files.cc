@@ -13,7 +13,7 @@ std::vector<Descriptor> g_descriptors;
 
 namespace {
 
-// A child that a rank has forked has files, but no simulated time.
+// In a child that a rank has forked, files work without simulated time.
 bool is_forked() { return REAL(getpid)() != host_pid(); }
 
 std::string path_of_descriptor(int fd) {

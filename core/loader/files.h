@@ -1,7 +1,8 @@
-// A program's POSIX and stdio calls on simulated files: the table of their descriptors, and what
-// the calls have in common. The host's file has the bytes and answers the call; the file layer
-// (core/storage) has names and room; FileHooks let the call's time pass. Internal to the loader.
-// Functions return what the C library's do: -1 and errno for an error.
+// A program's POSIX and stdio calls on simulated files: the table of descriptors, and what the
+// calls have in common. Each call is forwarded to a file of the host, which holds the bytes; the
+// file layer (core/storage) resolves names and accounts for space; FileHooks charge the simulated
+// time. Functions return what the C library's do: -1 and errno for an error. Internal to the
+// loader; simulator thread.
 #pragma once
 
 #include <sys/types.h>
@@ -156,7 +157,7 @@ ResolvedPath locate(int directory, const char* path, PathIntent intent);
 // Where the rank is, as it sees it.
 const std::string& working_directory(RankProcess& process);
 
-// The calls themselves, whoever the caller is.
+// The calls themselves, for the rank_… functions of several C library names.
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode);
 int close_descriptor(int fd);
 struct IoVector {

@@ -1,5 +1,5 @@
-// What a rank learns about where it runs: the target machine's node, and a process number that is
-// the same in every run, as programs seed random numbers with it.
+// Host name and process id as a rank sees them: a node of the target machine, and a number that is
+// the same in every run, because programs seed random numbers with it.
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -41,7 +41,7 @@ TEST(Image, RunsConstructorsStreamsAndExceptionsOfCxxPerRank) {
   }
 }
 
-TEST(Image, AbortsTheJobOnAnExceptionThatNobodyCatches) {
+TEST(Image, AbortsTheJobOnAnUncaughtException) {
   REQUIRE_PROGRAMS();
   const RunResult result = run_probe("-n 2", "classes", "throw");
   EXPECT_NE(output_of(result, 1, 2).find("what():  from the depth"), std::string::npos)

@@ -30,15 +30,15 @@ int protection_of(const Elf64_Phdr& segment) {
          ((segment.p_flags & PF_X) ? PROT_EXEC : 0);
 }
 
-// Read-only pieces that follow each other in memory as in the file become one mapping. That makes
-// constants executable, which harms nobody here, and saves two mappings per rank.
-void append_file_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment) {
+// Read-only segments that are contiguous both in memory and in the file become one mapping. That
+// makes constants executable, which is harmless here, and saves two mappings per rank.
+void append_file_mapping(std::vector<ImageMapping>& mappings, const Elf64_Phdr& segment) {
   const uint64_t address = page_down(segment.p_vaddr);
   const uint64_t end = page_up(segment.p_vaddr + segment.p_filesz);
   const uint64_t offset = page_down(segment.p_offset);
-  if (!pieces.empty()) {
-    Piece& last = pieces.back();
-    if (last.source == Piece::Source::kFile &&
+  if (!mappings.empty()) {
+    ImageMapping& last = mappings.back();
+    if (last.source == ImageMapping::Source::kFile &&
         last.address - last.file_offset == address - offset &&
         address <= last.address + last.size + 512 * kPage) {
       last.size = std::max(last.size, end - last.address);
@@ -46,36 +46,38 @@ void append_file_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment) {
       return;
     }
   }
-  pieces.push_back({Piece::Source::kFile, protection_of(segment), address, end - address, offset});
+  mappings.push_back(
+      {ImageMapping::Source::kFile, protection_of(segment), address, end - address, offset});
 }
 
 // `relocated_end` is where the last relocation of the file ends: COPY relocations lie in .bss.
-void append_template_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment,
-                           uint64_t relocated_end, uint64_t& template_size) {
+void append_template_mapping(std::vector<ImageMapping>& mappings, const Elf64_Phdr& segment,
+                             uint64_t relocated_end, uint64_t& template_size) {
   const uint64_t address = page_down(segment.p_vaddr);
   const uint64_t file_end = page_up(segment.p_vaddr + segment.p_filesz);
   const uint64_t memory_end = page_up(segment.p_vaddr + segment.p_memsz);
   const uint64_t data_end = std::max(file_end, std::min(page_up(relocated_end), memory_end));
   const uint64_t end = memory_end - data_end <= kSmallBss ? memory_end : data_end;
   const int protection = protection_of(segment) | PROT_READ | PROT_WRITE;
-  Piece* last = pieces.empty() ? nullptr : &pieces.back();
-  if (last != nullptr && last->source == Piece::Source::kTemplate &&
+  ImageMapping* last = mappings.empty() ? nullptr : &mappings.back();
+  if (last != nullptr && last->source == ImageMapping::Source::kTemplate &&
       address <= last->address + last->size) {  // adjoins, or shares a page
     const uint64_t merged_end = std::max(end, last->address + last->size);
     template_size += merged_end - (last->address + last->size);
     last->size = merged_end - last->address;
     last->protection |= protection;
   } else if (end > address) {
-    pieces.push_back({Piece::Source::kTemplate, protection, address, end - address, template_size});
+    mappings.push_back(
+        {ImageMapping::Source::kTemplate, protection, address, end - address, template_size});
     template_size += end - address;
   }
   if (memory_end > end)
-    pieces.push_back({Piece::Source::kZero, protection, end, memory_end - end, 0});
+    mappings.push_back({ImageMapping::Source::kZero, protection, end, memory_end - end, 0});
 }
 
 Result<> make_template(Image& image, const std::vector<bool>& writable) {
-  for (const Piece& piece : image.pieces)
-    if (piece.source == Piece::Source::kTemplate) image.template_size += piece.size;
+  for (const ImageMapping& mapping : image.mappings)
+    if (mapping.source == ImageMapping::Source::kTemplate) image.template_size += mapping.size;
   if (image.template_size == 0) return {};
   image.template_descriptor = memfd_create("sesame-template", MFD_CLOEXEC);
   if (image.template_descriptor < 0 ||
@@ -96,13 +98,13 @@ Result<> make_template(Image& image, const std::vector<bool>& writable) {
 }
 
 void append_spare(Image& image) {
-  Piece& last = image.pieces.back();
+  ImageMapping& last = image.mappings.back();
   image.spare = last.address + last.size;
-  if (last.source == Piece::Source::kTemplate) {
+  if (last.source == ImageMapping::Source::kTemplate) {
     last.size += kSpareBytes;
   } else {
-    image.pieces.push_back(
-        {Piece::Source::kZero, PROT_READ | PROT_WRITE, image.spare, kSpareBytes, 0});
+    image.mappings.push_back(
+        {ImageMapping::Source::kZero, PROT_READ | PROT_WRITE, image.spare, kSpareBytes, 0});
   }
 }
 
@@ -127,11 +129,11 @@ Result<std::unique_ptr<Image>> open_image(const std::string& path, bool with_spa
   auto image = std::make_unique<Image>(std::move(*file));
   image->name = path.substr(path.rfind('/') + 1);
   const std::vector<bool> writable = find_writable_segments(image->file);
-  image->pieces = plan_pieces(image->file, writable);
-  if (image->pieces.empty()) return error("'" + path + "' has nothing to load");
+  image->mappings = plan_mappings(image->file, writable);
+  if (image->mappings.empty()) return error("'" + path + "' has nothing to load");
   if (with_spare) append_spare(*image);
-  image->begin = image->pieces.front().address;
-  image->size = image->pieces.back().address + image->pieces.back().size - image->begin;
+  image->begin = image->mappings.front().address;
+  image->size = image->mappings.back().address + image->mappings.back().size - image->begin;
   const Elf64_Phdr* header = image->file.segment(PT_GNU_EH_FRAME);
   if (header != nullptr && image->file.is_loaded(header->p_vaddr, header->p_memsz))
     image->eh_frame_header = header->p_vaddr;
@@ -162,7 +164,7 @@ void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint3
   visited[0] = true;
   for (int next : set.images[group.begin]->needed)
     visit(set, group, visited, static_cast<uint32_t>(next));
-  // Reached through shared libraries.
+  // Those reached only through shared libraries.
   for (uint32_t i = group.begin + 1; i < group.end; ++i) visit(set, group, visited, i);
   group.start_order.push_back(group.begin);
 }
@@ -180,8 +182,8 @@ std::vector<bool> find_writable_segments(const ElfFile& file) {
   return writable;
 }
 
-std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& writable) {
-  std::vector<Piece> pieces;
+std::vector<ImageMapping> plan_mappings(const ElfFile& file, const std::vector<bool>& writable) {
+  std::vector<ImageMapping> mappings;
   uint64_t template_size = 0, relocated_end = 0;
   for (const Relocation& relocation : file.relocations()) {
     const uint64_t size =
@@ -196,12 +198,12 @@ std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& wri
     const bool is_template = writable[index++];
     if (segment.p_memsz == 0) continue;
     if (is_template) {
-      append_template_piece(pieces, segment, relocated_end, template_size);
+      append_template_mapping(mappings, segment, relocated_end, template_size);
     } else {
-      append_file_piece(pieces, segment);
+      append_file_mapping(mappings, segment);
     }
   }
-  return pieces;
+  return mappings;
 }
 
 Result<int> count_mappings(const Program& program) {
@@ -213,8 +215,8 @@ Result<int> count_mappings(const Program& program) {
   for (const std::string& path : paths) {
     const Result<ElfFile> file = ElfFile::open(path);
     if (!file) return std::unexpected(file.error());
-    const std::vector<Piece> pieces = plan_pieces(*file, find_writable_segments(*file));
-    count += static_cast<int>(pieces.size());
+    const std::vector<ImageMapping> mappings = plan_mappings(*file, find_writable_segments(*file));
+    count += static_cast<int>(mappings.size());
     has_block |= needs_thread_block(program, *file);
   }
   return count + (has_block ? 1 : 0);
@@ -226,11 +228,11 @@ Image::~Image() {
 }
 
 char* Image::template_at(uint64_t address, uint64_t bytes) {
-  for (const Piece& piece : pieces) {
-    if (piece.source != Piece::Source::kTemplate || address < piece.address) continue;
-    const uint64_t offset = address - piece.address;
-    if (offset < piece.size && bytes <= piece.size - offset)
-      return template_data + piece.file_offset + offset;
+  for (const ImageMapping& mapping : mappings) {
+    if (mapping.source != ImageMapping::Source::kTemplate || address < mapping.address) continue;
+    const uint64_t offset = address - mapping.address;
+    if (offset < mapping.size && bytes <= mapping.size - offset)
+      return template_data + mapping.file_offset + offset;
   }
   return nullptr;
 }
@@ -274,19 +276,20 @@ Result<uint64_t> map_image(const Image& image) {
                  reason == ENOMEM ? "raise the limits: sysctl vm.max_map_count, ulimit -v" : "");
   };
   char* base = nullptr;
-  for (size_t i = 0; i < image.pieces.size(); ++i) {
-    const Piece& piece = image.pieces[i];
-    // The first mapping reserves the whole span; gaps keep it, as nobody looks there.
+  for (size_t i = 0; i < image.mappings.size(); ++i) {
+    const ImageMapping& mapping = image.mappings[i];
+    // The first mapping reserves the whole span. Gaps keep it: no code refers to them.
     const bool is_first = i == 0;
-    const bool is_zero = piece.source == Piece::Source::kZero;
+    const bool is_zero = mapping.source == ImageMapping::Source::kZero;
     const int flags =
         MAP_PRIVATE | (is_zero ? MAP_ANONYMOUS | MAP_NORESERVE : 0) | (is_first ? 0 : MAP_FIXED);
-    const int descriptor = is_zero                                ? -1
-                           : piece.source == Piece::Source::kFile ? image.file.descriptor()
-                                                                  : image.template_descriptor;
-    void* at = is_first ? nullptr : base + (piece.address - image.begin);
-    void* mapped = mmap(at, is_first ? image.size : piece.size, piece.protection, flags, descriptor,
-                        static_cast<off_t>(piece.file_offset));
+    const int descriptor = is_zero ? -1
+                           : mapping.source == ImageMapping::Source::kFile
+                               ? image.file.descriptor()
+                               : image.template_descriptor;
+    void* at = is_first ? nullptr : base + (mapping.address - image.begin);
+    void* mapped = mmap(at, is_first ? image.size : mapping.size, mapping.protection, flags,
+                        descriptor, static_cast<off_t>(mapping.file_offset));
     if (mapped == MAP_FAILED) {
       const auto result = failed();
       if (base != nullptr) munmap(base, image.size);

@@ -1,7 +1,23 @@
-// The program and its private libraries made ready for copying. An image is one file: pages that
-// no rank changes are mapped from the file itself and shared by all; pages that hold data come,
-// copy on write, from a template in which every address that is the same for all ranks is already
-// filled in. What depends on where a copy lies is a list of fix-ups.
+// The program and its private libraries, prepared so that a copy for each rank can be mapped
+// cheaply. Internal to the loader; built and used by the simulator thread.
+//
+// An image is one ELF file. Its read-only pages are mapped from the file and shared by all ranks.
+// Its data pages are mapped copy-on-write from a template: a memfd with the initial data, in which
+// every relocation whose value is the same for all ranks (absolute addresses of the simulator, of
+// shared libraries, stubs) has been applied once. Relocations whose value depends on the addresses
+// of a rank's copy are kept as a list of fix-ups, which copy_group() applies for each rank. So a
+// rank costs the pages that its fix-ups and its own writes touch.
+//
+// COPY relocations (a program's own storage for a variable of a library) have three cases: a
+// variable of the C library that each rank has for itself (enum Variable) refers to that storage;
+// one of a private library is copied from the rank's copy of the library after the fix-ups
+// (CopyFixup); one of a shared library is copied into the template. C++ streams (std::cout, …) of a
+// shared libstdc++ are cloned bitwise for each rank (Clone), because their state is the process's.
+//
+// Thread-local variables: code addresses those of the program at fixed distances below the thread
+// pointer, so they are placed in a window there (thread_block.h); Image::thread_offset is that
+// distance. Those of private libraries outside the window are allocated on first use by
+// __tls_get_addr.
 #pragma once
 
 #include <array>
@@ -19,7 +35,7 @@
 namespace sesame::loader {
 
 // One mapping of a copy.
-struct Piece {
+struct ImageMapping {
   enum class Source : uint8_t { kFile, kTemplate, kZero } source;
   int protection;
   uint64_t address;      // page-aligned, the image's own numbering
@@ -27,9 +43,9 @@ struct Piece {
   uint64_t file_offset;  // in the file or in the template
 };
 
-// Decides the mappings of one copy of a file. `writable` tells for each PT_LOAD whether its pages
-// may differ between ranks.
-std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& writable);
+// The mappings of one copy of a file. `writable` says for each PT_LOAD whether its pages may differ
+// between ranks.
+std::vector<ImageMapping> plan_mappings(const ElfFile& file, const std::vector<bool>& writable);
 
 // For each PT_LOAD in order: writable, or relocated although read-only (DT_TEXTREL).
 std::vector<bool> find_writable_segments(const ElfFile& file);
@@ -45,17 +61,17 @@ struct Image {
 
   ElfFile file;
   std::string name;  // file name, for messages
-  std::vector<Piece> pieces;
+  std::vector<ImageMapping> mappings;
   uint64_t begin = 0, size = 0;  // the span of addresses
   int template_descriptor = -1;
-  char* template_data = nullptr;  // all template pieces, one after another
+  char* template_data = nullptr;  // all template mappings, contiguous
   uint64_t template_size = 0;
   uint64_t eh_frame_header = 0;     // address of PT_GNU_EH_FRAME, 0 when there is none
   std::vector<int> needed;          // images, by index
   std::vector<std::string> shared;  // libraries that it needs and that all ranks share: paths
   std::vector<int> bound;      // images whose symbols it uses: a plug-in that may not be unloaded
   uint64_t thread_offset = 0;  // of its thread-local variables below the thread pointer; 0: none
-  uint64_t spare = 0;          // address of kSpareBytes behind its data, for clones; 0: none
+  uint64_t spare = 0;          // address of kSpareBytes after its data, for clones; 0: none
 
   // The template's bytes for an address; null outside.
   char* template_at(uint64_t address, uint64_t bytes);
@@ -84,7 +100,7 @@ struct ChosenFixup {
 };
 
 // An object of a shared library of which each rank has a bitwise copy (std::cout): in its block, or
-// behind the data of a plug-in.
+// after the data of a plug-in.
 struct Clone {
   const void* original;
   uint64_t size;
@@ -103,8 +119,8 @@ struct ImageGroup {
   std::vector<uint32_t> start_order;  // images, dependencies first, the first image last
 };
 
-// Where a variable lives: an offset in an image (or in the block).
-struct VariablePlace {
+// The location of a variable: an offset in an image (or in the block).
+struct VariableLocation {
   uint32_t image = kNoImage;
   uint64_t offset = 0;
 };
@@ -113,7 +129,7 @@ inline constexpr uint64_t kSpareBytes = 4096;
 
 Result<std::unique_ptr<Image>> open_image(const std::string& path, bool with_spare = false);
 
-// Fills in which images of the group, or loaded before it, each needs, and the order of starting.
+// Sets, for each image of the group, the images that it needs, and the group's start order.
 // `index_of` has all of them by name.
 void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint32_t>& index_of);
 
@@ -124,18 +140,18 @@ class ImageSet {
  public:
   static Result<std::unique_ptr<ImageSet>> build(const Program& program);
 
-  // The program is the first; then breadth first; then an empty place, whose number stands for the
-  // rank's block; then plug-ins, in the order in which they were first opened. Only grows.
+  // The program; its private libraries, breadth first; a null entry, whose index stands for the
+  // rank's block; plug-ins, in the order in which they were first opened. Only grows.
   std::vector<std::unique_ptr<Image>> images;
   ImageGroup program;
   std::map<std::string, std::unique_ptr<ImageGroup>> plugins;  // by what decides how they are bound
-  std::array<VariablePlace, kVariableCount> variables;
+  std::array<VariableLocation, kVariableCount> variables;
   uint64_t block_size = 0;
   bool executable_stack = false;
   bool thread_blocks = false;  // each rank has a thread pointer of its own
   uint64_t thread_window_used = 0;
-  std::vector<VariablePlace> call_slots;  // cache lines that calls of the simulator go through
-  std::vector<std::string> unresolved;    // symbols that abort the rank when called
+  std::vector<VariableLocation> call_slots;  // cache lines that calls of the simulator go through
+  std::vector<std::string> unresolved;       // symbols that abort the rank when called
 
   uint32_t block_image() const { return program.end; }
 };
@@ -143,12 +159,13 @@ class ImageSet {
 // Whether one of a program's own files makes each rank have a thread pointer of its own.
 bool needs_thread_block(const Program& program, const ElfFile& file);
 
-// Gives images with thread-local variables places in the window below the thread pointer, if any of
-// them must have one or the program's threads keep state there (OpenMP).
+// Allocates space in the window below the thread pointer for images with thread-local variables, if
+// any of them requires it or the program's threads keep state there (OpenMP). An Error when it is
+// full.
 Result<> place_thread_variables(ImageSet& set, const Program& program);
 Result<> place_in_window(ImageSet& set, Image& image);
 
-// Maps a file's pieces at a free place; returns what is to be added to its addresses.
+// Maps a copy of an image at a free address; returns the difference to the image's own addresses.
 Result<uint64_t> map_image(const Image& image);
 
 }  // namespace sesame::loader

@@ -129,7 +129,7 @@ Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile&
   return mpich ? BinaryInterface::kMpich : BinaryInterface::kMpiStandard;
 }
 
-// Their runtimes must be the first library of the process and watch one program.
+// Sanitizer runtimes must be the first library of the process and support one program only.
 Result<> refuse_sanitizers(const std::string& name, const Closure& closure) {
   for (const Library& library : closure.libraries)
     for (const char* prefix : {"libasan.", "libtsan.", "liblsan.", "libmsan."})
@@ -184,7 +184,7 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {
   std::ifstream file("/proc/sys/vm/max_map_count");
   int64_t limit = 0;
-  if (!(file >> limit)) return {};  // not told: the kernel will say no by itself
+  if (!(file >> limit)) return {};  // unknown: mmap() will fail instead
   constexpr int64_t kOwn = 1000;    // the simulator's own libraries, heap and buffers
   const int64_t needed = int64_t{ranks} * (program.mappings_per_rank + mappings_per_stack) + kOwn;
   if (needed <= limit) return {};

@@ -25,7 +25,7 @@ char* short_name(char* name) {
 
 void set_variables(RankProcess& process) {
   for (size_t i = 0; i < kVariableCount; ++i) {
-    const VariablePlace& place = process.images->variables[i];
+    const VariableLocation& place = process.images->variables[i];
     process.variables[i] = reinterpret_cast<void*>(process.bases[place.image] + place.offset);
   }
   process.switched.in = process.in;

@@ -16,7 +16,7 @@ Result<> copy_group(RankProcess& process, const ImageGroup& group);
 // Unmaps one image's copy, if there is one.
 void remove_copy(RankProcess& process, uint32_t index);
 
-struct CopyPlace {
+struct CopyLocation {
   const Image* image = nullptr;  // null: in no copy
   uint64_t base = 0;             // what was added to the image's addresses
 };
@@ -25,6 +25,6 @@ void register_copy(uint64_t begin, const Image* image, uint64_t base);
 void unregister_copy(uint64_t begin);
 
 // Looks in the active rank's copies first. Allocates nothing, so that a crash can ask.
-CopyPlace find_copy(const void* address);
+CopyLocation find_copy(const void* address);
 
 }  // namespace sesame::loader

@@ -1,6 +1,6 @@
-// The loader: one private copy of the target program, and of the shared libraries that hold state,
-// for every rank, all in this process; and the part of the C library's state that a rank believes
-// is its own (streams, environment, exit handlers, random numbers, working directory, …).
+// The loader: a private copy of the target program, and of the shared libraries that hold state,
+// for every rank, all in this process; and the C library state that each rank has for itself
+// (streams, environment, exit handlers, random numbers, working directory, …).
 //
 // Use: inspect_program → ProgramImage::open → set_hooks → ProgramImage::load for each rank →
 // run_program on the rank's own stack; activate() at every switch. Everything belongs to the one
@@ -22,7 +22,8 @@ struct timespec;
 
 namespace sesame::loader {
 
-// ---- What the program is -----------------------------------------------------------------------
+// ---- The program
+// ---------------------------------------------------------------------------------
 
 enum class BinaryInterface {
   kMpich,        // libmpi.so.12 and kin: MPICH, Intel MPI, MVAPICH, Cray
@@ -56,11 +57,11 @@ struct Program {
 // Does not execute any of it.
 Result<Program> inspect_program(const std::string& name, const InspectOptions& options = {});
 
-// Whether so many copies, each with a stack of so many mappings, fit the kernel's limit.
+// An Error if `ranks` copies, each with a stack of `mappings_per_stack`, exceed vm.max_map_count.
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack);
 
-// ---- What the loader needs from the simulator
-// ----------------------------------------------------
+// ---- Callbacks of the simulator
+// ------------------------------------------------------------------
 
 // Called while a rank is active, on its own stack; "the rank" is the active one. Functions that end
 // a rank do not return; they call activate(nullptr) before they leave the stack or call exit(). Set
@@ -120,8 +121,8 @@ class ProgramImage {
 
 int rank_of(const RankProcess& process);
 
-// What a rank needs whenever it goes on, for a simulator that loads such things ahead: few places,
-// the same number for every rank.
+// Addresses that a rank reads whenever it resumes, for prefetching: a few cache lines, the same
+// number for every rank.
 std::vector<const void*> often_used(const RankProcess& process);
 
 // Tells the crash reporter where the rank's stack is: [low, low + size), with guard_size bytes

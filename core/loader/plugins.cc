@@ -21,21 +21,21 @@
 namespace sesame::loader {
 namespace {
 
-// What the loader does is not the program's computation: in a process it takes far less time.
+// Excludes the loader's time from the program's computation: in a real process it is far shorter.
 class HostTime {
  public:
   HostTime() { hooks().now(); }
   ~HostTime() { hooks().skip_host_time(); }
 };
 
-// What is opened within was opened by the loader.
-class OwnOpening {
+// Marks libraries opened while it exists as opened by the loader.
+class OpenByLoader {
  public:
-  OwnOpening() { count_shared_libraries(OpenedBy::kSharedLibrary); }
-  ~OwnOpening() { count_shared_libraries(OpenedBy::kLoader); }
+  OpenByLoader() { count_shared_libraries(OpenedBy::kSharedLibrary); }
+  ~OpenByLoader() { count_shared_libraries(OpenedBy::kLoader); }
 };
 
-// The words of the C library.
+// Messages as in the C library.
 std::unexpected<Error> cannot_open(const std::string& name, int reason) {
   return error(name + ": cannot open shared object file: " + strerror(reason));
 }
@@ -52,7 +52,7 @@ std::string interpreter_of(const RankProcess& process) {
   return process.images->images[0]->file.interpreter();
 }
 
-// The rank's image of a library by the name that it is asked for, or by its file.
+// The rank's image of a library, by the requested name or by its file.
 uint32_t find_loaded(const RankProcess& process, const std::string& name,
                      const std::string& path = {}) {
   struct stat wanted, found;
@@ -99,7 +99,8 @@ Result<std::string> locate(const RankProcess& process, std::string name, uint32_
   return path;
 }
 
-// What decides how symbols are bound: the file itself, and what the rank has by now.
+// The key of a plug-in's group: the file, and the images that the rank has loaded, which together
+// determine how its symbols are bound.
 std::string state_key(const RankProcess& process, const std::string& path, int flags) {
   struct stat status = {};
   REAL(stat)(path.c_str(), &status);
@@ -177,7 +178,7 @@ class GroupBuilder {
         if (const auto needed = set_.images[i]->file.needed();
             std::ranges::find(needed, library.name) != needed.end())
           set_.images[i]->shared.push_back(library.path);
-    const OwnOpening own;
+    const OpenByLoader own;
     return open_shared_libraries(path_, shared);
   }
 
@@ -238,7 +239,7 @@ OpenLibrary& handle_for(RankProcess& process, uint32_t image, int flags) {
   return library;
 }
 
-// Images that something still refers to: by handle, need, or a symbol that it uses.
+// Images still referred to by a handle, by DT_NEEDED, or by a symbol that is used.
 std::vector<bool> images_in_use(const RankProcess& process) {
   std::vector<bool> used(process.images->images.size());
   std::vector<uint32_t> queue;
@@ -248,7 +249,7 @@ std::vector<bool> images_in_use(const RankProcess& process) {
   for (const auto& library : process.plugins->opened)
     if (library->count > 0 || library->stays) add(library->image);
   for (const ExitHandler& handler : process.thread_exit_handlers) {
-    const CopyPlace place = find_copy(handler.library);
+    const CopyLocation place = find_copy(handler.library);
     for (uint32_t i = 0; i < process.bases.size(); ++i)
       if (place.image != nullptr && image_at(process, i) == place.image) add(i);
   }
@@ -263,8 +264,8 @@ std::vector<bool> images_in_use(const RankProcess& process) {
   return used;
 }
 
-// Whoever needs an image ends before it; otherwise the first that was loaded ends first, as with
-// the C library.
+// Finalizers of an image run before those of the images that it needs; otherwise the image loaded
+// first ends first, as with the C library.
 std::vector<uint32_t> end_order(const ImageSet& set, const std::vector<uint32_t>& loaded) {
   std::vector<bool> waits(set.images.size());
   for (const uint32_t image : loaded) waits[image] = true;
@@ -289,13 +290,14 @@ Plugins& plugins_of(RankProcess& process) {
 
 namespace {
 
-// A handle, or the group of a plug-in that is mapped and has still to be started.
-struct Opening {
+// A handle, and the group of a plug-in that is mapped but not initialized yet; null: none.
+struct OpenedPlugin {
   void* handle = nullptr;
   const ImageGroup* group = nullptr;
 };
 
-Result<Opening> find_or_map(RankProcess& process, const char* name, int flags, uint32_t caller) {
+Result<OpenedPlugin> find_or_map(RankProcess& process, const char* name, int flags,
+                                 uint32_t caller) {
   const HostTime time;
   uint32_t image = find_loaded(process, name);
   std::string path;
@@ -306,12 +308,12 @@ Result<Opening> find_or_map(RankProcess& process, const char* name, int flags, u
     image = find_loaded(process, base_name(name), path);
   }
   if (image == 0) return error(std::string(name) + ": cannot dynamically load executable");
-  if (image != kNoImage) return Opening{&handle_for(process, image, flags)};
+  if (image != kNoImage) return OpenedPlugin{&handle_for(process, image, flags)};
   if (is_always_shared(base_name(path)) || is_open_for_all(path)) {
-    const OwnOpening own;
-    return Opening{REAL(dlopen)(path.c_str(), flags)};
+    const OpenByLoader own;
+    return OpenedPlugin{REAL(dlopen)(path.c_str(), flags)};
   }
-  if ((flags & RTLD_NOLOAD) != 0) return Opening{};
+  if ((flags & RTLD_NOLOAD) != 0) return OpenedPlugin{};
   const Result<const ImageGroup*> group = group_for(process, path, flags);
   if (!group) return std::unexpected(group.error());
   if (Result<> copied = copy_group(process, **group); !copied)
@@ -321,16 +323,16 @@ Result<Opening> find_or_map(RankProcess& process, const char* name, int flags, u
       fill_thread_window(process, i, process.thread_block->pointer());
   Plugins& plugins = plugins_of(process);
   for (uint32_t i = (*group)->begin; i < (*group)->end; ++i) plugins.loaded.push_back(i);
-  return Opening{&handle_for(process, (*group)->begin, flags), *group};
+  return OpenedPlugin{&handle_for(process, (*group)->begin, flags), *group};
 }
 
 }  // namespace
 
 Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uint32_t caller) {
-  const Result<Opening> opening = find_or_map(process, name, flags, caller);
-  if (!opening) return std::unexpected(opening.error());
-  if (opening->group != nullptr) run_initializers(process, *opening->group, true);
-  return opening->handle;
+  const Result<OpenedPlugin> opened = find_or_map(process, name, flags, caller);
+  if (!opened) return std::unexpected(opened.error());
+  if (opened->group != nullptr) run_initializers(process, *opened->group, true);
+  return opened->handle;
 }
 
 OpenLibrary* opened_library(const RankProcess& process, const void* handle) {

@@ -1,6 +1,7 @@
-// Libraries that a rank opens while it runs (dlopen): each rank has a copy of its own, and of what
-// they need by the rules of linked libraries (closure.h). Copies that ranks open in the same state
-// come from one image. Internal; for the active rank, on its own stack.
+// Plug-ins: libraries that a rank opens while it runs (dlopen). Each rank has its own copy of them
+// and of the libraries that they need, by the rules of linked libraries (closure.h). Copies that
+// ranks open in the same state come from one image. Internal; for the active rank, on its own
+// stack.
 #pragma once
 
 #include <string>
@@ -36,8 +37,8 @@ Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uin
 OpenLibrary* opened_library(const RankProcess& process, const void* handle);
 void close_plugin(RankProcess& process, OpenLibrary& library);
 
-// The images that symbols are looked for in: those of the whole program, in order; and those that
-// a handle reaches, breadth first.
+// The images in which symbols are searched, in order: of the whole program; and of a handle,
+// breadth first.
 std::vector<uint32_t> global_scope(const RankProcess& process);
 std::vector<uint32_t> scope_of(const RankProcess& process, uint32_t image);
 

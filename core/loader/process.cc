@@ -71,7 +71,7 @@ bool g_swap_locales = false;
 bool g_thread_blocks = false;
 RankProcess* g_directory_owner = nullptr;  // whose directory and mask are in force
 
-// Where the C++ runtime and the C library keep their part of this thread's state.
+// Addresses of this thread's state in the C++ runtime and the C library.
 struct ThreadState {
   ExceptionState* exceptions = nullptr;
   int* error_number = nullptr;
@@ -97,7 +97,7 @@ void restore(const SwitchedState& state) {
   *t_state.error_number = state.error_number;
 }
 
-// A rank that never moved counts as being where the host is.
+// A rank that has not changed its directory is in the host's.
 void swap_directory(const RankProcess* next) {
   const int directory =
       next != nullptr && next->directory >= 0 ? next->directory : g_host.directory;
@@ -159,7 +159,7 @@ void swap_locales_from_now_on() {
 
 namespace {
 
-// The part of a switch that every rank needs.
+// What every switch between ranks does.
 void exchange_state(RankProcess* previous, RankProcess* next) {
   if (t_state.exceptions == nullptr) [[unlikely]]
     find_thread_state();
@@ -211,7 +211,7 @@ RankProcess* active() { return g_active; }
 
 std::vector<const void*> often_used(const RankProcess& process) {
   std::vector<const void*> places = {&process.switched};
-  for (const VariablePlace& line : process.images->call_slots) {
+  for (const VariableLocation& line : process.images->call_slots) {
     places.push_back(reinterpret_cast<const void*>(process.bases[line.image] + line.offset));
   }
   return places;

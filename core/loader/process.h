@@ -1,6 +1,6 @@
-// What one rank owns besides the pages of its copy: the C library's variables and state that the
-// program believes to be those of its process. Internal to the loader; belongs to the one thread
-// that runs the ranks.
+// The C library state of one rank: variables, streams, handlers and the like that a process would
+// have. With the pages of its copy, this is all that a rank owns. Internal to the loader; used by
+// the simulator thread.
 #pragma once
 
 #include <locale.h>
@@ -63,7 +63,7 @@ struct ExceptionState {
   unsigned int uncaught = 0;
 };
 
-// What a switch between ranks exchanges: one cache line.
+// The state that a switch between ranks exchanges: one cache line.
 struct alignas(64) SwitchedState {
   FILE* in = nullptr;
   FILE* out = nullptr;
@@ -73,7 +73,7 @@ struct alignas(64) SwitchedState {
   int error_number = 0;
 };
 
-// Where getopt stands inside a group of short options, and the operands it has passed over.
+// getopt's position in a group of short options, and the operands that it has skipped.
 struct OptionScan {
   const char* next = nullptr;
   int first_operand = 1;
@@ -93,8 +93,8 @@ class RankProcess {
     return *static_cast<T*>(variables[static_cast<size_t>(which)]);
   }
 
-  // What the rank's variables stdin, stdout, stderr and environ hold. A program that assigns to one
-  // of them itself, without freopen or setenv, is not noticed.
+  // Values of the rank's variables stdin, stdout, stderr and environ. Assignments by the program
+  // itself, without freopen or setenv, are not seen.
   SwitchedState switched;
 
   int rank = 0;
@@ -162,7 +162,7 @@ int host_pid();
 // Which variable a symbol names, or kCount.
 Variable variable_named(std::string_view symbol);
 
-// From the moment that one rank has a directory, mask or locale of its own, switches must swap it.
+// Called when the first rank sets its own directory, mask or locale: later switches exchange it.
 void swap_directories_from_now_on();
 void enter_thread_blocks_from_now_on();
 void swap_locales_from_now_on();

@@ -16,8 +16,8 @@
     return function;                                                                \
   }())
 
-// To stand after the definition of extern "C" rank_NAME, in the same file. The assembler name keeps
-// clear of the declarations (and macros) of the C library's headers.
+// Use after the definition of extern "C" rank_NAME, in the same file. The assembler name avoids
+// conflicts with the declarations (and macros) of the C library's headers.
 #define GLOBAL_NAME_AS(symbol, name)                                  \
   extern "C" [[gnu::alias("rank_" #name), gnu::visibility("default"), \
                gnu::used]] decltype(rank_##name) global_##symbol __asm__(#symbol)
@@ -29,7 +29,7 @@
 
 namespace sesame::loader {
 
-// How most of them report an error.
+// Sets errno and returns -1.
 inline int fail(int code) {
   errno = code;
   return -1;

@@ -24,8 +24,8 @@ struct Target {
   const Elf64_Sym* symbol = nullptr;  // for kInImage
 };
 
-// Variables of the host that a rank must have for itself: the formatting state of the C++ library's
-// streams, and where MPICH's Fortran layer notes the addresses of its ignored statuses.
+// Variables of shared libraries that each rank must have for itself: the C++ library's streams, and
+// those in which MPICH's Fortran layer stores the addresses of its ignored statuses.
 constexpr const char* kClonedVariables[] = {
     "_ZSt4cout", "_ZSt3cin",   "_ZSt4cerr",  "_ZSt4clog",           "_ZSt5wcout",
     "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog", "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"};
@@ -177,11 +177,11 @@ class Resolver {
       return {Target::Kind::kInImage, image_, symbol.st_value, &symbol};
     }
     if (Target target = find_in_images(name, kNoImage); target.kind != Target::Kind::kMissing) {
-      note_binding(target.image);
+      remember_binding(target.image);
       return target;
     }
     if (const Variable variable = variable_named(name); variable != Variable::kCount) {
-      const VariablePlace& place = set_.variables[static_cast<size_t>(variable)];
+      const VariableLocation& place = set_.variables[static_cast<size_t>(variable)];
       return {Target::Kind::kInImage, place.image, place.offset, nullptr};
     }
     const Target target = find_outside(name, file().version_of(index));
@@ -192,7 +192,7 @@ class Resolver {
     return target;
   }
 
-  void note_binding(uint32_t image) {
+  void remember_binding(uint32_t image) {
     std::vector<int>& bound = set_.images[image_]->bound;
     const int index = static_cast<int>(image);
     if (std::ranges::find(bound, index) == bound.end()) bound.push_back(index);
@@ -245,7 +245,7 @@ class Resolver {
     const Target target = find(relocation.symbol);
     switch (target.kind) {
       case Target::Kind::kAbsolute:
-        note_call_slot(relocation);
+        remember_call_slot(relocation);
         return store(relocation.offset, target.value + addend);
       case Target::Kind::kInImage:
         if (target.symbol != nullptr && ELF64_ST_TYPE(target.symbol->st_info) == STT_GNU_IFUNC) {
@@ -265,15 +265,16 @@ class Resolver {
     return store(relocation.offset, stub_for(name));
   }
 
-  // Where the program keeps the addresses of functions of MPI, as far as that is a few lines.
-  void note_call_slot(const Relocation& relocation) {
+  // Remembers the cache lines in which the program holds addresses of MPI functions, if they are
+  // few.
+  void remember_call_slot(const Relocation& relocation) {
     constexpr uint64_t kLineBytes = 64;
     constexpr size_t kMost = 4;
     const std::string_view name = file().name_of(file().symbols()[relocation.symbol]);
     const bool is_mpi = name.starts_with("MPI_") || name.starts_with("mpi_");
     if (!is_mpi || set_.call_slots.size() == kMost) return;
     const uint64_t line = relocation.offset / kLineBytes * kLineBytes;
-    const bool is_known = std::ranges::any_of(set_.call_slots, [&](const VariablePlace& place) {
+    const bool is_known = std::ranges::any_of(set_.call_slots, [&](const VariableLocation& place) {
       return place.image == image_ && place.offset == line;
     });
     if (!is_known) set_.call_slots.push_back({image_, line});
@@ -338,7 +339,7 @@ class Resolver {
   }
 
   // A variable at a fixed distance from the thread pointer: in the window, or of a shared library
-  // that the C library gave a place.
+  // with static thread-local storage.
   Result<> apply_thread_offset(const Relocation& relocation) {
     const char* name =
         relocation.symbol == 0 ? "" : file().name_of(file().symbols()[relocation.symbol]);

@@ -7,16 +7,16 @@
 
 namespace sesame::loader {
 
-// A symbol is looked for in the program, its private libraries, the rank's variables, our versions
+// Applies the relocations of the group's images to their templates and fills the group's lists. A
+// symbol is searched in the images of `scope` in order, the rank's variables, the loader's versions
 // of C library functions, the simulator's own exports (MPI), and last the shared libraries. A
-// function found nowhere is bound to a stub that aborts the job with its name when called.
-// `scope` are the images that are looked into, in order. The templates of the group's images are
-// filled in, and the group's lists.
+// function found nowhere is bound to a stub that aborts the job with its name when called; a
+// missing variable is an Error.
 Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
                  const std::vector<uint32_t>& scope);
 
-// What a symbol that no image defines means to a rank: our version of a function, the simulator's
-// own export, or that of a shared library. Null when there is none.
+// The address of a symbol that no image defines: the loader's version of a function, the
+// simulator's own export, or that of a shared library. Null when there is none.
 void* find_outside_images(const char* name);
 
 // The module number by which thread-local variables of a private library are asked for.

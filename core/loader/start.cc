@@ -1,4 +1,4 @@
-// From the first instruction of a rank to the call of its main.
+// Starts a rank: initial stack, constructors, main.
 #include <elf.h>
 #include <sys/auxv.h>
 
@@ -37,8 +37,8 @@ void run_array(const FunctionArray& array, int argc, char** argv) {
   }
 }
 
-// Functions that the program chooses by processor (IFUNC) write their addresses now, as the choice
-// is code of the program.
+// Resolves IFUNC relocations: their resolvers are code of the program, so they run on the rank's
+// stack.
 void choose_functions(RankProcess& process, const ImageGroup& group) {
   for (const ChosenFixup& chosen : group.chosen) {
     const auto resolver =
@@ -47,8 +47,8 @@ void choose_functions(RankProcess& process, const ImageGroup& group) {
   }
 }
 
-// What the kernel would put on a new program's stack, from the top down: strings and random bytes,
-// then, from the new stack pointer up: argc, argv, 0, envp, 0, the auxiliary vector.
+// The initial stack of a program as the kernel makes it, from the top down: strings and random
+// bytes, then, from the new stack pointer up: argc, argv, 0, envp, 0, the auxiliary vector.
 class StackWriter {
  public:
   explicit StackWriter(char* top) : top_(top) {}
@@ -110,7 +110,7 @@ uint64_t* lay_out_stack(RankProcess& process, char* top) {
   StackWriter stack(top);
   const std::string& path = process.images->images[0]->file.path();
   const char* name = stack.push(path.c_str(), path.size() + 1);
-  // The same for every run: nothing a program computes may depend on it.
+  // The same in every run, so that results are reproducible.
   uint64_t random[2] = {0x9e3779b97f4a7c15u * static_cast<uint64_t>(process.rank + 1),
                         0xbf58476d1ce4e5b9u};
   const char* random_bytes = stack.push(random, sizeof random);

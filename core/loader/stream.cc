@@ -75,7 +75,7 @@ void flush_streams(RankProcess& process) {
     if (FILE* file = process.variable<FILE*>(variable)) REAL(fflush)(file);
 }
 
-// What was not flushed by the rank's end is lost, as in a process that ended by _exit.
+// Data not flushed at the rank's end is lost, as after _exit() in a process.
 void close_streams(RankProcess& process) {
   for (FILE* file : {process.in, process.out, process.err}) {
     if (file == nullptr) continue;

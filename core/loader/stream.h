@@ -5,7 +5,8 @@
 
 namespace sesame::loader {
 
-// The host's own FILEs, by which libstdc++ knows the standard streams. Called before any rank runs.
+// Remembers the host's own FILEs, which libstdc++ uses for the standard streams. Call before any
+// rank runs.
 void remember_host_streams();
 
 void open_streams(RankProcess& process);

@@ -1,5 +1,5 @@
-// Functions of the C library that remember something between calls: strtok, the broken-down time,
-// the locale; and lgamma, which leaves the sign in a variable.
+// C library functions with state between calls: strtok, localtime, setlocale; and lgamma, which
+// sets signgam.
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>

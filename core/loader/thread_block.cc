@@ -73,8 +73,9 @@ Result<> find_host_block() {
   get(&size, &alignment);
   dl_iterate_phdr(read_own_segment, &own);
   if (sesame_thread_window + kThreadWindow != host.pointer || size < own + *descriptor)
-    return error("the linker of this simulator left no room for a program's thread-local variables",
-                 "link it with GNU ld");
+    return error(
+        "the linker of this simulator reserved no space for a program's thread-local variables",
+        "link it with GNU ld");
   host.header = *descriptor;
   host.below = size - *descriptor;
   host.own = own - kThreadWindow;

@@ -1,9 +1,15 @@
-// Thread-local variables of a program. Its code finds them at fixed distances below the thread
-// pointer, so each rank of such a program has a thread pointer and a block of its own: a copy of
-// the simulator thread's block (what the shared libraries and the C library keep per thread), in
-// which the program's variables have the window right below the thread pointer. The simulator's own
-// thread-local variables stay those of one thread: they move along at every switch.
-// Programs without thread-local variables have no blocks and pay nothing. Simulator thread only.
+// Thread-local variables of a program.
+//
+// The program's code addresses them at fixed distances below the thread pointer (the local-exec and
+// initial-exec models). So each rank of such a program has its own thread pointer and its own
+// block: a copy of the simulator thread's block (thread-local variables of the shared libraries and
+// the C library, thread descriptor), in which a window of kThreadWindow bytes right below the
+// thread pointer holds the program's variables. The simulator reserves the same window in its own
+// executable, so that no other variable is there. The simulator's own thread-local variables must
+// keep one value for all ranks: they are copied from block to block at every switch. Programs
+// without thread-local variables have no blocks and no cost.
+//
+// Simulator thread only. Errors: the C library or linker does not have the expected layout.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Where thread-local variables lie, and threads that a rank starts: they run beside the simulation,
-// in host time, with thread-local variables of their own. They see no rank and cannot call MPI.
+// Thread-local variables, and threads that a rank starts: these run in parallel with the
+// simulation, in host time, with their own thread-local variables. No rank is active in them and
+// they cannot call MPI.
 #include "core/loader/threads.h"
 
 #include <pthread.h>
@@ -64,7 +65,7 @@ struct ThreadIndex {
   uint64_t offset;
 };
 
-// What a thread begins with, whichever interface started it.
+// The arguments of a new thread, for pthread_create and thrd_create.
 template <typename Result>
 struct Start {
   Result (*function)(void*);
@@ -165,7 +166,7 @@ const RankProcess* owner_of_thread() { return t_owner; }
 
 extern "C" {
 
-// What a copy gets instead of __tls_get_addr. A rank is one thread to its libraries.
+// Replaces __tls_get_addr in copies. A rank is one thread to its libraries.
 void* rank___tls_get_addr(ThreadIndex* index) {
   CHECK(index->module >> 48 == kThreadModule >> 48);
   return thread_local_address(static_cast<uint32_t>(index->module), index->offset);

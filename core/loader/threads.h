@@ -11,7 +11,7 @@ void fill_thread_window(const RankProcess& process, char* thread_pointer);
 // The same for one image.
 void fill_thread_window(const RankProcess& process, uint32_t image, char* thread_pointer);
 
-// Where a thread-local variable of the rank's image lies for the running thread.
+// The address of a thread-local variable of the rank's image for the running thread.
 void* thread_local_address(uint32_t image, uint64_t offset);
 
 // The rank that started the running thread; null in the simulator's own.

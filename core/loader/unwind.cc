@@ -15,8 +15,8 @@
 namespace sesame::loader {
 namespace {
 
-// By first address. Threads of the program may unwind while the main thread loads.
-std::map<uint64_t, CopyPlace> g_copies;
+// Sorted by first address. Locked: threads of the program may unwind while the main thread loads.
+std::map<uint64_t, CopyLocation> g_copies;
 std::mutex g_copies_mutex;
 
 bool contains(const Image& image, uint64_t base, uint64_t address) {
@@ -35,8 +35,8 @@ void unregister_copy(uint64_t begin) {
   g_copies.erase(begin);
 }
 
-// Without a lock: only what the active rank has.
-static CopyPlace find_own_copy(uint64_t wanted) {
+// Needs no lock: reads only the active rank's copies.
+static CopyLocation find_own_copy(uint64_t wanted) {
   const RankProcess* process = current();
   if (process == nullptr) return {};
   for (size_t i = 0; i < process->bases.size(); ++i) {
@@ -52,15 +52,15 @@ bool is_in_own_copy(const void* address) {
   return find_own_copy(reinterpret_cast<uint64_t>(address)).image != nullptr;
 }
 
-CopyPlace find_copy(const void* address) {
+CopyLocation find_copy(const void* address) {
   const auto wanted = reinterpret_cast<uint64_t>(address);
-  if (const CopyPlace own = find_own_copy(wanted); own.image != nullptr) return own;
+  if (const CopyLocation own = find_own_copy(wanted); own.image != nullptr) return own;
   const std::lock_guard lock(g_copies_mutex);
   auto place = g_copies.upper_bound(wanted);
   if (place == g_copies.begin()) return {};
   --place;
-  const CopyPlace& copy = place->second;
-  return contains(*copy.image, copy.base, wanted) ? copy : CopyPlace{};
+  const CopyLocation& copy = place->second;
+  return contains(*copy.image, copy.base, wanted) ? copy : CopyLocation{};
 }
 
 namespace {
@@ -75,7 +75,7 @@ void describe(const Image& image, uint64_t base, dl_phdr_info& info) {
 
 #if __GLIBC_PREREQ(2, 35)
 int find_object(void* address, dl_find_object* result) {
-  const CopyPlace copy = find_copy(address);
+  const CopyLocation copy = find_copy(address);
   if (copy.image == nullptr || copy.image->eh_frame_header == 0)
     return REAL(_dl_find_object)(address, result);
   *result = {};

@@ -66,7 +66,7 @@ void print_all() {
   fflush(stdout);
 }
 
-// Back to the loop in main; the rank goes on when it is put into g_ready again.
+// Back to the loop in main; the rank resumes when it is put into g_ready again.
 void leave_rank() {
   Rank& rank = g_ranks[static_cast<size_t>(g_current)];
   swapcontext(&rank.context, &g_main);
