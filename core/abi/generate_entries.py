@@ -167,7 +167,7 @@ def passed_on(function, arguments, large):
         yield argument.pass_on
         if parameter.kind == "op_function":
             yield "CallbackKind::kCLargeCount" if large else "CallbackKind::kC"
-    if function.told:
+    if function.takes_form:
         yield "true" if large else "false"
 
 

@@ -1,5 +1,6 @@
-// Functions of MPI that are a few words about other functions, the same in every interface: access
-// to the fields of a status, what MPI-2 replaced, and what MPI 5 tells about Fortran's types.
+// MPI functions that consist of calls of other MPI functions, the same for every interface: access
+// to the fields of a status, functions deprecated since MPI-2, and MPI 5's queries about Fortran's
+// types.
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +10,7 @@
 
 namespace sesame::mpi {
 
-// ---- Status fields
-// -------------------------------------------------------------------------------
+// ---- Status fields ----
 
 namespace {
 
@@ -62,8 +62,7 @@ int Test_cancelled(const Status* status, int* flag) {
   return MPI_SUCCESS;
 }
 
-// ---- Deprecated
-// ----------------------------------------------------------------------------------
+// ---- Deprecated ----
 
 int Type_extent(Datatype datatype, Count* extent) {
   Count lower_bound = 0;
@@ -82,8 +81,7 @@ int Type_ub(Datatype datatype, Count* displacement) {
   return MPI_SUCCESS;
 }
 
-// ---- ABI information
-// -----------------------------------------------------------------------------
+// ---- ABI information ----
 
 namespace {
 

@@ -1,4 +1,4 @@
-// How functions of a program with the MPI 5 standard interface are called. There is no Fortran
+// Calls functions of a program that uses the MPI 5 standard interface. There is no Fortran
 // layer below the standard's, which uses C functions only.
 #include "core/abi/mpiabi_translate.h"
 #include "core/abi/operation_chunks.h"

@@ -1,5 +1,5 @@
-// The constants of the MPI 5 standard interface and ours, both ways. A value that stands for
-// nothing on the other side becomes what the caller of the search says.
+// Translation between the constants of the MPI 5 standard interface and those of Sesame (core/mpi).
+// A value without counterpart becomes the caller's `otherwise`.
 #pragma once
 
 #include <array>

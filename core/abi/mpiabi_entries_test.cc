@@ -39,8 +39,7 @@ int MPI_Comm_toint(AbiComm);
 AbiComm MPI_Comm_fromint(int);
 }
 
-// ---- The fakes
-// -----------------------------------------------------------------------------------
+// ---- The fakes ----
 
 namespace {
 struct Seen {
@@ -176,8 +175,7 @@ int Dist_graph_create_adjacent(Comm, int, const int*, const int* weights, int, c
 
 }  // namespace sesame::mpi
 
-// ---- Tests
-// ---------------------------------------------------------------------------------------
+// ---- Tests ----
 
 namespace {
 
@@ -348,8 +346,7 @@ TEST(MpiAbiEntries, GraphWeightsThatAreNoneAreKnownInside) {
   EXPECT_EQ(seen.weights, MPI_WEIGHTS_EMPTY);
 }
 
-// ---- Callbacks
-// -----------------------------------------------------------------------------------
+// ---- Callbacks ----
 
 void check_type(void*, void* inout, int* length, AbiDatatype* datatype) {
   EXPECT_EQ(datatype->value, 0x214u);

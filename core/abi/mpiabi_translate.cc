@@ -17,8 +17,7 @@ void status_out(const Status& status, AbiStatus* abi) {
   abi->count_hi_and_cancelled = status.count_hi_and_cancelled;
 }
 
-// ---- How long an array of types is
-// ---------------------------------------------------------------
+// ---- How long an array of types is ----
 
 Count peers(Comm comm) {
   int is_inter = 0;
@@ -69,8 +68,7 @@ Neighbors neighbors(Comm comm) {
 Count in_neighbors(Comm comm) { return neighbors(comm).in; }
 Count out_neighbors(Comm comm) { return neighbors(comm).out; }
 
-// ---- Results
-// -------------------------------------------------------------------------------------
+// ---- Results ----
 
 namespace {
 

@@ -17,8 +17,7 @@ namespace sesame::abi {
 
 inline constexpr int kInvalid = -1000000;
 
-// ---- Values
-// --------------------------------------------------------------------------------------
+// ---- Values ----
 
 inline Comm comm_in(AbiComm handle) { return AbiComm::in(handle); }
 inline Datatype datatype_in(AbiDatatype handle) { return AbiDatatype::in(handle); }
@@ -141,8 +140,7 @@ Pointer weights_in(Pointer weights) {
 void status_in(const AbiStatus& status, Status* inside);
 void status_out(const Status& status, AbiStatus* abi);
 
-// ---- How long an array of types is
-// ---------------------------------------------------------------
+// ---- How long an array of types is ----
 
 // 0 where the communicator is wrong, which the call itself will find.
 Count peers(Comm comm);
@@ -151,8 +149,7 @@ Count in_neighbors(Comm comm);
 Count out_neighbors(Comm comm);
 Count commands(int count, int root, Comm comm);  // others than the root need not give any
 
-// ---- Results
-// -------------------------------------------------------------------------------------
+// ---- Results ----
 
 // Integers; what the call does not set the program's variable keeps.
 template <int (*translate)(int)>

@@ -1,4 +1,4 @@
-// How functions of a program with the MPICH interface are called, C and Fortran.
+// Calls functions, C and Fortran, of a program that uses the MPICH interface.
 #include "core/abi/narrow.h"
 #include "core/abi/operation_chunks.h"
 #include "core/mpi/objects/callbacks.h"
@@ -83,7 +83,7 @@ int delete_attribute(const ProxiedFunction& function, AttributeOwner, int object
   return as<DeleteFunction>(function.function)(object, keyval, value, extra_state);
 }
 
-// Fortran's take the same addresses. The kinds are those that MPICH's C++ layer is told; it has no
+// Fortran's take the same addresses. The kinds are arguments of MPICH's C++ layer, which has no
 // sessions.
 constexpr int kCommKind = 0, kFileKind = 1, kWinKind = 2, kSessionKind = 3;
 template <typename Handle, int kKind>

@@ -125,7 +125,7 @@ TEST(MpichEntries, LargeCountsArriveWhole) {
   EXPECT_EQ(last_call.id, CallId::Send);
 }
 
-TEST(MpichEntries, ConstructorsOfDatatypesAreToldWhichFormWasCalled) {
+TEST(MpichEntries, ConstructorsOfDatatypesKnowWhichFormWasCalled) {
   Datatype type = MPI_DATATYPE_NULL;
   seen_large = false;
   MPI_Type_contiguous_c(2, MPI_INT, &type);
@@ -166,7 +166,7 @@ TEST(MpichEntries, ACountThatDoesNotFitIsUndefined) {
   EXPECT_EQ(large, Count{INT_MAX} + 1);
 }
 
-TEST(MpichEntries, APositionGoesInAndComesOut) {
+TEST(MpichEntries, APositionIsPassedInAndReturned) {
   int position = 30;
   MPI_Pack(nullptr, 0, MPI_INT, nullptr, 100, &position, MPI_COMM_WORLD);
   EXPECT_EQ(position, 42);
@@ -255,8 +255,7 @@ TEST(MpichEntries, FortransPredefinedKeyvalsAreOneMore) {
   EXPECT_EQ(get(0x64400010), 0x64400010);
 }
 
-// ---- Callbacks
-// -----------------------------------------------------------------------------------
+// ---- Callbacks ----
 
 void add_ints(void* in, void* inout, int* length, Datatype* datatype) {
   EXPECT_EQ(*datatype, MPI_INT);

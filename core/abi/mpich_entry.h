@@ -1,5 +1,5 @@
-// What the generated entry points of the MPICH interface need. Handles, constants and statuses are
-// ours, so there is hardly anything to translate.
+// Translation of arguments for the generated entry points of the MPICH interface. Sesame uses
+// MPICH's handles, constants and statuses, so little is translated.
 #pragma once
 
 #include "core/abi/narrow.h"

@@ -1,6 +1,6 @@
-// What MPICH's own Fortran layer (libmpichfort.so.12, libmpifort.so.12: the application's file, on
-// top of our C functions) and its C++ layer need from below beside the functions of MPI. Their
-// names and arguments are those of MPICH 4; a program meets them only through these layers.
+// Functions beside those of MPI that MPICH's own Fortran layer (libmpichfort.so.12,
+// libmpifort.so.12: the application's files, which call our C functions) and its C++ layer call.
+// Names and arguments are those of MPICH 4; programs call them only through these layers.
 #include "core/abi/narrow.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/calls/tools.h"
@@ -8,8 +8,7 @@
 
 namespace sesame::abi {
 
-// ---- Attributes whose values are Fortran integers
-// --------------------------------------------------
+// ---- Attributes whose values are Fortran integers ----
 
 // Fortran's predefined keyvals are C's, which are odd, plus one.
 static int predefined_in(int keyval) {
@@ -54,8 +53,7 @@ SESAME_ENTRY int MPII_Win_set_attr(Win win, int keyval, void* value, AttributeTy
   return call.finish_win(Win_set_attribute(win, keyval, type, value), win);
 }
 
-// ---- Functions of the program that are Fortran's
-// ---------------------------------------------------
+// ---- Functions of the program that are Fortran's ----
 
 SESAME_ENTRY void MPII_Keyval_set_proxy(int keyval, Function copy, Function remove) {
   Keyval_set_proxies(keyval, copy, remove);
@@ -70,8 +68,7 @@ SESAME_ENTRY void MPII_Errhandler_set_cxx(Errhandler errhandler, Function proxy)
   Errhandler_set_proxy(errhandler, proxy);
 }
 
-// ---- Data
-// -----------------------------------------------------------------------------------------
+// ---- Data ----
 
 #define SESAME_DATA(declaration) __attribute__((visibility("default"))) extern declaration
 extern "C" {
@@ -81,7 +78,7 @@ SESAME_DATA(int* const MPI_WEIGHTS_EMPTY);
 SESAME_DATA(int* MPIR_C_MPI_UNWEIGHTED);
 SESAME_DATA(int* MPIR_C_MPI_WEIGHTS_EMPTY);
 SESAME_DATA(void* const MPI_T_PVAR_ALL_HANDLES);
-// Where the module mpi_f08 keeps its ignored statuses. Required by MPI, used by nobody.
+// Where the module mpi_f08 keeps its ignored statuses. Required by MPI, used by no layer.
 SESAME_DATA(Status* MPI_F08_STATUS_IGNORE);
 SESAME_DATA(Status* MPI_F08_STATUSES_IGNORE);
 // The addresses of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE. The Fortran layer of a rank

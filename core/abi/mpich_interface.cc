@@ -1,5 +1,5 @@
-// Entry points of the MPICH interface that the generator does not make: conversions between C and
-// Fortran, which change nothing here, and what names the interface itself.
+// Entry points of the MPICH interface that are not generated: conversions between C and
+// Fortran, which are identities here, and queries about the interface.
 #include <cstring>
 
 #include "core/abi/narrow.h"
@@ -73,7 +73,7 @@ SESAME_ENTRY int MPI_Get_version(int* version, int* subversion) {
 }
 SESAME_PROFILE(MPI_Get_version)
 
-// What an interface of the MPI 5 standard that is not this one says of itself.
+// Answers to MPI 5's queries about the standard interface, which this is not.
 SESAME_ENTRY int MPI_Abi_get_version(int* abi_major, int* abi_minor) {
   *abi_major = -1;
   *abi_minor = -1;

@@ -1,6 +1,6 @@
-// What every interface's entry points share: how symbols are defined, and results of ours that are
-// wider than the classic function's. An object stands for one such argument during a call: get()
-// is passed on, store() hands the result to the program.
+// Shared by the entry points of all interfaces: macros that define symbols, and arguments whose
+// results are wider in Sesame (large counts) than in the classic function. An object stands for one
+// such argument during a call: get() is passed on, store() hands the result to the program.
 #pragma once
 
 #include <climits>

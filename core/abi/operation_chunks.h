@@ -1,4 +1,4 @@
-// A user operation whose function takes its length as an int gets a longer vector in parts.
+// Applies a user operation whose function takes an int length to a longer vector, in several calls.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What MPI_Get_library_version tells a program about us.
+// The answer to MPI_Get_library_version.
 #pragma once
 
 namespace sesame::abi {

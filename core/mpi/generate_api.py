@@ -56,7 +56,7 @@ def inside_parameters(function):
         words.append(declare(KINDS[parameter.kind].inside, parameter.name))
         if parameter.kind == "op_function":
             words.append("CallbackKind callback_kind")
-    if function.told:
+    if function.takes_form:
         words.append("bool large")
     return words
 

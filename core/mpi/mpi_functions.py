@@ -137,7 +137,7 @@ class Function:
     state: str
     parameters: list[Parameter] = field(default_factory=list)
     large: bool = False
-    told: bool = False  # our function takes `bool large`
+    takes_form: bool = False  # our function takes `bool large`
     returns: str = ""  # a kind, or nothing for an error code
     errors: str = ""
     same_as: str = ""
@@ -182,9 +182,9 @@ def _read_function(path, number, line, section, state):
     rest = words[1:]
     while rest:
         word = rest.pop(0)
-        if word in ("+c", "+c=told"):
+        if word in ("+c", "+c=form"):
             function.large = True
-            function.told = word == "+c=told"
+            function.takes_form = word == "+c=form"
         elif word == "->" and rest and rest[0] in KINDS:
             function.returns = rest.pop(0)
         elif word.startswith("errors="):
@@ -193,7 +193,7 @@ def _read_function(path, number, line, section, state):
             function.same_as = word.removeprefix("same-as=")
         else:
             _fail(
-                path, number, f"expected +c, +c=told, '-> kind', errors= or same-as=, got '{word}'"
+                path, number, f"expected +c, +c=form, '-> kind', errors= or same-as=, got '{word}'"
             )
     return function
 
@@ -222,7 +222,7 @@ def _check(path, functions):
         if function.same_as and function.same_as not in names:
             _fail(path, number, f"same-as={function.same_as} is not in the table")
         if function.same_as:
-            function.told = names[function.same_as].told
+            function.takes_form = names[function.same_as].takes_form
 
 
 def read_functions(path):

@@ -1,4 +1,4 @@
-/* Meets what differs between MPI's binary interfaces: constants in arguments and results, handles,
+/* Uses what differs between MPI's binary interfaces: constants in arguments and results, handles,
  * statuses, arrays of them, functions of the program. Prints how many checks failed; any number of
  * ranks. */
 #include <mpi.h>
