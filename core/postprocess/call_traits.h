@@ -1,4 +1,4 @@
-// What post-processing has to know of a function: found from its name, once for each trace.
+// Properties of the traced functions, derived from their names once for each trace.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ enum Trait : uint32_t {
   kSplitEnd = 1 << 13,
   kMpi = 1 << 14,           // belongs to record type mpi
   kOverGroup = 1 << 15,     // makes a communicator without its whole parent
-  kAllocates = 1 << 16,     // makes the file as long as the part it names
-  kKernelReads = 1 << 17,   // what it moves is in the kernel's count of bytes read
+  kAllocates = 1 << 16,     // extends the file to the end of the range it names
+  kKernelReads = 1 << 17,   // its bytes are in the kernel's count of bytes read
   kKernelWrites = 1 << 18,  // likewise written
 };
 
@@ -37,12 +37,12 @@ class CallTraits {
   bool has(uint16_t call, uint32_t traits) const {
     return call < traits_.size() && (traits_[call] & traits) != 0;
   }
-  // Names, and behind those of the trace the names that post-processing gives itself.
+  // The names of the trace, then those that post-processing added.
   const std::vector<std::string>& names() const { return names_; }
   // The number of a name, which is added if it is not there.
   uint16_t number(std::string_view name);
   std::string_view name(uint16_t call) const;
-  // What a prepared call does once it is started: MPI_Isend for MPI_Send_init.
+  // The call that a persistent request repeats: MPI_Isend for MPI_Send_init.
   uint16_t started(uint16_t call) const { return call < started_.size() ? started_[call] : call; }
 
  private:

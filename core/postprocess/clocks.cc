@@ -39,7 +39,7 @@ struct Line {
 class Corrector {
  public:
   explicit Corrector(Job& job) : job_(job), lines_(job.clocks.size()) {
-    for (size_t i = 0; i < job.processes.size(); ++i) places_[job.processes[i].number] = i;
+    for (size_t i = 0; i < job.processes.size(); ++i) indices_[job.processes[i].number] = i;
   }
 
   void run() {
@@ -60,7 +60,7 @@ class Corrector {
       for (size_t c = 0; c < receives.size(); ++c) {
         const ChannelEnd& end = receiver.senders[c];
         if (end.process < 0) continue;
-        const JobProcess& sender = job_.processes[places_.at(end.process)];
+        const JobProcess& sender = job_.processes[indices_.at(end.process)];
         if (sender.host == receiver.host) continue;
         add(sender, job_.survey_of(sender).sends[end.channel], receiver, receives[c]);
       }
@@ -195,7 +195,7 @@ class Corrector {
   }
 
   Job& job_;
-  std::map<int32_t, size_t> places_;
+  std::map<int32_t, size_t> indices_;
   std::map<Pair, std::vector<Bound>> bounds_;
   std::vector<Line> lines_;  // by node
   int64_t base_ = 0;         // times of bounds count from here

@@ -5,6 +5,8 @@
 #include <set>
 #include <thread>
 
+#include "core/postprocess/read_rows.h"
+
 namespace sesame::postprocess {
 namespace {
 
@@ -140,17 +142,17 @@ std::vector<int32_t> Collation::add_files(const std::vector<FileFacts>& files,
 }
 
 template <typename Columns, typename Row>
-bool Collation::pour(Columns& columns, RowList<Row> ThreadRows::*list,
-                     const std::vector<RowOrder>& orders, size_t& thread, size_t& row) {
+bool Collation::append_rows(Columns& columns, RowList<Row> ThreadRows::*list,
+                            const std::vector<RowOrder>& orders, size_t& thread, size_t& row) {
   auto& threads = current_->rows.threads;
   for (; thread < threads.size(); ++thread, row = 0) {
     const RowOrder& order = orders[thread];
-    size_t count = std::min(columns.room - columns.rows, order.size - row);
+    size_t count = std::min(columns.capacity - columns.rows, order.size - row);
     current_->origin.thread = threads[thread]->thread;
     columns.append(current_->origin, ((*threads[thread]).*list).rows(),
                    order.order.empty() ? nullptr : order.order.data(), row, count);
     row += count;
-    if (columns.rows == columns.room) return true;
+    if (columns.rows == columns.capacity) return true;
   }
   return false;
 }
@@ -160,10 +162,10 @@ Collation::Batch Collation::next() {
     Current& now = *current_;
     if (io_ == nullptr) io_ = std::make_unique<IoColumns>(options_.batch_rows);
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiColumns>(options_.batch_rows);
-    if (pour(*io_, &ThreadRows::io, now.io_orders, now.io_thread, now.io_row)) {
+    if (append_rows(*io_, &ThreadRows::io, now.io_orders, now.io_thread, now.io_row)) {
       return std::move(io_);
     }
-    if (pour(*mpi_, &ThreadRows::mpi, now.mpi_orders, now.mpi_thread, now.mpi_row)) {
+    if (append_rows(*mpi_, &ThreadRows::mpi, now.mpi_orders, now.mpi_thread, now.mpi_row)) {
       return std::move(mpi_);
     }
     current_.reset();

@@ -1,5 +1,12 @@
-// A raw trace becomes the tables of a data set. A first reading of all processes finds what they
-// have in common; a second one makes the rows, some processes at a time.
+// Collation: turns a raw trace into the rows of a data set. Use: open(), then next() until it
+// returns std::monostate; the other functions are complete from then on.
+//
+// The trace is read twice. The first reading (survey) finds what processes have in common: matching
+// messages, communicators, clocks. The second makes rows, a few processes at a time on as many
+// threads, and returns them by process number, so memory is bounded by the largest processes.
+//
+// next() is called from one thread. A damaged trace gives the rows before the damage and
+// Job::damage.
 #pragma once
 
 #include <deque>
@@ -30,7 +37,7 @@ class Collation {
   static Result<std::unique_ptr<Collation>> open(const std::string& path,
                                                  const CollationOptions& options);
 
-  // Batches of rows, in the order of the data set for each record type; none at the end.
+  // A batch of rows, in the order of the data set for each record type; monostate at the end.
   using Batch =
       std::variant<std::monostate, std::unique_ptr<IoColumns>, std::unique_ptr<MpiColumns>>;
   Batch next();
@@ -63,10 +70,10 @@ class Collation {
   bool next_process();
   void start_readings();
   std::vector<int32_t> add_files(const std::vector<FileFacts>& files, const HostClock& clock);
-  // Fills a batch from the current process; true when the batch is full.
+  // Appends rows of the current process to a batch; true when the batch is full.
   template <typename Columns, typename Row>
-  bool pour(Columns& columns, RowList<Row> ThreadRows::*list, const std::vector<RowOrder>& orders,
-            size_t& thread, size_t& row);
+  bool append_rows(Columns& columns, RowList<Row> ThreadRows::*list,
+                   const std::vector<RowOrder>& orders, size_t& thread, size_t& row);
 
   CollationOptions options_;
   trace::TracedDirectory directory_;

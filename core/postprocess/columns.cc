@@ -65,9 +65,9 @@ void append_blocks(CallColumns& columns, const RowOrigin& origin, Block<Row> all
 
 // Never destroyed: batches may live as long as the interpreter.
 struct SpareMemory {
-  static constexpr size_t kMostPieces = 64;
+  static constexpr size_t kMostBlocks = 64;
   std::mutex lock;
-  std::unordered_map<size_t, std::vector<void*>> pieces;  // by size
+  std::unordered_map<size_t, std::vector<void*>> blocks;  // by size
 };
 
 SpareMemory& spare_memory() {
@@ -81,10 +81,10 @@ ColumnMemory::ColumnMemory(size_t bytes) : bytes_(bytes), memory_(nullptr) {
   SpareMemory& spare = spare_memory();
   {
     std::lock_guard guard(spare.lock);
-    std::vector<void*>& pieces = spare.pieces[bytes];
-    if (!pieces.empty()) {
-      memory_ = pieces.back();
-      pieces.pop_back();
+    std::vector<void*>& blocks = spare.blocks[bytes];
+    if (!blocks.empty()) {
+      memory_ = blocks.back();
+      blocks.pop_back();
     }
   }
   if (memory_ == nullptr) memory_ = std::malloc(bytes);
@@ -94,16 +94,16 @@ ColumnMemory::ColumnMemory(size_t bytes) : bytes_(bytes), memory_(nullptr) {
 ColumnMemory::~ColumnMemory() {
   SpareMemory& spare = spare_memory();
   std::lock_guard guard(spare.lock);
-  std::vector<void*>& pieces = spare.pieces[bytes_];
-  if (pieces.size() < SpareMemory::kMostPieces) {
-    pieces.push_back(memory_);
+  std::vector<void*>& blocks = spare.blocks[bytes_];
+  if (blocks.size() < SpareMemory::kMostBlocks) {
+    blocks.push_back(memory_);
   } else {
     std::free(memory_);
   }
 }
 
 CallColumns::CallColumns(size_t most)
-    : room(most),
+    : capacity(most),
       rank(most),
       thread(most),
       begin_ns(most),

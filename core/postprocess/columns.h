@@ -11,8 +11,8 @@
 
 namespace sesame::postprocess {
 
-// Memory of batches that are done with serves the next ones: fresh memory costs more than what is
-// done with it.
+// Memory of a column, reused from batches that are no longer used: page faults on fresh memory
+// would cost more than filling it. Safe for use by several threads.
 class ColumnMemory {
  public:
   explicit ColumnMemory(size_t bytes);
@@ -26,18 +26,18 @@ class ColumnMemory {
   void* memory_;
 };
 
-// A column of a batch: not initialised, since it is filled at once.
+// A column of a batch; its values are uninitialised.
 template <typename T>
 class Column {
  public:
-  explicit Column(size_t room) : memory_(room * sizeof(T)) {}
+  explicit Column(size_t capacity) : memory_(capacity * sizeof(T)) {}
   T* data() { return static_cast<T*>(memory_.get()); }
 
  private:
   ColumnMemory memory_;
 };
 
-// Where rows come from: the process, its thread, and how numbers of the process become the job's.
+// Where rows come from, and how numbers of the process map to those of the job.
 struct RowOrigin {
   uint32_t rank = 0;
   uint16_t thread = 0;
@@ -46,11 +46,11 @@ struct RowOrigin {
   const std::vector<int32_t>* calls = nullptr;  // index of a name by number in the trace
 };
 
-// What the records of both types have.
+// Columns that both record types have.
 struct CallColumns {
-  explicit CallColumns(size_t room);
+  explicit CallColumns(size_t capacity);
 
-  size_t room;
+  size_t capacity;
   size_t rows = 0;
   Column<uint32_t> rank;
   Column<uint16_t> thread;
@@ -61,7 +61,7 @@ struct CallColumns {
 };
 
 struct IoColumns : CallColumns {
-  explicit IoColumns(size_t room);
+  explicit IoColumns(size_t capacity);
   // Appends rows[order[from]] … or, without an order, rows[from] …
   void append(const RowOrigin& origin, const RowStore<IoRow>& rows, const uint32_t* order,
               size_t from, size_t count);
@@ -72,14 +72,14 @@ struct IoColumns : CallColumns {
 };
 
 struct MpiColumns : CallColumns {
-  explicit MpiColumns(size_t room);
+  explicit MpiColumns(size_t capacity);
   void append(const RowOrigin& origin, const RowStore<MpiRow>& rows, const uint32_t* order,
               size_t from, size_t count);
 
   Column<int32_t> peer, tag, made;
 };
 
-// They are few: those of the whole run.
+// Of the whole run, since there are few.
 struct PreemptedColumns {
   void append(const RowOrigin& origin, const std::vector<PreemptedRow>& rows);
 

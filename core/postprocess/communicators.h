@@ -1,4 +1,4 @@
-// The communicators of one process as its tracer numbered them, and what they are in the job.
+// The communicators of one process as its tracer numbered them.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct Members {
   std::vector<int32_t> ranks() const;
 };
 
-// The tracer may use a number again; what is made gets an instance of its own here, in the order
-// of the stream. Instance 0 is MPI_COMM_WORLD.
+// A communicator of a process. The tracer reuses its numbers, so each creation gets an instance, in
+// the order of the stream. Instance 0 is MPI_COMM_WORLD.
 struct CommInstance {
   int32_t parent = -1;      // instance
   uint32_t ordinal = 0;     // among the calls of its kind on this parent
-  bool over_group = false;  // not all of the parent took part, so only the members are a key
+  bool over_group = false;  // not all of the parent took part, so only the members identify it
   Members members;
   Members remote;
   std::string name;
@@ -37,7 +37,7 @@ class CommTable {
   explicit CommTable(const CallTraits& traits);
 
   void set_world_size(int32_t size);
-  // The instance of what the call made; -1 for MPI_COMM_NULL.
+  // Adds the communicator that a call created; returns its instance, -1 for MPI_COMM_NULL.
   int32_t make(const trace::communicator_record& record);
   void set_name(int32_t number, std::string_view name);
   int32_t instance(int32_t number) const {

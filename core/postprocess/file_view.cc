@@ -51,7 +51,7 @@ FileView::Position FileView::find(int64_t data) const {
           run.bytes - inside % run.bytes};
 }
 
-int64_t FileView::place(int64_t data) const {
+int64_t FileView::file_offset(int64_t data) const {
   if (data < 0 || size_ <= 0) return -1;
   return displacement_ + data / size_ * extent_ + find(data % size_).offset;
 }

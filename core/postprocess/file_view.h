@@ -1,4 +1,4 @@
-// A view of an MPI file: which bytes of the file its data are.
+// An MPI file view: maps offsets in the view's data to offsets in the file. All numbers in bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct ViewRun {
 
 class FileView {
  public:
-  FileView() = default;  // what a file has when it was opened: all its bytes
+  FileView() = default;  // the view of a file that was just opened: all its bytes
   explicit FileView(const trace::mpi_view_record& record);
 
-  // Where in the file byte `data` of the view's data is. Where the runs are not known, this is the
-  // filetype it lies in, and as far into it as if the holes were at its end.
-  int64_t place(int64_t data) const;
+  // The file offset of byte `data` of the view's data. If the layout of the filetype is unknown,
+  // the holes are assumed at the end of each filetype.
+  int64_t file_offset(int64_t data) const;
 
-  // Whether `bytes` of data from `data` on follow each other in the file.
+  // Whether `bytes` of data from `data` on are contiguous in the file.
   bool is_contiguous(int64_t data, int64_t bytes) const;
 
-  // Whether data that follow each other in the view need not do so in the file.
+  // Whether the view's data may be non-contiguous in the file.
   bool has_holes() const;
 
   // OFFSET+BYTES, or OFFSET+BYTESxCOUNT/STRIDE, for each run, with commas between; empty when they

@@ -26,10 +26,11 @@ TEST(FileView, BytesLieInTheBlocksOfTheirRuns) {
   std::vector<unsigned char> memory;
   // Three blocks of 4 at 8, 24 and 40; one of 8 at 60: 20 bytes of 80.
   const FileView view = view_of(20, 80, {8, 4, 3, 16, 60, 8, 1, 0}, memory);
-  const std::vector<int64_t> places = {8,  9,  10, 11, 24, 25, 26, 27, 40, 41,
-                                       42, 43, 60, 61, 62, 63, 64, 65, 66, 67};
+  const std::vector<int64_t> positions = {8,  9,  10, 11, 24, 25, 26, 27, 40, 41,
+                                          42, 43, 60, 61, 62, 63, 64, 65, 66, 67};
   for (int64_t data = 0; data < 60; ++data) {
-    EXPECT_EQ(view.place(data), 1000 + data / 20 * 80 + places[static_cast<size_t>(data % 20)]);
+    EXPECT_EQ(view.file_offset(data),
+              1000 + data / 20 * 80 + positions[static_cast<size_t>(data % 20)]);
   }
   EXPECT_TRUE(view.has_holes());
   EXPECT_TRUE(view.is_contiguous(4, 4));
@@ -43,7 +44,7 @@ TEST(FileView, ABlockOfTheWholeFiletypeHasNoHoles) {
   const FileView view = view_of(80, 80, {0, 80, 1, 0}, memory);
   EXPECT_FALSE(view.has_holes());
   EXPECT_TRUE(view.is_contiguous(40, 4000));
-  EXPECT_EQ(view.place(100), 1100);
+  EXPECT_EQ(view.file_offset(100), 1100);
 }
 
 TEST(FileView, RunsThatDoNotGiveTheFiletypesSizeAreNotUsed) {
@@ -52,7 +53,7 @@ TEST(FileView, RunsThatDoNotGiveTheFiletypesSizeAreNotUsed) {
            {0, 8, 1, 0}, {0, INT64_MAX, 3, 8}, {0, -8, 1, 0}, {0, 20, 0, 0}, {}}) {
     const FileView view = view_of(20, 80, runs, memory);
     EXPECT_EQ(view.text(), "");
-    EXPECT_EQ(view.place(25), 1085);
+    EXPECT_EQ(view.file_offset(25), 1085);
     EXPECT_FALSE(view.is_contiguous(0, 4));
   }
 }

@@ -1,4 +1,4 @@
-// The files that one process met: paths made absolute, numbered in the order of meeting.
+// The files that the calls of one process name: absolute paths, numbered in the order of first use.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct FileFacts {
   FileKind kind = FileKind::kUnknown;
   int64_t size_before = -1;
   int64_t block_size = 0;
-  int64_t known_at = INT64_MAX;  // time of the node at which the rest was learnt
-  int64_t length = -1;           // as far as this process knows it; not a fact of the file
+  int64_t known_at = INT64_MAX;  // time on the node's clock of the call that reported the rest, ns
+  int64_t length = -1;           // current length, as far as this process knows
 };
 
 class FileTable {
  public:
-  // The file of an absolute path, or of another name of the kernel's.
+  // The number of a file by absolute path, or by the kernel's name of it; added when it is new.
   int32_t find(std::string_view path);
-  // What an opening or stat says of it; only the first counts.
+  // Sets what an open or stat reports of the file; later calls change nothing.
   void learn(int32_t file, uint32_t mode, int64_t block_size, int64_t size_before, int64_t time);
 
   FileFacts& operator[](int32_t file) { return files_[static_cast<size_t>(file)]; }

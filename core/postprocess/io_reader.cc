@@ -31,32 +31,32 @@ std::string_view without_prefix(std::string_view path) {
 }  // namespace
 
 void IoReader::on(const partial_record& record, uint64_t time) {
-  Opening& opening = open_.get(record.file);
-  IoRow row = row_of(record, time, opening);
+  OpenFile& open_file = open_.get(record.file);
+  IoRow row = row_of(record, time, open_file);
   row.size = static_cast<int64_t>(record.size);
   row.bytes = static_cast<int64_t>(record.bytes);
   const bool writes = traits_.has(record.call, kWrites);
   if (record.offset >= 0) {
     row.offset = record.offset;
-    open_.moved(opening, record.offset + row.bytes, writes && row.bytes > 0);
+    open_.moved(open_file, record.offset + row.bytes, writes && row.bytes > 0);
   } else {
-    row.offset = open_.advance(opening, row.bytes, writes);
+    row.offset = open_.advance(open_file, row.bytes, writes);
   }
   add(row);
 }
 
 void IoReader::on(const position_record& record, uint64_t time) {
-  Opening& opening = open_.get(record.file);
-  IoRow row = row_of(record, time, opening);
+  OpenFile& open_file = open_.get(record.file);
+  IoRow row = row_of(record, time, open_file);
   row.offset = record.offset;
   row.size = static_cast<int64_t>(record.size);
   if (record.error == 0 && record.offset >= 0) {
     if (traits_.has(record.call, kSeeks)) {
-      opening.position = record.offset;
+      open_file.position = record.offset;
     } else if (traits_.has(record.call, kTruncates)) {
-      files_[opening.file].length = record.offset;
+      files_[open_file.file].length = record.offset;
     } else if (traits_.has(record.call, kAllocates)) {
-      open_.moved(opening, record.offset + row.size, true);
+      open_.moved(open_file, record.offset + row.size, true);
     }
   }
   add(row);
@@ -144,8 +144,8 @@ void IoReader::on(const two_paths_record& record, uint64_t time) {
 void IoReader::on(const copy_record& record, uint64_t time) {
   open_.get(record.other_file);  // known from here on, so that references stay good
   open_.get(record.file);
-  Opening& from = open_.get(record.file);
-  Opening& to = open_.get(record.other_file);
+  OpenFile& from = open_.get(record.file);
+  OpenFile& to = open_.get(record.other_file);
   IoRow row = row_of(record, time, from);
   row.other_file = to.file;
   row.size = static_cast<int64_t>(record.size);
@@ -169,9 +169,9 @@ void IoReader::on(const map_record& record, uint64_t time) {
     row.file = mapping.file;
     row.handle = mapping.handle;
   } else if (record.file >= 0) {
-    const Opening& opening = open_.get(record.file);
-    row.file = opening.file;
-    row.handle = opening.handle;
+    const OpenFile& open_file = open_.get(record.file);
+    row.file = open_file.file;
+    row.handle = open_file.handle;
     if (record.error == 0) {
       mappings_.add(record.address, {record.size, record.offset, row.file, row.handle});
     }
@@ -229,7 +229,7 @@ void IoReader::on(const request_done_record& record, uint64_t time) {
   IoRow& start = threads_.find(started.thread).io[started.row];
   start.bytes = static_cast<int64_t>(record.bytes);
   start.error = record.error;
-  set_place(row, start);
+  copy_target(row, start);
   uint64_t at = add(row);
   threads_.link_io(started.thread, started.row, at);
 }
@@ -263,7 +263,7 @@ IoRow IoReader::mpi_row_of(const Record& record, uint64_t time, const MpiFile& f
 }
 
 void IoReader::set_place_in_view(IoRow& row, const FileView& view, int64_t data) {
-  row.offset = view.place(data);
+  row.offset = view.file_offset(data);
   if (!view.is_contiguous(data, row.bytes)) row.flags |= kIoScattered;
 }
 
@@ -333,7 +333,7 @@ void IoReader::on(const mpi_file_record& record, uint64_t time) {
   if (traits_.has(record.call, kSeeks)) {
     int64_t data = record.value * file.view.etype_size();
     if (!traits_.has(record.call, kSharedPosition)) file.position = data;
-    row.offset = file.view.place(data);
+    row.offset = file.view.file_offset(data);
   }
   int32_t number = record.file;
   const bool closes = traits_.has(record.call, kCloses);

@@ -1,4 +1,5 @@
-// Makes rows of record type io from the records of one process.
+// Makes rows of record type io from the records of one process. Use: begin(), on() for each record
+// in the order of ends, after ThreadSet::set_thread(), then finish().
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,11 @@ class IoReader {
     move_data(record, record.file, record.bytes, time, kIoMerged);
   }
   void on(const trace::data_at_record& record, uint64_t time) {
-    Opening& opening = open_.get(record.file);
-    IoRow row = row_of(record, time, opening);
+    OpenFile& open_file = open_.get(record.file);
+    IoRow row = row_of(record, time, open_file);
     row.size = row.bytes = static_cast<int64_t>(record.bytes);
     row.offset = record.offset;
-    open_.moved(opening, record.offset + row.bytes, traits_.has(record.call, kWrites));
+    open_.moved(open_file, record.offset + row.bytes, traits_.has(record.call, kWrites));
     add(row);
   }
   void on(const trace::partial_record& record, uint64_t time);
@@ -54,7 +55,8 @@ class IoReader {
   void on(const trace::request_record& record, uint64_t time);
   void on(const trace::request_done_record& record, uint64_t time);
   void on(const trace::plain_record& record, uint64_t time);
-  // Of a process that ended by itself: requests whose result nobody fetched have moved their data.
+  // For a process that exited: asynchronous requests whose result was not fetched have moved all
+  // data.
   void finish();
   void on(const trace::mpi_open_record& record, uint64_t time, CommView comm);
   void on(const trace::mpi_data_record& record, uint64_t time);
@@ -73,10 +75,10 @@ class IoReader {
     return row_of_call<IoRow>(record, time);
   }
   template <typename Record>
-  static IoRow row_of(const Record& record, uint64_t time, const Opening& opening) {
+  static IoRow row_of(const Record& record, uint64_t time, const OpenFile& open_file) {
     IoRow row = row_of(record, time);
-    row.file = opening.file;
-    row.handle = opening.handle;
+    row.file = open_file.file;
+    row.handle = open_file.handle;
     return row;
   }
   template <typename Record>
@@ -84,10 +86,10 @@ class IoReader {
   template <typename Record>
   void move_data(const Record& record, int32_t file, uint64_t bytes, uint64_t time,
                  uint16_t flags) {
-    Opening& opening = open_.get(file);
-    IoRow row = row_of(record, time, opening);
+    OpenFile& open_file = open_.get(file);
+    IoRow row = row_of(record, time, open_file);
     row.size = row.bytes = static_cast<int64_t>(bytes);
-    row.offset = open_.advance(opening, row.bytes, traits_.has(record.call, kWrites));
+    row.offset = open_.advance(open_file, row.bytes, traits_.has(record.call, kWrites));
     row.flags = flags;
     add(row);
   }
@@ -103,7 +105,7 @@ class IoReader {
   Mappings mappings_;
   MpiFiles mpi_files_;
   std::vector<ViewRow> views_;
-  // By address of the control block, or another number that is given again.
+  // By address of the control block, or another number that the kernel or library reuses.
   std::unordered_map<uint64_t, std::deque<Started>> requests_;
 };
 

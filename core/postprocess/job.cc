@@ -11,8 +11,8 @@ namespace {
 
 int64_t realtime(const Identity& who) { return who.begin + who.realtime_offset; }
 
-// A process id may stand for several programs, one after the other: the parent is the one that
-// had begun last.
+// Process ids are reused: of the processes with the parent's id, the parent is the one that started
+// last before the child.
 int32_t parent_of(const Job& job, const JobProcess& process) {
   const Identity& child = job.survey_of(process).identity;
   int32_t parent = -1;

@@ -1,5 +1,6 @@
-// All processes of a run together: their numbers, the communicators they share, which sends belong
-// to which receives, and one clock.
+// A traced run as a whole: the numbers of its processes, the communicators that they share, which
+// sends match which receives, and one clock for all nodes. Made from the surveys of the processes;
+// read-only afterwards, so several threads may read it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct ChannelEnd {
   uint32_t channel = 0;
 };
 
-// Messages that one side has and the other has not.
+// Messages that only one side has recorded.
 struct Unmatched {
   int32_t rank;  // of the side that has them
   int32_t peer;
@@ -46,7 +47,7 @@ struct Unmatched {
   bool sent;  // else received
 };
 
-// Time of the run = time of the node + offset + drift * (time of the node - origin).
+// The clock of a node, times in ns: run time = node time + offset + drift * (node time - origin).
 struct HostClock {
   std::string host;
   int64_t offset = 0;
@@ -61,11 +62,11 @@ struct HostClock {
 };
 
 struct JobProcess {
-  size_t survey = 0;  // its place in Job::surveys
+  size_t survey = 0;  // index in Job::surveys
   int32_t number = -1;
   int32_t parent = -1;                // number
-  size_t world = 0;                   // which MPI program, where a script ran several
-  size_t host = 0;                    // its place in Job::clocks
+  size_t world = 0;                   // which MPI program, of several that a script ran
+  size_t host = 0;                    // index in Job::clocks
   std::vector<CommView> comms;        // by instance
   std::vector<ChannelEnd> senders;    // by channel of its receives
   std::vector<ChannelEnd> receivers;  // by channel of its sends
@@ -93,7 +94,7 @@ struct Job {
 
 Job make_job(std::vector<ProcessSurvey> surveys);
 
-// Parts of it, in this order.
+// The steps of make_job(), in this order.
 void number_processes(Job& job);
 void match_communicators(Job& job);
 void match_messages(Job& job);

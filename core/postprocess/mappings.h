@@ -1,4 +1,4 @@
-// Files that a process has mapped into its memory.
+// Files that a process has mapped into its memory. Addresses and sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Mappings {
  public:
   void add(uint64_t address, const Mapping& mapping);
   void remove(uint64_t address, uint64_t size);
-  // Moves what lies at `old_address`; false when nothing is known there.
+  // Moves the mapping at `old_address`; false when there is none.
   bool move(uint64_t old_address, uint64_t address, uint64_t size);
   // The mapping at an address, its offset that of the address; file -1 when there is none.
   Mapping find(uint64_t address) const;

@@ -35,12 +35,12 @@ void add_unmatched(Job& job, const JobProcess& process, const Channel& channel, 
       {process.number, view.peer(channel.key.peer), channel.key.tag, view.index, messages, sent});
 }
 
-void find_unmatched(Job& job, const std::vector<size_t>& places) {
+void find_unmatched(Job& job, const std::vector<size_t>& positions) {
   for (const JobProcess& process : job.processes) {
     const ProcessSurvey& survey = job.survey_of(process);
     auto messages_at = [&](const ChannelEnd& end, bool sent) -> uint64_t {
       if (end.process < 0) return 0;
-      const JobProcess& other = job.processes[places[static_cast<size_t>(end.process)]];
+      const JobProcess& other = job.processes[positions[static_cast<size_t>(end.process)]];
       const ProcessSurvey& found = job.survey_of(other);
       return (sent ? found.sends : found.receives)[end.channel].messages;
     };
@@ -65,10 +65,10 @@ void match_messages(Job& job) {
   std::unordered_map<Key, ChannelEnd, KeyHash> sent;
   int32_t most = 0;
   for (const JobProcess& process : job.processes) most = std::max(most, process.number);
-  std::vector<size_t> places(static_cast<size_t>(most) + 1);
+  std::vector<size_t> positions(static_cast<size_t>(most) + 1);
   for (size_t i = 0; i < job.processes.size(); ++i) {
     JobProcess& process = job.processes[i];
-    places[static_cast<size_t>(process.number)] = i;
+    positions[static_cast<size_t>(process.number)] = i;
     const auto& sends = job.survey_of(process).sends;
     process.receivers.resize(sends.size());
     for (uint32_t channel = 0; channel < sends.size(); ++channel) {
@@ -86,11 +86,11 @@ void match_messages(Job& job) {
       auto found = sent.find({view.index, view.peer(key.peer), process.number, key.tag});
       if (found == sent.end() || view.index < 0) continue;
       process.senders[channel] = found->second;
-      JobProcess& sender = job.processes[places[static_cast<size_t>(found->second.process)]];
+      JobProcess& sender = job.processes[positions[static_cast<size_t>(found->second.process)]];
       sender.receivers[found->second.channel] = {process.number, channel};
     }
   }
-  find_unmatched(job, places);
+  find_unmatched(job, positions);
 }
 
 }  // namespace sesame::postprocess

@@ -11,9 +11,9 @@ namespace sesame::postprocess {
 
 struct MpiFile {
   int32_t file = -1;       // of the process; -1 for a number that is not in use
-  int32_t handle = -1;     // number of the opening in the process
+  int32_t handle = -1;     // number of this open in the process
   int32_t comm = -1;       // index in the job
-  int64_t split_row = -1;  // of a split collective call that has begun
+  int64_t split_row = -1;  // row of a split collective call in progress; -1 for none
   uint16_t split_thread = 0;
   int64_t position = 0;  // own position in the view, in bytes of data; -1 when unknown
   FileView view;
@@ -28,7 +28,7 @@ class MpiFiles {
 
  private:
   std::vector<MpiFile> files_;
-  MpiFile outside_;  // of an impossible number
+  MpiFile outside_;  // for file numbers out of range
 };
 
 }  // namespace sesame::postprocess

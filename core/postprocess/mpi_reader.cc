@@ -54,7 +54,7 @@ void MpiReader::describe_send(MpiRow& row, int32_t instance, int32_t peer, int32
 
 // The survey knows already which message came, if one did.
 void MpiReader::describe_receive(MpiRow& row, int32_t instance, int32_t peer, int32_t tag,
-                                 uint64_t room) {
+                                 uint64_t buffer_bytes) {
   CommView view = view_of(instance);
   row.comm = view.index;
   row.peer = view.peer(peer);
@@ -68,7 +68,7 @@ void MpiReader::describe_receive(MpiRow& row, int32_t instance, int32_t peer, in
   const ChannelKey& key = survey_.receives[channel].key;
   row.peer = view.peer(key.peer);
   row.tag = key.tag;
-  row.bytes = next_size(channel, room);
+  row.bytes = next_size(channel, buffer_bytes);
 }
 
 void MpiReader::describe_collective(MpiRow& row, int32_t instance) {
@@ -76,14 +76,14 @@ void MpiReader::describe_collective(MpiRow& row, int32_t instance) {
   keep(row, process_.collective_kept, collectives_++);
 }
 
-// What the sender gave; the room for it where the sender is not known.
-int64_t MpiReader::next_size(uint32_t channel, uint64_t room) {
+// Size of the next message in the channel; the receive buffer's size where the sender is unknown.
+int64_t MpiReader::next_size(uint32_t channel, uint64_t buffer_bytes) {
   const ChannelEnd& end = process_.senders[channel];
   const JobProcess* sender = end.process < 0 ? nullptr : process_with(job_, end.process);
-  if (sender == nullptr) return static_cast<int64_t>(room);
+  if (sender == nullptr) return static_cast<int64_t>(buffer_bytes);
   const std::vector<SizeRun>& sizes = job_.survey_of(*sender).sends[end.channel].sizes;
   Cursor& cursor = cursors_[channel];
-  if (cursor.run >= sizes.size()) return static_cast<int64_t>(room);
+  if (cursor.run >= sizes.size()) return static_cast<int64_t>(buffer_bytes);
   int64_t bytes = sizes[cursor.run].bytes;
   if (++cursor.in_run == sizes[cursor.run].count) cursor = {cursor.run + 1, 0};
   return bytes;
@@ -157,7 +157,8 @@ void MpiReader::on(const start_record& record, uint64_t time) {
   requests_.push(record.request, request);
 }
 
-// The operation lies inside the call; several, when it is MPI_Startall, which is said last.
+// The operation is a row inside the call's. MPI_Startall starts several; its own record follows
+// them.
 void MpiReader::on(const started_record& record, uint64_t time) {
   Request* request = requests_.find(record.request);
   RowList<MpiRow>& rows = threads_.current().mpi;
@@ -199,7 +200,7 @@ void MpiReader::on(const completed_record& record) {
 void MpiReader::complete_file(const Found& found, const wait_record& record, uint64_t time) {
   const IoRow start = threads_.find(found.thread).io[found.row];
   auto row = row_of_call<IoRow>(record, time);
-  set_place(row, start);
+  copy_target(row, start);
   row.flags = kIoNested;
   threads_.link_io(found.thread, found.row, threads_.current().add(row));
 }
@@ -265,7 +266,7 @@ void MpiReader::on(const communicator_record& record, uint64_t time) {
   MpiRow row = row_of(record, time);
   int32_t parent = comms_.instance(record.parent);
   int32_t made = comms_.make(record);
-  if (!traits_.has(record.call, kMpi)) return;  // only met, not made
+  if (!traits_.has(record.call, kMpi)) return;  // found by the tracer, not created by a call
   const bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
   int32_t instance = over_group ? made : parent;
   row.made = view_of(made).index;

@@ -1,4 +1,5 @@
-// Makes rows of record type mpi from the records of one process.
+// Makes rows of record type mpi from the records of one process. Use: on() for each record in the
+// order of ends, after ThreadSet::set_thread().
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ class MpiReader {
             const CallTraits& traits, const OwnCalls& calls, bool prune);
 
   CommView view(int32_t number) const { return view_of(comms_.instance(number)); }
-  // Requests of files are rows of the other type, but their handles come here. `row` is the
-  // latest of the current thread.
-  void note_file_request(uint64_t handle, uint64_t row) {
+  // Adds the request of a non-blocking file access: its row is of type io, but MPI_Wait completes
+  // it here. `row` is the latest io row of the current thread.
+  void add_file_request(uint64_t handle, uint64_t row) {
     requests_.push(
         handle,
         {.kind = RequestKind::kFile, .active = true, .thread = threads_.number(), .row = row});
@@ -69,9 +70,10 @@ class MpiReader {
   void describe(MpiRow& row, Request& request);
   void complete_file(const Found& found, const trace::wait_record& record, uint64_t time);
   void describe_send(MpiRow& row, int32_t instance, int32_t peer, int32_t tag, uint64_t bytes);
-  void describe_receive(MpiRow& row, int32_t instance, int32_t peer, int32_t tag, uint64_t room);
+  void describe_receive(MpiRow& row, int32_t instance, int32_t peer, int32_t tag,
+                        uint64_t buffer_bytes);
   void describe_collective(MpiRow& row, int32_t instance);
-  int64_t next_size(uint32_t channel, uint64_t room);
+  int64_t next_size(uint32_t channel, uint64_t buffer_bytes);
   int32_t root(CommView view, int32_t rank) const {
     return rank == -3 ? process_.number : view.peer(rank);
   }

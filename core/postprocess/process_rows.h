@@ -1,4 +1,4 @@
-// The rows of one process: the second reading of its streams.
+// The rows of one process, and the names of calls that post-processing adds.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace sesame::postprocess {
 
-// Names of calls that are not in the trace.
+// Numbers of call names that post-processing adds to those of the trace.
 struct OwnCalls {
   uint16_t receive;      // MPI_Recv inside a call that also sends
   uint16_t start_all;    // MPI_Startall
@@ -33,7 +33,7 @@ struct OwnCalls {
         mapped_access(traits.number("mapped_access")) {}
 };
 
-// A completion by another thread.
+// A row of one thread that a row of another thread completed.
 struct ThreadLink {
   uint16_t from_thread;
   uint16_t to_thread;
@@ -51,9 +51,5 @@ struct ProcessRows {
   uint64_t kept = 0;  // communication calls; when pruning
   uint64_t dropped = 0;
 };
-
-ProcessRows read_rows(const trace::TracedFiles& files, const Job& job, const JobProcess& process,
-                      const CallTraits& traits, const OwnCalls& calls, bool prune,
-                      const std::string& directory);
 
 }  // namespace sesame::postprocess

@@ -9,8 +9,8 @@
 namespace sesame::postprocess {
 namespace {
 
-// How many I/O operations of each process one knows of. Shared by all that know the same; a copy
-// is made before a change, so the same pointer means the same news.
+// A vector clock: how many I/O operations of each process precede. Shared by all processes with
+// equal values and copied before a change, so equal pointers mean equal values.
 using News = std::vector<uint32_t>;
 using NewsPointer = std::shared_ptr<News>;
 
@@ -39,8 +39,8 @@ struct InFlight {
   size_t destination = SIZE_MAX;
 };
 
-// A collective call that some have come to.
-struct Meeting {
+// A collective call that some members have reached.
+struct PendingCollective {
   struct Arrival {
     size_t process;
     uint64_t number;
@@ -55,21 +55,21 @@ struct State {
   JobProcess* process = nullptr;
   const ProcessSurvey* survey = nullptr;
   size_t at = 0;                // next operation
-  std::vector<uint8_t> synced;  // the thesis's node_array, by place
+  std::vector<uint8_t> synced;  // the thesis's node_array, by index
   NewsPointer news;
-  std::unordered_map<size_t, NewsPointer> last_news;  // of each peer, as it came last
+  std::unordered_map<size_t, NewsPointer> last_news;  // last received from each peer
   std::vector<InFlight> sent;                         // by channel of sends
   std::vector<uint64_t> in_channel;  // of each receive: which message of its channel
   std::vector<uint64_t> on_comm;     // of each collective: which on its communicator
   bool waits = false;
-  bool arrived = false;  // at a collective call
-  bool met = false;      // all others did, too
+  bool arrived = false;   // at a collective call
+  bool complete = false;  // all other members have arrived, too
 };
 
 class Pruner {
  public:
   Pruner(Job& job, Pruning rule) : job_(job), causal_(rule == Pruning::kCausal) {
-    for (size_t i = 0; i < job.processes.size(); ++i) places_[job.processes[i].number] = i;
+    for (size_t i = 0; i < job.processes.size(); ++i) indices_[job.processes[i].number] = i;
     states_.resize(job.processes.size());
     for (size_t i = 0; i < states_.size(); ++i) begin(i);
   }
@@ -78,9 +78,9 @@ class Pruner {
     for (size_t i = 0; i < states_.size(); ++i) ready_.push_back(i);
     while (true) {
       while (!ready_.empty()) {
-        size_t place = ready_.front();
+        size_t index = ready_.front();
         ready_.pop_front();
-        advance(place);
+        advance(index);
       }
       if (!force_one()) break;
     }
@@ -88,16 +88,16 @@ class Pruner {
   }
 
  private:
-  void begin(size_t place) {
-    State& state = states_[place];
-    state.process = &job_.processes[place];
+  void begin(size_t index) {
+    State& state = states_[index];
+    state.process = &job_.processes[index];
     state.survey = &job_.survey_of(*state.process);
     state.synced.assign(states_.size(), 0);
     if (causal_) state.news = std::make_shared<News>(states_.size(), 0);
     const ProcessSurvey& survey = *state.survey;
     state.sent.resize(survey.sends.size());
     for (size_t c = 0; c < survey.sends.size(); ++c) {
-      state.sent[c].destination = place_of(peer_of(*state.process, survey.sends[c].key));
+      state.sent[c].destination = index_of(peer_of(*state.process, survey.sends[c].key));
     }
     std::vector<uint64_t> next(survey.receives.size(), 0);
     for (uint32_t channel : survey.receive_channels) {
@@ -113,25 +113,25 @@ class Pruner {
     if (key.comm < 0) return -1;
     return process.comms[static_cast<size_t>(key.comm)].peer(key.peer);
   }
-  size_t place_of(int32_t number) const {
-    auto found = places_.find(number);
-    return found == places_.end() ? SIZE_MAX : found->second;
+  size_t index_of(int32_t number) const {
+    auto found = indices_.find(number);
+    return found == indices_.end() ? SIZE_MAX : found->second;
   }
   static int32_t comm_of(const State& state, uint32_t instance) {
     return instance < state.process->comms.size() ? state.process->comms[instance].index : -1;
   }
 
-  void wake(size_t place) {
-    if (!states_[place].waits) return;
-    states_[place].waits = false;
-    ready_.push_back(place);
+  void wake(size_t index) {
+    if (!states_[index].waits) return;
+    states_[index].waits = false;
+    ready_.push_back(index);
   }
 
-  void advance(size_t place) {
-    State& state = states_[place];
+  void advance(size_t index) {
+    State& state = states_[index];
     const auto& operations = state.survey->operations;
     while (state.at < operations.size()) {
-      if (step(place, operations[state.at], false) == Step::kBlocked) {
+      if (step(index, operations[state.at], false) == Step::kBlocked) {
         state.waits = true;
         return;
       }
@@ -139,26 +139,26 @@ class Pruner {
     }
   }
 
-  Step step(size_t place, const Operation& operation, bool forced) {
+  Step step(size_t index, const Operation& operation, bool forced) {
     switch (operation.kind) {
       case Operation::kIo:
-        io(place);
+        io(index);
         return Step::kDone;
       case Operation::kSend:
-        send(place, operation);
+        send(index, operation);
         return Step::kDone;
       case Operation::kReceived:
-        return receive(place, operation, forced);
+        return receive(index, operation, forced);
       case Operation::kCollective:
-        return collective(place, operation);
+        return collective(index, operation);
     }
     return Step::kDone;
   }
 
-  void io(size_t place) {
-    State& state = states_[place];
+  void io(size_t index) {
+    State& state = states_[index];
     std::ranges::fill(state.synced, 0);
-    if (causal_) ++own_news(state)[place];
+    if (causal_) ++own_news(state)[index];
   }
   // The news of a process, for a change.
   static News& own_news(State& state) {
@@ -170,8 +170,8 @@ class Pruner {
     for (size_t i = 0; i < mine.size(); ++i) mine[i] = std::max(mine[i], other[i]);
   }
 
-  void send(size_t place, const Operation& operation) {
-    State& state = states_[place];
+  void send(size_t index, const Operation& operation) {
+    State& state = states_[index];
     InFlight& channel = state.sent[operation.channel];
     const size_t destination = channel.destination;
     const bool wanted = destination == SIZE_MAX || state.synced[destination] == 0;
@@ -179,15 +179,15 @@ class Pruner {
     if (destination != SIZE_MAX) wake(destination);
   }
 
-  Step receive(size_t place, const Operation& operation, bool forced) {
-    State& state = states_[place];
+  Step receive(size_t index, const Operation& operation, bool forced) {
+    State& state = states_[index];
     const ChannelEnd& end = state.process->senders[operation.channel];
     size_t source =
-        place_of(peer_of(*state.process, state.survey->receives[operation.channel].key));
+        index_of(peer_of(*state.process, state.survey->receives[operation.channel].key));
     bool decision = source == SIZE_MAX || state.synced[source] == 0;
     Sent* message = nullptr;
     if (end.process >= 0) {
-      InFlight& channel = states_[place_of(end.process)].sent[end.channel];
+      InFlight& channel = states_[index_of(end.process)].sent[end.channel];
       uint64_t number = state.in_channel[operation.number];
       if (number < channel.first + channel.messages.size() && number >= channel.first) {
         message = &channel.messages[number - channel.first];
@@ -198,7 +198,7 @@ class Pruner {
     if (message != nullptr) decision = take(state, source, *message, decision);
     if (decision) set_bit(state.process->receive_kept, operation.number);
     if (source != SIZE_MAX) state.synced[source] = 1;
-    if (message != nullptr) clear_front(states_[place_of(end.process)].sent[end.channel]);
+    if (message != nullptr) clear_front(states_[index_of(end.process)].sent[end.channel]);
     return Step::kDone;
   }
 
@@ -222,22 +222,22 @@ class Pruner {
     }
   }
 
-  Step collective(size_t place, const Operation& operation) {
-    State& state = states_[place];
+  Step collective(size_t index, const Operation& operation) {
+    State& state = states_[index];
     if (state.arrived) {
-      if (!state.met) return Step::kBlocked;
-      state.arrived = state.met = false;
+      if (!state.complete) return Step::kBlocked;
+      state.arrived = state.complete = false;
       return Step::kDone;
     }
     int32_t comm = comm_of(state, operation.channel);
     if (comm < 0) return Step::kDone;
     std::pair key{comm, state.on_comm[operation.number]};
-    Meeting& meeting = meetings_[key];
-    meeting.arrivals.push_back({place, operation.number});
-    meeting.wanted |= wants(state, comm);
+    PendingCollective& pending = pending_collectives_[key];
+    pending.arrivals.push_back({index, operation.number});
+    pending.wanted |= wants(state, comm);
     state.arrived = true;
-    if (meeting.arrivals.size() < expected(comm)) return Step::kBlocked;
-    hold(key, place);
+    if (pending.arrivals.size() < expected(comm)) return Step::kBlocked;
+    finish_collective(key, index);
     state.arrived = false;
     return Step::kDone;
   }
@@ -248,7 +248,7 @@ class Pruner {
       const Communicator& communicator = *job_.communicators[static_cast<size_t>(comm)];
       for (const auto* group : {&communicator.members, &communicator.remote}) {
         for (int32_t number : *group) {
-          if (size_t place = place_of(number); place != SIZE_MAX) entry->second.push_back(place);
+          if (size_t index = index_of(number); index != SIZE_MAX) entry->second.push_back(index);
         }
       }
     }
@@ -259,54 +259,55 @@ class Pruner {
     return std::ranges::any_of(members(comm), [&](size_t p) { return state.synced[p] == 0; });
   }
 
-  // All that came decide together and go on; `place` does so itself.
-  void hold(const std::pair<int32_t, uint64_t>& key, size_t place) {
-    Meeting meeting = std::move(meetings_[key]);
-    meetings_.erase(key);
-    if (causal_) meeting.wanted |= differ(meeting);
-    if (causal_ && meeting.wanted) share_news(meeting);
-    for (const Meeting::Arrival& arrival : meeting.arrivals) {
+  // Completes a collective call: all members decide together and resume; the caller resumes
+  // `index`.
+  void finish_collective(const std::pair<int32_t, uint64_t>& key, size_t index) {
+    PendingCollective pending = std::move(pending_collectives_[key]);
+    pending_collectives_.erase(key);
+    if (causal_) pending.wanted |= differ(pending);
+    if (causal_ && pending.wanted) share_news(pending);
+    for (const PendingCollective::Arrival& arrival : pending.arrivals) {
       State& state = states_[arrival.process];
-      if (meeting.wanted) set_bit(state.process->collective_kept, arrival.number);
+      if (pending.wanted) set_bit(state.process->collective_kept, arrival.number);
       for (size_t member : members(key.first)) state.synced[member] = 1;
-      if (arrival.process == place) continue;
-      state.met = true;
+      if (arrival.process == index) continue;
+      state.complete = true;
       wake(arrival.process);
     }
   }
-  bool differ(const Meeting& meeting) const {
-    const NewsPointer& first = states_[meeting.arrivals.front().process].news;
-    return std::ranges::any_of(meeting.arrivals, [&](const Meeting::Arrival& arrival) {
+  bool differ(const PendingCollective& pending) const {
+    const NewsPointer& first = states_[pending.arrivals.front().process].news;
+    return std::ranges::any_of(pending.arrivals, [&](const PendingCollective::Arrival& arrival) {
       const NewsPointer& news = states_[arrival.process].news;
       return news != first && *news != *first;
     });
   }
-  void share_news(const Meeting& meeting) {
+  void share_news(const PendingCollective& pending) {
     auto all = std::make_shared<News>(states_.size(), 0);
-    for (const Meeting::Arrival& arrival : meeting.arrivals) {
+    for (const PendingCollective::Arrival& arrival : pending.arrivals) {
       const News& news = *states_[arrival.process].news;
       for (size_t i = 0; i < news.size(); ++i) (*all)[i] = std::max((*all)[i], news[i]);
     }
-    for (const Meeting::Arrival& arrival : meeting.arrivals) {
+    for (const PendingCollective::Arrival& arrival : pending.arrivals) {
       states_[arrival.process].news = all;
     }
   }
 
-  // Nobody can go on: a sender or a member left no trace, or what it left is damaged. The first
-  // that waits goes on with what there is.
+  // No process can advance: a sender or a member was not traced, or its trace is damaged. The first
+  // process that waits advances without the missing message or members.
   bool force_one() {
-    for (size_t place = 0; place < states_.size(); ++place) {
-      State& state = states_[place];
+    for (size_t index = 0; index < states_.size(); ++index) {
+      State& state = states_[index];
       if (!state.waits) continue;
       const Operation& operation = state.survey->operations[state.at];
       if (operation.kind == Operation::kCollective) {
         std::pair key{comm_of(state, operation.channel), state.on_comm[operation.number]};
-        hold(key, SIZE_MAX);
+        finish_collective(key, SIZE_MAX);
       } else {
         state.waits = false;
-        step(place, operation, true);
+        step(index, operation, true);
         ++state.at;
-        ready_.push_back(place);
+        ready_.push_back(index);
       }
       return true;
     }
@@ -326,9 +327,9 @@ class Pruner {
 
   Job& job_;
   const bool causal_;
-  std::unordered_map<int32_t, size_t> places_;  // by number
-  std::vector<State> states_;                   // by place in Job::processes
-  std::map<std::pair<int32_t, uint64_t>, Meeting> meetings_;
+  std::unordered_map<int32_t, size_t> indices_;  // by number
+  std::vector<State> states_;                    // by index in Job::processes
+  std::map<std::pair<int32_t, uint64_t>, PendingCollective> pending_collectives_;
   std::unordered_map<int32_t, std::vector<size_t>> members_;
   std::deque<size_t> ready_;
 };

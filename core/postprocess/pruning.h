@@ -1,10 +1,14 @@
-// Which communication has to be kept so that a replay issues I/O at the right times: Banerjee,
-// MPIOR, 2012, 2.1.6. The thesis decides while the program runs, with extra messages; here the
-// complete logs of all processes are there, and nothing has to be sent.
+// Decides which communication a replay needs to issue I/O at the right times: Banerjee, MPIOR,
+// 2012, 2.1.6. The thesis decides while the program runs, with extra messages; here the logs of all
+// processes are complete, so the runs of all processes are repeated in one: each process advances
+// through its operations until it needs a message or a collective call that others have not
+// reached.
 //
-// kThesis: a process wants a message logged when it has not communicated with the peer since its
-// own latest I/O operation; what one side wants is kept. kCausal keeps more: what carries news of
-// I/O to a process that has it from nowhere else, so that chains over a third process hold.
+// kThesis: a process requests a message when it has not communicated with the peer since its own
+// latest I/O operation; a message is kept if either side requests it. kCausal keeps more: every
+// message or collective call that carries knowledge of I/O (how many I/O operations of each process
+// precede it, a vector clock) to a process that does not have it, so that chains over a third
+// process are kept.
 #pragma once
 
 #include "core/postprocess/job.h"

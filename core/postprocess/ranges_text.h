@@ -1,4 +1,4 @@
-// Numbers of processes as text: 0-7, or 0-14:2,1,3.
+// Numbers of processes as text: 0-7, or with a step 0-14:2,1,3.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Requests of MPI by their handles. A library may give one handle to several requests at once (for
-// sends that are complete when they start), so a handle stands for a stack of them.
+// MPI requests by handle. A library may use one handle for several requests at once (for sends that
+// are complete when they start), so each handle has a stack of requests. Open addressing: slots are
+// never freed, because libraries reuse handles.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class RequestTable {
 
   void push(uint64_t handle, const Request& request) {
     Slot& slot = slot_of(handle);
-    if (slot.count > 0) buried_[handle].push_back(slot.top);
+    if (slot.count > 0) stacked_[handle].push_back(slot.top);
     slot.top = request;
     ++slot.count;
   }
@@ -43,9 +44,9 @@ class RequestTable {
   void pop(uint64_t handle) {
     Slot& slot = slot_of(handle);
     if (slot.count == 0 || --slot.count == 0) return;
-    auto& buried = buried_[handle];
-    slot.top = buried.back();
-    buried.pop_back();
+    auto& stacked = stacked_[handle];
+    slot.top = stacked.back();
+    stacked.pop_back();
   }
 
  private:
@@ -58,7 +59,6 @@ class RequestTable {
 
   static size_t hash(uint64_t handle) { return (handle * 0x9E3779B97F4A7C15u) >> 20; }
 
-  // Handles come again and again, so slots are never given back.
   Slot& slot_of(uint64_t handle) {
     size_t mask = slots_.size() - 1;
     size_t at = hash(handle) & mask;
@@ -89,7 +89,7 @@ class RequestTable {
 
   std::vector<Slot> slots_;
   size_t used_ = 0;
-  std::unordered_map<uint64_t, std::vector<Request>> buried_;
+  std::unordered_map<uint64_t, std::vector<Request>> stacked_;
 };
 
 }  // namespace sesame::postprocess

@@ -1,5 +1,5 @@
-// The order in which the rows of a process go into the data set, and what follows from it: which
-// are left out, and how far it is from a row to the one that completed it.
+// The order of a process's rows in the data set: by begin, an outer call before those inside it,
+// without pruned rows. `completion` is a distance in rows, so it is recomputed for this order.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ inline bool is_dropped(const MpiRow& row) { return (row.flags & kDropped) != 0; 
 
 // The rows of one type of one thread.
 struct RowOrder {
-  std::vector<uint32_t> order;   // empty when rows go as they came
-  std::vector<uint32_t> places;  // the inverse
+  std::vector<uint32_t> order;      // empty: the order in which they were added
+  std::vector<uint32_t> positions;  // the inverse
   size_t size = 0;
 
-  uint64_t place(uint64_t row) const { return order.empty() ? row : places[row]; }
+  uint64_t position(uint64_t row) const { return order.empty() ? row : positions[row]; }
 };
 
 template <typename Row>
@@ -36,13 +36,13 @@ RowOrder order_rows(RowList<Row>& list, bool may_drop) {
     return result;
   }
   result.size = result.order.size();
-  result.places.assign(list.size(), 0);
-  for (uint32_t i = 0; i < result.size; ++i) result.places[result.order[i]] = i;
+  result.positions.assign(list.size(), 0);
+  for (uint32_t i = 0; i < result.size; ++i) result.positions[result.order[i]] = i;
   for (size_t i = 0; i < list.size(); ++i) {
     Row& row = list[i];
     if (row.completion == 0) continue;
-    uint32_t to = result.places[i + static_cast<size_t>(row.completion)];
-    row.completion = static_cast<int32_t>(int64_t{to} - int64_t{result.places[i]});
+    uint32_t to = result.positions[i + static_cast<size_t>(row.completion)];
+    row.completion = static_cast<int32_t>(int64_t{to} - int64_t{result.positions[i]});
   }
   return result;
 }
@@ -62,8 +62,8 @@ void link_threads(ProcessRows& process, RowList<Row> ThreadRows::*list,
     size_t from = thread_at(link.from_thread);
     size_t to = thread_at(link.to_thread);
     Row& row = ((*process.threads[from]).*list)[link.from];
-    row.completion = static_cast<int32_t>(bases[to] + orders[to].place(link.to) - bases[from] -
-                                          orders[from].place(link.from));
+    row.completion = static_cast<int32_t>(bases[to] + orders[to].position(link.to) - bases[from] -
+                                          orders[from].position(link.from));
   }
 }
 

@@ -38,7 +38,7 @@ class RowStore {
   }
 
   Row& push(const Row& row) {
-    if (size_ == room_) grow();
+    if (size_ == capacity_) grow();
     return rows_[size_++] = row;
   }
   size_t size() const { return size_; }
@@ -53,7 +53,7 @@ class RowStore {
     std::swap(in_memory_, other.in_memory_);
     std::swap(rows_, other.rows_);
     std::swap(size_, other.size_);
-    std::swap(room_, other.room_);
+    std::swap(capacity_, other.capacity_);
     std::swap(bytes_, other.bytes_);
     std::swap(file_, other.file_);
   }
@@ -77,7 +77,7 @@ class RowStore {
     if (file_ < 0 || ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
       if (file_ >= 0) close(file_);
       file_ = -1;
-      directory_.clear();  // no room there: memory must do
+      directory_.clear();  // no space there: keep them in memory
       return map_again(bytes);
     }
     Row* old = rows_;
@@ -91,14 +91,14 @@ class RowStore {
     madvise(memory, bytes, MADV_HUGEPAGE);  // half of the time would go into page faults
     rows_ = static_cast<Row*>(memory);
     bytes_ = bytes;
-    room_ = bytes / sizeof(Row);
+    capacity_ = bytes / sizeof(Row);
   }
 
   std::string directory_;
   size_t in_memory_ = kRowsInMemoryBytes;
   Row* rows_ = nullptr;
   size_t size_ = 0;
-  size_t room_ = 0;
+  size_t capacity_ = 0;
   size_t bytes_ = 0;
   int file_ = -1;
 };

@@ -1,5 +1,5 @@
-// Rows of the record types io and mpi while a process is read: as they come, in the order of their
-// ends, and for each thread apart. Times are those of the node.
+// Rows of the record types io and mpi while a process is read: those of each thread in a list, in
+// the order of their ends. Times are ns on the node's clock.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ enum MpiFlag : uint16_t {
   kPrunedKept = 64,
   kMpiNested = 128,
   kCancelled = 256,
-  kDropped = 0x8000,  // only here: pruning leaves it out
+  kDropped = 0x8000,  // not in the data set: the row is pruned
 };
 
 struct IoRow {
@@ -66,14 +66,14 @@ struct MpiRow {
   uint16_t flags = 0;
 };
 
-// A long time in a call, or before one, in which the thread did not always have the processor.
+// A long call, or computation before one, during which the thread was preempted.
 struct PreemptedRow {
   int64_t begin = 0;
   int64_t duration = 0;
   int64_t lost = 0;  // how much of it
 };
 
-// A view that was set: by the call that begins at that time.
+// A file view; `begin` is that of the call that set it.
 struct ViewRow {
   int64_t begin = 0;
   int32_t handle = -1;
@@ -84,7 +84,7 @@ struct ViewRow {
   std::string runs;
 };
 
-// What every record has: its time is that of its end.
+// Fields that every record of a call has. The time of a record is its end.
 template <typename Row, typename Record>
 Row row_of_call(const Record& record, uint64_t time) {
   Row row;
@@ -95,8 +95,8 @@ Row row_of_call(const Record& record, uint64_t time) {
   return row;
 }
 
-// Of what completes an access that went on in the background.
-inline void set_place(IoRow& row, const IoRow& start) {
+// Copies what an asynchronous access refers to into the row that completes it.
+inline void copy_target(IoRow& row, const IoRow& start) {
   row.file = start.file;
   row.handle = start.handle;
   row.offset = start.offset;
@@ -132,7 +132,7 @@ class RowList {
     latest_ = std::max(latest_, row.begin);
     return rows_.size() - 1;
   }
-  // Puts a row before the last, which it lies inside; gives its place.
+  // Inserts a row before the last one, which encloses it; returns its index.
   size_t push_inside_last(Row row) {
     Row outer = rows_.back();
     int64_t end =

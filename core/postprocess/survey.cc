@@ -165,7 +165,7 @@ class Surveyor {
     note(record.duration, time);
     int32_t parent = comms_.instance(record.parent);
     int32_t made = comms_.make(record);
-    if (!traits_.has(record.call, kMpi)) return;  // only met, not made
+    if (!traits_.has(record.call, kMpi)) return;  // found by the tracer, not created by a call
     // A call that not all of the parent make is one of what it makes.
     bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
     int32_t comm = over_group ? made : parent;
@@ -202,8 +202,8 @@ class Surveyor {
 
   void note(uint64_t duration, uint64_t time) {
     auto begin = static_cast<int64_t>(time - duration);
-    if (!begun_ || begin < result_.identity.begin) result_.identity.begin = begin;
-    begun_ = true;
+    if (!has_begin_ || begin < result_.identity.begin) result_.identity.begin = begin;
+    has_begin_ = true;
     result_.identity.end = std::max(result_.identity.end, static_cast<int64_t>(time));
   }
   void count(uint16_t call, uint64_t bytes) {
@@ -308,7 +308,7 @@ class Surveyor {
   RequestTable requests_;
   std::vector<int64_t> receive_times_;
   uint64_t collectives_ = 0;
-  bool begun_ = false;
+  bool has_begin_ = false;
 };
 
 // Notes which functions were called, and gives the record on.

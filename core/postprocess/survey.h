@@ -1,5 +1,6 @@
-// The first reading of a process: who it is, its communicators, and what it sent and received, as
-// far as other processes must know. Rows of the data set are made in a second reading.
+// The first reading of a process: its identity, its communicators, and which messages it sent and
+// received: what the other processes need. Rows of the data set are made in a second reading
+// (read_rows.h). survey() may run for several processes in parallel.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct Channel {
   std::vector<int64_t> times;  // when asked for: begins of sends, ends of receives
 };
 
-// What pruning looks at, in the order of the process.
+// An operation for pruning, in the order of the process.
 struct Operation {
   enum Kind : uint8_t { kIo, kSend, kReceived, kCollective };
   Kind kind;
@@ -102,7 +103,7 @@ struct ProcessSurvey {
   uint64_t unseen_operations = 0;     // of io_uring
   uint64_t unknown_mapped = 0;        // bytes of shared mappings, accessed and perhaps written
 
-  // What the kernel counted and no record tells.
+  // Bytes that the kernel counted and no record has.
   MovedBytes unseen() const;
   uint64_t lost() const;  // records that were made and are not in the streams
   bool has_times() const { return walked.records > 0; }

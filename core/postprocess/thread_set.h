@@ -1,4 +1,4 @@
-// The threads of a process while its rows are made: which one is speaking, and links between rows.
+// The threads of a process while its rows are made: the current one, and links between rows.
 #pragma once
 
 #include <algorithm>

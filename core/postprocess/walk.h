@@ -1,4 +1,4 @@
-// The records of one process in the order of time: the streams of its threads, merged.
+// Reads the records of one process in the order of time: merges the streams of its threads.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct WalkResult {
   std::vector<std::string> damage;  // "path: what, where"
 };
 
-// Gives all records to visitor.on(record, end_time), after visitor.set_thread(number).
+// Calls visitor.set_thread(number), then visitor.on(record, end_time) for each record; times in ns.
 template <typename Visitor>
 WalkResult walk(const trace::TracedFiles& files, Visitor& visitor) {
   std::vector<std::unique_ptr<trace::TracedStream>> streams;
@@ -31,7 +31,7 @@ WalkResult walk(const trace::TracedFiles& files, Visitor& visitor) {
   }
   WalkResult result;
   while (!active.empty()) {
-    // The stream whose next record is first goes on until another's is.
+    // Read the stream with the earliest record until another one's record is earlier.
     auto first = std::ranges::min_element(active, {}, &trace::TracedStream::next_time);
     std::swap(*first, active.back());
     uint64_t until = UINT64_MAX;

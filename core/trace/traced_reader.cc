@@ -194,8 +194,8 @@ bool TracedStream::check(const SesamePacketStart& start) {
   return true;
 }
 
-bool TracedStream::refuse(Taken why, uint8_t id) {
-  if (why == Taken::kUnknown) {
+bool TracedStream::refuse(DecodeResult why, uint8_t id) {
+  if (why == DecodeResult::kUnknown) {
     return fail("record type " + std::to_string(id & ~SESAME_WIDE) +
                 ", which this version does not know");
   }

@@ -1,6 +1,7 @@
-// Reads the raw form of a traced run (traced_format.h): its metadata, the states of its processes,
-// and the records of each thread one packet at a time. Damage ends a stream: the records in front
-// of it have been given by then, and damage() says what and where.
+// Reads the raw trace of a traced run (traced_format.h): its metadata, the states of its processes,
+// and the records of each thread, one packet at a time. Use of TracedStream: while peek() is true,
+// take(). Damage ends a stream after the records before it; damage() says what and where. A stream
+// belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ Result<std::vector<std::string>> parse_traced_metadata(std::string_view text,
                                                        const std::string& path);
 
 struct TracedState {
-  uint64_t records = 0;    // made, by all threads
+  uint64_t records = 0;    // produced by all threads
   uint64_t discarded = 0;  // of these known to be lost
   uint32_t pid = 0;
   uint32_t ended = 0;  // as in traced_format.h
@@ -63,8 +64,8 @@ class TracedStream {
   bool take(Visitor& visitor) {
     uint8_t id = *at_;
     Bytes fields = at_ + sizeof(SesameRecordStart);
-    Taken taken = take_record(id, fields, end_, next_time_, visitor);
-    if (taken != Taken::kRecord) [[unlikely]]
+    DecodeResult taken = decode_record(id, fields, end_, next_time_, visitor);
+    if (taken != DecodeResult::kRecord) [[unlikely]]
       return refuse(taken, id);
     at_ = fields;
     time_ = next_time_;
@@ -82,7 +83,7 @@ class TracedStream {
  private:
   bool peek_in_packet() {
     if (static_cast<size_t>(end_ - at_) < sizeof(SesameRecordStart)) [[unlikely]] {
-      return refuse(Taken::kCutOff, 0);
+      return refuse(DecodeResult::kCutOff, 0);
     }
     auto low = decode::number<uint32_t>(at_ + 1);
     next_time_ = time_ + (low - static_cast<uint32_t>(time_));
@@ -90,7 +91,7 @@ class TracedStream {
   }
   bool next_packet();
   bool check(const SesamePacketStart& start);
-  bool refuse(Taken why, uint8_t id);
+  bool refuse(DecodeResult why, uint8_t id);
   bool fail(const std::string& what);
 
   struct Closer {

@@ -1,5 +1,5 @@
 // The records of a traced run as structs, made from traced_records.def, and their decoders. Numbers
-// have their wide type whatever the form in the stream; texts and lists point into the packet.
+// have their wide type for both encodings; texts and lists point into the packet.
 #pragma once
 
 #include <cstddef>
@@ -105,28 +105,29 @@ inline bool list(Bytes& at, Bytes end, ListView& value) {
   }
 #include "core/trace/traced_records.def"
 
-enum class Taken { kRecord, kCutOff, kUnknown };
+enum class DecodeResult { kRecord, kCutOff, kUnknown };
 
 // Decodes the record of this id at `at` and gives it to visitor.on(record, end_time).
 template <typename Visitor>
-inline Taken take_record(uint8_t id, Bytes& at, Bytes end, uint64_t time, Visitor& visitor) {
+inline DecodeResult decode_record(uint8_t id, Bytes& at, Bytes end, uint64_t time,
+                                  Visitor& visitor) {
   switch (id) {
-#define SESAME_TRACED_BEGIN(type, id, meaning)                          \
-  case id: {                                                            \
-    type##_record record;                                               \
-    if (!read_fields_of<false>(at, end, record)) return Taken::kCutOff; \
-    visitor.on(record, time);                                           \
-    return Taken::kRecord;                                              \
-  }                                                                     \
-  case id | SESAME_WIDE: {                                              \
-    type##_record record;                                               \
-    if (!read_fields_of<true>(at, end, record)) return Taken::kCutOff;  \
-    visitor.on(record, time);                                           \
-    return Taken::kRecord;                                              \
+#define SESAME_TRACED_BEGIN(type, id, meaning)                                 \
+  case id: {                                                                   \
+    type##_record record;                                                      \
+    if (!read_fields_of<false>(at, end, record)) return DecodeResult::kCutOff; \
+    visitor.on(record, time);                                                  \
+    return DecodeResult::kRecord;                                              \
+  }                                                                            \
+  case id | SESAME_WIDE: {                                                     \
+    type##_record record;                                                      \
+    if (!read_fields_of<true>(at, end, record)) return DecodeResult::kCutOff;  \
+    visitor.on(record, time);                                                  \
+    return DecodeResult::kRecord;                                              \
   }
 #include "core/trace/traced_records.def"
     default:
-      return Taken::kUnknown;
+      return DecodeResult::kUnknown;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "core/postprocess/process_rows.h"
+#include "core/postprocess/read_rows.h"
 
 #include "core/postprocess/io_reader.h"
 #include "core/postprocess/mpi_reader.h"
@@ -53,7 +53,7 @@ class Reader {
   void file_data(const Record& record, uint64_t time) {
     io_.on(record, time);
     const uint64_t row = threads_.current().io.size() - 1;
-    if (record.request != 0) mpi_.note_file_request(record.request, row);
+    if (record.request != 0) mpi_.add_file_request(record.request, row);
   }
 
   ThreadSet& threads_;
