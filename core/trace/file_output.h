@@ -1,5 +1,5 @@
-// A file that is written from its beginning to its end. A write that fails (a full disk) ends the
-// writing; close() returns the first error.
+// A file that is written sequentially, through a buffer of 256 KiB. After a write that fails (a
+// full disk) further bytes are dropped; close() returns the first error. One thread.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace sesame::trace {
 
-// Writes all of it, or returns the error number.
+// Writes all bytes; returns 0 or errno.
 int write_all(int descriptor, const void* data, size_t size);
 
 Error write_error(const std::string& path, int error_number);
 
 class FileOutput {
  public:
-  // A new file, or one whose contents are replaced.
+  // Creates the file, or truncates an existing one.
   static Result<FileOutput> create(std::string path);
 
   FileOutput(FileOutput&& other) noexcept;
@@ -27,7 +27,7 @@ class FileOutput {
   ~FileOutput();  // closes; an error is lost, so call close()
 
   void write(std::string_view bytes);
-  // Of all that was written.
+  // Bytes given to write() so far.
   uint64_t size() const { return size_; }
   Result<> close();
 

@@ -1,6 +1,5 @@
-// The text file `metadata` of a raw trace (CTF 1.8, Trace Stream Description Language): what a
-// stranger's reader needs to decode the streams, made from records.def and the names that the
-// program that wrote the trace gave.
+// The text file `metadata` of a raw trace (CTF 1.8, Trace Stream Description Language): what any
+// CTF reader needs to decode the streams. Made from records.def and the names of calls.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ namespace sesame::trace {
 struct Metadata {
   // Names of calls; the position is the number in the records.
   std::vector<std::string> call_names;
-  // What the trace is about: ("machine", "paragon"), ("ranks", "64"), … Keys are identifiers.
+  // Properties of the trace: ("machine", "paragon"), ("ranks", "64"), … Keys are identifiers.
   std::vector<std::pair<std::string, std::string>> environment;
 };
 

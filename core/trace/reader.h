@@ -1,6 +1,7 @@
-// Reads a raw trace back, one stream at a time in bounded memory. A stream that is cut off or
-// damaged gives the records in front of the damage and then an Error that says where it is: a
-// run that was killed leaves a readable trace.
+// Reads a raw trace, one stream at a time in bounded memory. Use: StreamReader::open(), then read()
+// until at_end. A stream that is cut off or damaged gives the records before the damage and then an
+// Error with its offset, so a run that was killed leaves a readable trace. A reader is used by one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace sesame::trace {
 
-// Records of one type as they lie in the stream, one behind the other.
+// Records of one type, contiguous, with the layout of the stream.
 struct RecordBatch {
   uint8_t id = 0;
   std::vector<std::byte> bytes;
@@ -27,7 +28,7 @@ struct StreamBatch {
   StreamBatch();
 
   std::vector<RecordBatch> records;  // one entry for each record type, in the order of the list
-  bool at_end = false;               // nothing follows
+  bool at_end = false;               // the stream has no further records
 
   size_t size_bytes() const;  // of all records
 };
@@ -40,10 +41,10 @@ class StreamReader {
   StreamReader& operator=(const StreamReader&) = delete;
   ~StreamReader();
 
-  // Reads whole packets until about `size_bytes` of records are there or the stream ends. On
-  // damage the records in front of it come first; the next call gives the Error.
+  // Reads whole packets until they have `size_bytes` or the stream ends. Records before damage are
+  // returned first; the next call returns the Error.
   Result<StreamBatch> read(size_t size_bytes);
-  // The same, behind what the batch holds already.
+  // The same, appended to the records of `batch`.
   Result<> read_into(StreamBatch& batch, size_t size_bytes);
 
   uint32_t rank() const { return rank_; }  // known after the first read
@@ -64,7 +65,7 @@ class StreamReader {
   uint32_t rank_ = 0;
   uint64_t packets_ = 0;
   uint64_t discarded_ = 0;
-  std::optional<Error> pending_;  // found behind records not yet returned
+  std::optional<Error> pending_;  // damage after the records returned last
 };
 
 // The metadata of a raw trace directory.

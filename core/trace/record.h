@@ -1,7 +1,6 @@
-/* The records of a raw trace as C structs, made from records.def: sesame_call_record,
- * sesame_message_record, … Plain C11 without dependencies, for the tracer and for eBPF code.
- * Times are picoseconds; a record is copied into a stream as it lies in memory (little-endian,
- * without padding). */
+/* The records of a simulation's raw trace as C structs, made from records.def: sesame_call_record,
+ * sesame_message_record, … Plain C11 without dependencies. Times are picoseconds. A record is
+ * copied into a stream byte by byte: little-endian, without padding. */
 #ifndef SESAME_CORE_TRACE_RECORD_H
 #define SESAME_CORE_TRACE_RECORD_H
 

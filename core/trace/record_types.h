@@ -1,4 +1,5 @@
-// What records.def says, as data: for the metadata text, the reader and the Python binding.
+// The record types of records.def as data, for the metadata text, the reader and the Python
+// binding.
 #pragma once
 
 #include <cstddef>

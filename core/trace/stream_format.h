@@ -1,5 +1,5 @@
-// The form of a raw stream file: packets, each a header, a context and events without alignment.
-// Writer, reader and metadata text share these definitions. Little-endian.
+// The layout of a simulation's raw stream file: packets, each a header, a context and events
+// without alignment. Shared by writer, reader and metadata text. Little-endian.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,16 @@
-/* The raw form of a traced run, shared by the tracer that writes it and the reader: types of
- * fields, packets, the state of a process. Plain C11 and C++. The records are in
+/* The format of the raw trace of a traced run, shared by the tracer and the reader: types of
+ * fields, packets, the state of a process. Plain C11 and C++. The record types are in
  * traced_records.def.
  *
  * A raw trace is a directory with the text file `metadata` (CTF 1.8) and, for every thread that
- * made records, a stream file: packets, each a SesamePacketStart and records without alignment.
+ * produced records, a stream file: packets, each a SesamePacketStart and records without alignment.
  * A record is a SesameRecordStart and its fields. */
 #ifndef SESAME_CORE_TRACE_TRACED_FORMAT_H
 #define SESAME_CORE_TRACE_TRACED_FORMAT_H
 
 #include <stdint.h>
 
-/* Changes whenever traced_records.def does; readers refuse what they do not know. */
+/* Increases whenever record types change; readers refuse other versions. */
 #define SESAME_TRACED_FORMAT 6
 
 /* `written` of the record `pages` is 0 for pages that were read, 1 for pages that were written.
@@ -69,15 +69,16 @@ typedef struct {
 } SesameRecordStart;
 #pragma pack(pop)
 
-/* The file state/NAME of a process with the streams NAME.0.stream, …: it is mapped into the process
- * and survives it, however that ends, and says what the streams do not. */
+/* The file state/NAME of a process with the streams NAME.0.stream, …: mapped into the process, so
+ * it survives however the process ends. It has what the streams lack. */
 #define SESAME_STATE_MAGIC 0x45544154534d5353ull /* "SSMSTATE" */
 #define SESAME_STATE_THREADS 1023
 
 typedef struct {
-  uint64_t records;     /* made, whether they were written or not */
-  uint64_t discarded;   /* made and known to be lost: full disk, limit of size, a signal handler */
-  uint64_t stream_read; /* bytes that streams of stdio have read for it */
+  uint64_t records; /* produced, written or not */
+  uint64_t
+      discarded; /* produced and known to be lost: full disk, limit of size, a signal handler */
+  uint64_t stream_read;    /* bytes that streams of stdio have read for it */
   uint64_t stream_written; /* and written */
   uint64_t unused[4];      /* each thread has a cache line of its own */
 } SesameThreadState;

@@ -1,13 +1,13 @@
-// Writes a raw trace: a directory with the text file `metadata` and one stream file per rank.
+// Writes a raw trace: a directory with the text file `metadata` and one stream file for each rank.
+// Use: open(), append() records of each rank in the order of time, close().
 //
-// append() copies a record into the packet buffer; it takes no lock and allocates nothing. The
-// packet is written to the rank's file when it is full or a record of another rank follows, so a
-// caller appends many records of a rank in a row. One buffer for all ranks stays in the processor's
-// cache. Only a bounded number of files stay open. A rank that never appends costs a few bytes and
-// has no file.
+// append() copies a record into the packet buffer without allocating. The packet is written to the
+// rank's file when it is full or a record of another rank follows, so append many records of a rank
+// in succession. One buffer serves all ranks and stays in the processor's cache. The number of open
+// files is bounded. A rank without records has no file.
 //
-// A write that fails (a full disk) ends the recording: later records are counted as discarded,
-// and close() returns the error. Not safe for use by several threads at once.
+// A write that fails (a full disk) ends the recording: later records are counted as discarded, and
+// close() returns the error. One thread.
 #pragma once
 
 #include <cstddef>
@@ -44,13 +44,13 @@ class Writer {
   void append(uint32_t rank, const sesame_message_record& record);
   void append(uint32_t rank, const sesame_file_call_record& record);
 
-  // Streams for so many more ranks.
+  // Adds streams for `ranks` more ranks.
   void add_ranks(uint32_t ranks);
 
-  // A name of a call that the metadata lacked; returns its number. Writes the metadata anew.
+  // Adds a name of a call and rewrites the metadata; returns its number.
   uint16_t add_call_name(const std::string& name);
 
-  // Writes what is buffered and closes the files. The first error of all writes so far.
+  // Writes the buffer and closes the files. Returns the first error of all writes.
   Result<> close();
 
   // The first error so far, to stop a long run early; empty when all is well.

@@ -11,21 +11,21 @@
 namespace sesame::trace::parquet {
 namespace {
 
-// Where an object begins, counted from the end of the buffer.
-using Place = uint32_t;
+// Start of an object, in bytes before the end of the buffer.
+using Offset = uint32_t;
 
-// Writes a FlatBuffers buffer from its end to its beginning: an object stands behind all that
-// refer to it.
+// Builds a FlatBuffers buffer from its end to its beginning, because references point forward: an
+// object must be written before the objects that refer to it.
 class FlatBuffer {
  public:
-  Place text(std::string_view value) {
+  Offset text(std::string_view value) {
     align(sizeof(uint32_t), value.size() + 1);
     bytes_.insert(0, 1, '\0');
     bytes_.insert(0, value);
     return push(static_cast<uint32_t>(value.size()));
   }
 
-  Place list(std::span<const Place> elements) {
+  Offset list(std::span<const Offset> elements) {
     align(sizeof(uint32_t), elements.size() * sizeof(uint32_t));
     for (size_t i = elements.size(); i-- > 0;) push_reference(elements[i]);
     return push(static_cast<uint32_t>(elements.size()));
@@ -39,56 +39,56 @@ class FlatBuffer {
   template <typename T>
   void add(size_t field, T value) {
     align(sizeof value, 0);
-    note(field, push(value));
+    set_field(field, push(value));
   }
-  void add_reference(size_t field, Place to) {
+  void add_reference(size_t field, Offset to) {
     align(sizeof(uint32_t), 0);
-    note(field, push_reference(to));
+    set_field(field, push_reference(to));
   }
-  Place end_table() {
+  Offset end_table() {
     align(sizeof(int32_t), 0);
-    const Place table = push(int32_t{0});
+    const Offset table = push(int32_t{0});
     for (size_t i = fields_.size(); i-- > 0;) {
       push(static_cast<uint16_t>(fields_[i] == 0 ? 0 : table - fields_[i]));
     }
     push(static_cast<uint16_t>(table - table_end_));
-    const Place description = push(static_cast<uint16_t>(2 * (fields_.size() + 2)));
+    const Offset description = push(static_cast<uint16_t>(2 * (fields_.size() + 2)));
     const auto distance = static_cast<int32_t>(description - table);
     std::memcpy(&bytes_[size() - table], &distance, sizeof distance);
     return table;
   }
 
-  std::string finish(Place root) {
+  std::string finish(Offset root) {
     align(8, sizeof(uint32_t));
     push_reference(root);
     return std::move(bytes_);
   }
 
  private:
-  Place size() const { return static_cast<Place>(bytes_.size()); }
+  Offset size() const { return static_cast<Offset>(bytes_.size()); }
 
-  // So that after `more` bytes an object of this size begins at a multiple of it.
+  // Pads so that after `more` further bytes the size is a multiple of `to`.
   void align(size_t to, size_t more) {
     while ((bytes_.size() + more) % to != 0) bytes_.insert(0, 1, '\0');
   }
   template <typename T>
-  Place push(T value) {
+  Offset push(T value) {
     std::array<char, sizeof value> form;
     std::memcpy(form.data(), &value, sizeof value);
     bytes_.insert(0, form.data(), form.size());
     return size();
   }
-  Place push_reference(Place to) {
+  Offset push_reference(Offset to) {
     return push(static_cast<uint32_t>(size() + sizeof(uint32_t) - to));
   }
-  void note(size_t field, Place at) {
+  void set_field(size_t field, Offset at) {
     if (fields_.size() <= field) fields_.resize(field + 1);
     fields_[field] = at;
   }
 
   std::string bytes_;
-  std::vector<Place> fields_;  // 0: absent
-  Place table_end_ = 0;
+  std::vector<Offset> fields_;  // 0: absent
+  Offset table_end_ = 0;
 };
 
 // Of Arrow's Schema.fbs and Message.fbs.
@@ -99,20 +99,20 @@ enum ArrowType : uint8_t { kArrowInt = 2, kArrowFloat = 3, kArrowUtf8 = 5 };
 
 using Pairs = std::span<const std::pair<std::string_view, std::string_view>>;
 
-Place add_pairs(FlatBuffer& buffer, Pairs pairs) {
-  std::vector<Place> places;
+Offset add_pairs(FlatBuffer& buffer, Pairs pairs) {
+  std::vector<Offset> offsets;
   for (const auto& [key, value] : pairs) {
-    const Place key_place = buffer.text(key);
-    const Place value_place = buffer.text(value);
+    const Offset key_offset = buffer.text(key);
+    const Offset value_offset = buffer.text(value);
     buffer.begin_table();
-    buffer.add_reference(0, key_place);
-    buffer.add_reference(1, value_place);
-    places.push_back(buffer.end_table());
+    buffer.add_reference(0, key_offset);
+    buffer.add_reference(1, value_offset);
+    offsets.push_back(buffer.end_table());
   }
-  return buffer.list(places);
+  return buffer.list(offsets);
 }
 
-Place add_integer_type(FlatBuffer& buffer, int bits, bool is_signed) {
+Offset add_integer_type(FlatBuffer& buffer, int bits, bool is_signed) {
   buffer.begin_table();
   buffer.add<int32_t>(0, bits);
   buffer.add<uint8_t>(1, is_signed);
@@ -124,7 +124,7 @@ ArrowType arrow_type(const Column& column) {
   return column.type == ColumnType::kFloat64 ? kArrowFloat : kArrowUtf8;
 }
 
-Place add_type(FlatBuffer& buffer, const Column& column) {
+Offset add_type(FlatBuffer& buffer, const Column& column) {
   if (is_integer(column.type)) {
     return add_integer_type(buffer, bit_width(column.type), is_signed(column.type));
   }
@@ -133,23 +133,23 @@ Place add_type(FlatBuffer& buffer, const Column& column) {
   return buffer.end_table();
 }
 
-Place add_dictionary(FlatBuffer& buffer, int64_t number) {
-  const Place index = add_integer_type(buffer, 32, true);
+Offset add_dictionary(FlatBuffer& buffer, int64_t number) {
+  const Offset index = add_integer_type(buffer, 32, true);
   buffer.begin_table();
   buffer.add<int64_t>(0, number);
   buffer.add_reference(1, index);
   return buffer.end_table();
 }
 
-Place add_column(FlatBuffer& buffer, const Column& column, bool nullable, int64_t number) {
+Offset add_column(FlatBuffer& buffer, const Column& column, bool nullable, int64_t number) {
   const std::array<std::pair<std::string_view, std::string_view>, 2> pairs{
       {{"unit", column.unit}, {"meaning", column.meaning}}};
   const bool is_name = column.type == ColumnType::kName;
-  const Place name = buffer.text(column.name);
-  const Place metadata = add_pairs(buffer, pairs);
-  const Place children = buffer.list({});
-  const Place type = add_type(buffer, column);
-  const Place dictionary = is_name ? add_dictionary(buffer, number) : 0;
+  const Offset name = buffer.text(column.name);
+  const Offset metadata = add_pairs(buffer, pairs);
+  const Offset children = buffer.list({});
+  const Offset type = add_type(buffer, column);
+  const Offset dictionary = is_name ? add_dictionary(buffer, number) : 0;
   buffer.begin_table();
   buffer.add_reference(0, name);
   buffer.add<uint8_t>(1, nullable);
@@ -181,19 +181,19 @@ std::string base64(std::string_view bytes) {
 
 std::string arrow_schema(const Table& table) {
   FlatBuffer buffer;
-  std::vector<Place> columns;
+  std::vector<Offset> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     columns.push_back(
         add_column(buffer, table.columns[i], !table.complete, static_cast<int64_t>(i)));
   }
   const std::array<std::pair<std::string_view, std::string_view>, 2> pairs{
       {{"record_type", table.name}, {"meaning", table.meaning}}};
-  const Place metadata = add_pairs(buffer, pairs);
-  const Place fields = buffer.list(columns);
+  const Offset metadata = add_pairs(buffer, pairs);
+  const Offset fields = buffer.list(columns);
   buffer.begin_table();
   buffer.add_reference(1, fields);
   buffer.add_reference(2, metadata);
-  const Place schema = buffer.end_table();
+  const Offset schema = buffer.end_table();
   buffer.begin_table();
   buffer.add<int64_t>(3, 0);  // no body follows
   buffer.add_reference(2, schema);

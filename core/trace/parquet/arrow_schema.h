@@ -1,6 +1,6 @@
-// A table's columns as Arrow describes them, in the form in which Parquet files carry that (the
-// value of the footer's key ARROW:schema): readers based on Arrow find units and meanings with the
-// columns, and names from a list as dictionaries.
+// The Arrow schema of a table, encoded for the Parquet footer's key ARROW:schema: readers based on
+// Arrow find units and meanings in the metadata of the columns, and columns of names as
+// dictionaries.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Appends structures in Thrift's compact protocol to a text: the form of Parquet's page headers and
-// footers. Fields of a struct are given in rising order of their numbers.
+// Encodes structs in Thrift's compact protocol, the encoding of Parquet's page headers and footers,
+// and appends them to a string. Fields of a struct are written in increasing order of their
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ inline void append_varint(uint64_t value, std::string* out) {
   out->push_back(static_cast<char>(value));
 }
 
-// Numbers near zero, negative ones too, become small.
+// Maps numbers near zero, also negative ones, to small numbers.
 inline uint64_t zigzag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }
@@ -79,7 +80,7 @@ class CompactWriter {
 
  private:
   void header(int field, Type type) {
-    // All structs written here have fields that follow one another within 15 numbers.
+    // Distances of up to 15, which is enough for Parquet's structs.
     out_.push_back(static_cast<char>((field - last_) << 4 | type));
     last_ = field;
   }

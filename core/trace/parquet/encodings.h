@@ -1,8 +1,9 @@
-// The encodings of Parquet that the tables use. Each function writes at `out`, where there is room
-// for what the matching bound says and 8 bytes more, and returns the end of what it has written.
+// The encodings of Parquet that the tables use (Parquet's Encodings.md). Each function writes at
+// `out`, which must have space for the matching bound plus 8 bytes, and returns the end of the
+// bytes written.
 //
-// Both forms can be written a part at a time, one part behind the other, when every part but the
-// last has a multiple of kBlock numbers.
+// Both can be written in several chunks, concatenated: every chunk but the last must have a
+// multiple of kBlock numbers.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,15 @@ namespace sesame::trace::parquet {
 
 constexpr size_t kBlock = 128;
 
-// DELTA_BINARY_PACKED: a header, then blocks of differences to the number before. A difference is
-// modulo 2^32 or 2^64, so that it always fits.
+// DELTA_BINARY_PACKED: a header, then blocks of differences to the previous number, modulo 2^32 or
+// 2^64.
 constexpr size_t kDeltaHeaderBound = 32;
 uint8_t* write_delta_header(uint64_t count, int64_t first, uint8_t* out);
 
 constexpr size_t delta_blocks_bound(size_t count) {
   return (count + kBlock - 1) / kBlock * (10 + 4 + 8 * kBlock);
 }
-// The numbers behind `before`. T: int32_t or int64_t.
+// Numbers that follow `before`. T: int32_t or int64_t.
 template <typename T>
 uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* out);
 

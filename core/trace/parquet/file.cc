@@ -136,21 +136,21 @@ void File::add_dictionary(std::span<const std::string> names) {
   chunk.data = output_.size();
 }
 
-void File::add_page(size_t rows, Encoding encoding, std::span<const std::string_view> parts,
+void File::add_page(size_t rows, Encoding encoding, std::span<const std::string_view> segments,
                     std::string_view levels) {
   page_.clear();
   if (!table_.complete) {
-    std::array<uint8_t, 16> all_there;
+    std::array<uint8_t, 16> all_present;
     if (levels.empty()) {
-      const uint8_t* end = write_run(rows, 1, 1, all_there.data());
-      levels = {reinterpret_cast<const char*>(all_there.data()),
-                static_cast<size_t>(end - all_there.data())};
+      const uint8_t* end = write_run(rows, 1, 1, all_present.data());
+      levels = {reinterpret_cast<const char*>(all_present.data()),
+                static_cast<size_t>(end - all_present.data())};
     }
     const auto length = static_cast<uint32_t>(levels.size());
     page_.append(reinterpret_cast<const char*>(&length), sizeof length);
     page_ += levels;
   }
-  for (const std::string_view part : parts) page_ += part;
+  for (const std::string_view segment : segments) page_ += segment;
   write_page(kDataPage, [&](CompactWriter& out) {
     out.begin_struct(5);
     out.i32(1, static_cast<int64_t>(rows));

@@ -1,6 +1,7 @@
-// Writes a Parquet file: row groups, in them the columns in the order of the table, in these a
-// dictionary where there is one and pages. Pages are compressed with LZ4. What was written is in
-// memory for one page only.
+// Writes a Parquet file from encoded pages. Use: for each row group begin_group(); for each column
+// in the order of the table begin_column(), add_dictionary() for names, add_page() for its rows,
+// end_column(); end_group(). close() writes the footer and returns the first error of all writes.
+// Pages are compressed with LZ4 (codec LZ4_RAW); only one page is in memory.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ class File {
   void begin_column();
   // Texts that the numbers in the pages of this column stand for.
   void add_dictionary(std::span<const std::string> names);
-  // `parts` follow one another. In tables that are not complete `levels` come first: an RLE form
-  // of a 1 for each value that is there and a 0 for each that is not; empty when all are there.
-  // Parts hold only what is there.
-  void add_page(size_t rows, Encoding encoding, std::span<const std::string_view> parts,
+  // The encoded values of `rows` rows are the concatenation of `segments`. For tables that are not
+  // complete, `levels` has a 1 for each present value and a 0 for each missing one, RLE-encoded, or
+  // is empty when all are present; segments have the present values only.
+  void add_page(size_t rows, Encoding encoding, std::span<const std::string_view> segments,
                 std::string_view levels = {});
   void end_column(std::optional<Range> range = std::nullopt);
   void end_group(uint64_t rows);

@@ -1,5 +1,7 @@
-// Bytes that are kept until they are read at the end: a few in memory, more in a file without a
-// name, which goes with the process.
+// A temporary byte store: append() bytes, finish() once, then view() any of them. Up to 256 KiB
+// stay in memory; more go to a file that is unlinked when it is created, so it disappears with the
+// process. After finish() the file is mapped, and views are valid while the Spill exists. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +15,15 @@ namespace sesame::trace::parquet {
 
 class Spill {
  public:
-  // The file is made in this directory when it is needed.
+  // `directory` is where the file is created when it is needed.
   explicit Spill(std::string directory) : directory_(std::move(directory)) {}
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
   ~Spill();
 
-  // Returns where they are. After a failure bytes are dropped.
+  // Returns the offset of the bytes, for view(). After a failure bytes are dropped.
   uint64_t append(std::string_view bytes);
-  // Nothing is appended any more, and bytes can be viewed. The first error of all writes.
+  // Ends writing. Returns the first error of all writes.
   Result<> finish();
   std::string_view view(uint64_t at, size_t size) const { return {begin_ + at, size}; }
 

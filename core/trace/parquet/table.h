@@ -1,5 +1,4 @@
-// What a table of a data set is: its columns with their types, units and meanings, as info.json
-// describes them.
+// The schema of a table: its columns with types, units and meanings, as info.json has them.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +43,7 @@ struct Column {
 struct Table {
   std::string name;
   std::string meaning;
-  bool complete = false;  // no row lacks a value, so that there is no room for missing ones
+  bool complete = false;  // no value is missing: the file has no definition levels
   std::vector<Column> columns;
 };
 

@@ -20,7 +20,8 @@ std::string_view view(const std::string& buffer, const uint8_t* end) {
           static_cast<size_t>(end - reinterpret_cast<const uint8_t*>(buffer.data()))};
 }
 
-uint8_t* room(std::string& buffer, size_t size) {
+// At least `size` bytes and the 8 more that the encodings may overwrite.
+uint8_t* reserve_bytes(std::string& buffer, size_t size) {
   buffer.resize(std::max(buffer.size(), size + 8));
   return reinterpret_cast<uint8_t*>(buffer.data());
 }
@@ -50,10 +51,10 @@ class ColumnWriter {
     indices_.resize(values_.texts.size());
     for (size_t row = 0; row < indices_.size(); ++row) {
       if (!is_present(row)) continue;
-      const auto [place, is_new] =
+      const auto [entry, is_new] =
           known.try_emplace(values_.texts[row], static_cast<uint32_t>(names_.size()));
       if (is_new) names_.push_back(values_.texts[row]);
-      indices_[row] = place->second;
+      indices_[row] = entry->second;
     }
   }
 
@@ -72,7 +73,7 @@ class ColumnWriter {
     if (!values_.present.empty()) {
       const size_t rows = end - begin;
       levels = view(levels_, write_indices(&values_.present[begin], rows, 1,
-                                           room(levels_, indices_bound(rows, 1))));
+                                           reserve_bytes(levels_, indices_bound(rows, 1))));
     }
     const auto [encoding, body] = encode(begin, end);
     file_.add_page(end - begin, encoding, {&body, 1}, levels);
@@ -93,7 +94,7 @@ class ColumnWriter {
   template <typename T>
   std::string_view encode_integers(size_t begin, size_t end) {
     const std::vector<T> values = present<T>(values_.integers, begin, end);
-    uint8_t* out = room(page_, kDeltaHeaderBound + delta_blocks_bound(values.size()));
+    uint8_t* out = reserve_bytes(page_, kDeltaHeaderBound + delta_blocks_bound(values.size()));
     const T first = values.empty() ? 0 : values.front();
     out = write_delta_header(values.size(), first, out);
     if (values.size() > 1) {
@@ -105,7 +106,7 @@ class ColumnWriter {
   std::string_view encode_names(size_t begin, size_t end) {
     const std::vector<uint32_t> indices = present<uint32_t>(indices_, begin, end);
     const int width = std::max(1, static_cast<int>(std::bit_width(names_.size())));
-    uint8_t* out = room(page_, 1 + indices_bound(indices.size(), width));
+    uint8_t* out = reserve_bytes(page_, 1 + indices_bound(indices.size(), width));
     *out++ = static_cast<uint8_t>(width);
     return view(page_, write_indices(indices.data(), indices.size(), width, out));
   }

@@ -1,4 +1,4 @@
-// Writes a table that is in memory as a Parquet file.
+// Writes a table from memory as a Parquet file. An error leaves an incomplete file.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,11 @@ struct Values {
   std::vector<int64_t> integers;
   std::vector<double> numbers;
   std::vector<std::string> texts;
-  // For each row whether there is a value, 1 or 0; what the list has for the others means nothing.
-  // Empty when there are all.
+  // 1 for each row with a value, 0 for one without, whose element is ignored. Empty: all have one.
   std::vector<uint32_t> present;
 };
 
-// A column has `rows` values.
+// Each column has `rows` values, those missing included.
 Result<> write_table(const std::string& path, const Table& table,
                      const std::vector<Values>& columns, size_t rows);
 
