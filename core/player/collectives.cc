@@ -1,5 +1,5 @@
-// Collectives that move data. Every one has a blocking and a non-blocking form, which differ in the
-// request alone. `bytes` is what one rank gives to or gets from one other where all get the same.
+// Collectives that move data, blocking and non-blocking. `bytes` is the size that one rank sends to
+// or receives from each other rank where all sizes are equal.
 #include <stdlib.h>
 
 #include "core/player/player.h"
@@ -65,12 +65,12 @@ struct Shares {
   Aint* nowhere;
 };
 
-// Of a total that is spread evenly, what falls to number `index` of `ranks`.
+// The share of rank `index` in a total that is distributed evenly over `ranks`.
 Count share(int64_t total, int64_t ranks, int64_t index) {
   return total / ranks + (index < total % ranks ? 1 : 0);
 }
 
-// The list: number of ranks, then what each gives.
+// The list: number of ranks, then the bytes of each.
 template <auto function>
 void play_allgatherv(const Operation& op) {
   const int64_t* const list = list_of(op);
@@ -104,7 +104,7 @@ void play_scatterv(const Operation& op) {
                  static_cast<int>(op.peer), comm_of(op));
 }
 
-// `peer` is the own rank; everyone's total is spread evenly.
+// `peer` is the own rank; each rank's total is distributed evenly.
 template <auto function>
 void play_alltoallv(const Operation& op) {
   const int64_t* const list = list_of(op);

@@ -1,5 +1,5 @@
-// Communicators come and go where they did in the traced run. `comm` is the one that is made or
-// freed, `peer` the one it is made from.
+// Creates and frees communicators as the traced run did. `comm` is the communicator created or
+// freed, `peer` its parent.
 #include <stdlib.h>
 
 #include "core/player/player.h"

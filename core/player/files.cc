@@ -1,6 +1,6 @@
-// Calls on files that lie on a file system of the target machine, as ordinary POSIX and stdio
-// calls: the simulator's models take their time. `comm` is the file, `peer` the opening (slot),
-// `list` the position. What a file holds does not matter; the run keeps only sizes.
+// Calls on files of the target machine's file systems, repeated as ordinary POSIX and stdio calls,
+// whose time the simulator models. In an Operation, `comm` is the file, `peer` the slot of the open
+// file and `list` the position. The contents of files do not matter; only sizes are kept.
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace sesame::player {
 
-struct Opening {
+struct OpenFile {
   bool is_open;
   int fd;
   FILE* stream;  // null: opened without
@@ -39,24 +39,24 @@ const char* path_of(int32_t file) {
 // The simulator puts recorded computation before MPI calls, and calls on files are none.
 void compute() { sesame_charge_computation(); }
 
-void open_descriptor(Opening& opening, int32_t file, int flags) {
-  opening = {};
-  opening.fd = open(path_of(file), flags, kMode);
-  // On another machine ranks that agreed on nothing may come in another order.
-  if (opening.fd < 0) opening.fd = open(path_of(file), O_RDWR | O_CREAT, kMode);
-  opening.is_open = opening.fd >= 0;
+void open_descriptor(OpenFile& open_file, int32_t file, int flags) {
+  open_file = {};
+  open_file.fd = open(path_of(file), flags, kMode);
+  // On another machine, ranks that do not synchronize may open the file in another order.
+  if (open_file.fd < 0) open_file.fd = open(path_of(file), O_RDWR | O_CREAT, kMode);
+  open_file.is_open = open_file.fd >= 0;
 }
 
-// One that the trace has no opening of is opened here.
-Opening& opening_of(const Operation& op) {
-  Opening& opening = player.openings[op.peer];
-  if (!opening.is_open) open_descriptor(opening, op.comm, O_RDWR | O_CREAT);
-  return opening;
+// Opens a file whose open the trace does not have.
+OpenFile& open_file_of(const Operation& op) {
+  OpenFile& open_file = player.open_files[op.peer];
+  if (!open_file.is_open) open_descriptor(open_file, op.comm, O_RDWR | O_CREAT);
+  return open_file;
 }
 
 void play_open(const Operation& op) {
   compute();
-  open_descriptor(player.openings[op.peer], op.comm, op.tag);
+  open_descriptor(player.open_files[op.peer], op.comm, op.tag);
 }
 
 const char* mode_of(int flags) {
@@ -68,66 +68,66 @@ const char* mode_of(int flags) {
 
 void play_open_stream(const Operation& op) {
   compute();
-  Opening& opening = player.openings[op.peer];
-  opening = {};
-  opening.stream = fopen(path_of(op.comm), mode_of(op.tag));
-  if (opening.stream == nullptr) opening.stream = fopen(path_of(op.comm), "w+");
-  opening.is_open = opening.stream != nullptr;
-  if (opening.is_open) opening.fd = fileno(opening.stream);
+  OpenFile& open_file = player.open_files[op.peer];
+  open_file = {};
+  open_file.stream = fopen(path_of(op.comm), mode_of(op.tag));
+  if (open_file.stream == nullptr) open_file.stream = fopen(path_of(op.comm), "w+");
+  open_file.is_open = open_file.stream != nullptr;
+  if (open_file.is_open) open_file.fd = fileno(open_file.stream);
 }
 
 void play_close(const Operation& op) {
   compute();
-  Opening& opening = player.openings[op.peer];
-  if (!opening.is_open) return;
-  if (opening.stream != nullptr) {
-    fclose(opening.stream);
+  OpenFile& open_file = player.open_files[op.peer];
+  if (!open_file.is_open) return;
+  if (open_file.stream != nullptr) {
+    fclose(open_file.stream);
   } else {
-    close(opening.fd);
+    close(open_file.fd);
   }
-  opening = {};
+  open_file = {};
 }
 
-void move_in_stream(Opening& opening, const Operation& op, int64_t at, bool writes) {
-  if (at != opening.position || writes != opening.has_written)
-    fseeko(opening.stream, static_cast<off_t>(at), SEEK_SET);
+void move_in_stream(OpenFile& open_file, const Operation& op, int64_t at, bool writes) {
+  if (at != open_file.position || writes != open_file.has_written)
+    fseeko(open_file.stream, static_cast<off_t>(at), SEEK_SET);
   const auto bytes = static_cast<size_t>(op.bytes);
   if (writes) {
-    fwrite(player.buffers.receive, 1, bytes, opening.stream);
-  } else if (fread(player.buffers.receive, 1, bytes, opening.stream) < bytes) {
-    clearerr(opening.stream);
+    fwrite(player.buffers.receive, 1, bytes, open_file.stream);
+  } else if (fread(player.buffers.receive, 1, bytes, open_file.stream) < bytes) {
+    clearerr(open_file.stream);
   }
-  opening.has_written = writes;
+  open_file.has_written = writes;
 }
 
 template <bool writes>
 void play_data(const Operation& op) {
   compute();
-  Opening& opening = opening_of(op);
-  if (!opening.is_open) return;
-  const int64_t at = op.list >= 0 ? op.list : opening.position;
+  OpenFile& open_file = open_file_of(op);
+  if (!open_file.is_open) return;
+  const int64_t at = op.list >= 0 ? op.list : open_file.position;
   const auto bytes = static_cast<size_t>(op.bytes);
-  if (opening.stream != nullptr) {
-    move_in_stream(opening, op, at, writes);
+  if (open_file.stream != nullptr) {
+    move_in_stream(open_file, op, at, writes);
   } else if (writes) {
-    if (pwrite(opening.fd, player.buffers.receive, bytes, static_cast<off_t>(at)) < 0) return;
-  } else if (pread(opening.fd, player.buffers.receive, bytes, static_cast<off_t>(at)) < 0) {
+    if (pwrite(open_file.fd, player.buffers.receive, bytes, static_cast<off_t>(at)) < 0) return;
+  } else if (pread(open_file.fd, player.buffers.receive, bytes, static_cast<off_t>(at)) < 0) {
     return;
   }
-  opening.position = at + op.bytes;
+  open_file.position = at + op.bytes;
 }
 
-// Goes on in the background. `number` is the position, `list` the number of the access.
+// Starts an asynchronous access. `number` is the position, `list` the number of the access.
 template <bool writes>
 void play_start(const Operation& op) {
   compute();
-  const Opening& opening = opening_of(op);
+  const OpenFile& open_file = open_file_of(op);
   aiocb& control = player.accesses[op.list].control;
   memset(&control, 0, sizeof control);
-  control.aio_fildes = opening.fd;
+  control.aio_fildes = open_file.fd;
   control.aio_buf = player.buffers.receive;
   control.aio_nbytes = static_cast<size_t>(op.bytes);
-  control.aio_offset = static_cast<off_t>(op.number >= 0 ? op.number : opening.position);
+  control.aio_offset = static_cast<off_t>(op.number >= 0 ? op.number : open_file.position);
   control.aio_sigevent.sigev_notify = SIGEV_NONE;
   if ((writes ? aio_write(&control) : aio_read(&control)) != 0) control.aio_fildes = -1;
 }
@@ -143,19 +143,19 @@ void play_wait(const Operation& op) {
 
 void play_sync(const Operation& op) {
   compute();
-  fsync(opening_of(op).fd);
+  fsync(open_file_of(op).fd);
 }
 
 void play_flush(const Operation& op) {
   compute();
-  const Opening& opening = opening_of(op);
-  if (opening.stream != nullptr) fflush(opening.stream);
+  const OpenFile& open_file = open_file_of(op);
+  if (open_file.stream != nullptr) fflush(open_file.stream);
 }
 
 // `list` is the begin of what goes from memory, `bytes` its length.
 void play_drop(const Operation& op) {
   compute();
-  const int fd = opening_of(op).fd;
+  const int fd = open_file_of(op).fd;
   posix_fadvise(fd, static_cast<off_t>(op.list), static_cast<off_t>(op.bytes), POSIX_FADV_DONTNEED);
 }
 
@@ -188,8 +188,8 @@ void play_resize(const Operation& op) {
 
 }  // namespace
 
-Opening* make_openings(uint64_t count) {
-  return static_cast<Opening*>(zeroed(count, sizeof(Opening)));
+OpenFile* make_open_files(uint64_t count) {
+  return static_cast<OpenFile*>(zeroed(count, sizeof(OpenFile)));
 }
 Access* make_accesses(uint64_t count) {
   return static_cast<Access*>(zeroed(count, sizeof(Access)));

@@ -49,7 +49,7 @@ Plan open_plan(const char* path) {
   }
   return {header,
           begin + header->name_table,
-          reinterpret_cast<const RankPart*>(begin + header->rank_table),
+          reinterpret_cast<const RankEntry*>(begin + header->rank_table),
           reinterpret_cast<const Operation*>(begin + header->operations),
           reinterpret_cast<const int64_t*>(begin + header->lists),
           begin + header->files,

@@ -1,6 +1,6 @@
-// The plan of a traced run, as the player finds it: for every rank what it calls, in order. Python
-// makes the file from a data set (python/sesame/simulation/trace/plan.py); it is mapped once and
-// all ranks read it. docs/models/trace-driven.md describes it.
+// The plan of a traced run: the calls of every rank, in order. Python makes the file from a data
+// set (python/sesame/simulation/trace/plan.py); it is mapped once and all ranks read it.
+// docs/models/trace-driven.md describes it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Operation {
   int64_t bytes;
   int64_t number;  // of the request that it begins, or the first that it waits for; or a time in ns
   int64_t list;  // index in the plan's lists, of what has a value for each of several ranks; of an
-                 // access to a file in the background its number; files.cc has that of others
+                 // asynchronous access its number; see files.cc for other file calls
 };
 static_assert(sizeof(Operation) == 40);
 
@@ -31,25 +31,25 @@ struct PlanHeader {
   uint64_t file_bytes;
   // Offsets in the file.
   uint64_t name_table;  // kNameBytes each
-  uint64_t rank_table;  // RankPart each
+  uint64_t rank_table;  // RankEntry each
   uint64_t operations;
   uint64_t lists;  // int64 each
   uint64_t files;  // for each file where its name is in the text, which ends with a zero byte
   uint64_t text;
 };
 
-struct RankPart {
+struct RankEntry {
   uint64_t first;  // among the plan's operations
   uint64_t count;
-  uint64_t requests;  // of messages or files
-  uint64_t openings;  // of files
+  uint64_t requests;    // of messages or files
+  uint64_t open_files;  // of files
 };
 
 // One rank's view of the plan.
 struct Plan {
   const PlanHeader* header;
   const char* names;
-  const RankPart* parts;
+  const RankEntry* parts;
   const Operation* operations;
   const int64_t* lists;
   const char* files;
@@ -60,8 +60,8 @@ struct Plan {
 // space. Ends the program with a message when it cannot.
 Plan open_plan(const char* path);
 
-// Memory for the data of messages, shared by all ranks of a process: what it holds does not matter.
-// `send` is never written, so that it takes none.
+// Buffers for the data of messages, shared by all ranks of a process, since contents do not matter.
+// `send` is never written, so it uses no physical memory.
 struct Buffers {
   const char* send;
   char* receive;

@@ -25,24 +25,24 @@ using namespace sesame::mpi;
 
 constexpr int64_t kBillion = 1'000'000'000;
 
-// The operation takes the time that it took when it was traced: of files that lie on no file system
-// of the target machine, and what is not modelled.
+// The operation takes the time that it took when it was traced: calls on files outside the target
+// machine's file systems, and calls that are not modelled.
 void play_timed(const Operation& operation) {
   const timespec duration = {operation.number / kBillion, operation.number % kBillion};
   nanosleep(&duration, nullptr);
 }
 
-// Goes on in the background while the rank does other things.
+// Starts an asynchronous access, which continues while the rank does other things.
 void play_io_start(const Operation& operation) {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  player.begun[operation.list] = now.tv_sec * kBillion + now.tv_nsec;
+  player.start_ns[operation.list] = now.tv_sec * kBillion + now.tv_nsec;
   play_timed(operation);
 }
 
-// Done as long after its begin as when it was traced.
+// Waits until the access has taken as long as when it was traced.
 void play_io_wait(const Operation& operation) {
-  const int64_t end = player.begun[operation.list] + operation.number;
+  const int64_t end = player.start_ns[operation.list] + operation.number;
   const timespec when = {end / kBillion, end % kBillion};
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
 }
@@ -74,17 +74,17 @@ void prepare(const char* path) {
   player.comms[0] = MPI_COMM_WORLD;
 }
 
-const RankPart& join() {
+const RankEntry& join() {
   MPI_Init(nullptr, nullptr);
-  const RankPart& part = player.plan.parts[sesame_charge_computation()];
+  const RankEntry& part = player.plan.parts[sesame_take_computation()];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
-  player.begun = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
-  player.openings = make_openings(part.openings);
+  player.start_ns = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
+  player.open_files = make_open_files(part.open_files);
   player.accesses = make_accesses(part.requests);
   return part;
 }
 
-void play_all(const RankPart& part) {
+void play_all(const RankEntry& part) {
   const uint64_t names = player.plan.header->names;
   Play* const plays = static_cast<Play*>(zeroed(names, sizeof(Play)));
   for (uint64_t i = 0; i < names; ++i) plays[i] = find_call(player.plan.names + i * kNameBytes);

@@ -1,6 +1,7 @@
-// Plays a rank's part of a traced run: makes the MPI calls that the trace holds. It is an ordinary
-// MPI program, which the simulator runs like any other. Computation is not here: the simulator puts
-// the recorded times between the calls (scenario, compute mode recorded).
+// The player: an MPI program that repeats the MPI calls of one rank of a traced run. The simulator
+// runs it like any other program and inserts the recorded computation between the calls (scenario,
+// compute mode recorded). Errors end the program with a message. All state is in `player`; one
+// thread.
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +9,15 @@
 #include "core/player/mpi_functions.h"
 #include "core/player/plan.h"
 
-// The simulator's: the recorded computation of this moment passes; the caller's rank.
-extern "C" int sesame_charge_computation();
+// Defined by the simulator: lets the recorded computation before the next call pass; returns the
+// rank.
+extern "C" int sesame_take_computation();
 
 namespace sesame::player {
 
-struct Opening;  // of a file
-struct Access;   // to a file, in the background
-Opening* make_openings(uint64_t count);
+struct OpenFile;  // of a file
+struct Access;    // an asynchronous access to a file
+OpenFile* make_open_files(uint64_t count);
 Access* make_accesses(uint64_t count);
 // Memory full of zeros; ends the program when there is none.
 void* zeroed(uint64_t count, size_t size);
@@ -26,8 +28,9 @@ struct Player {
   Buffers buffers;
   mpi::Comm* comms;        // by index in the trace
   mpi::Request* requests;  // by number
-  int64_t* begun;          // when a timed access to a file began that goes on in the background, ns
-  Opening* openings;
+  int64_t*
+      start_ns;  // begin of each asynchronous access of recorded duration, ns of CLOCK_MONOTONIC
+  OpenFile* open_files;
   Access* accesses;
 };
 extern Player player;
@@ -39,7 +42,7 @@ struct PlayedCall {
   Play play;
 };
 
-// What can be played, one table for each kind of call; an entry without name ends a table.
+// The calls that the player knows, a table for each kind; an entry without name ends a table.
 extern const PlayedCall kMessageCalls[];
 extern const PlayedCall kCollectiveCalls[];
 extern const PlayedCall kReductionCalls[];

@@ -45,7 +45,7 @@ void start(const Operation& op) {
            request_of(op));
 }
 
-// `bytes` is the whole, spread evenly over the ranks; `list` holds their number.
+// `bytes` is the total, distributed evenly over the ranks; `list` is their number.
 template <typename Call>
 void reduce_scatter(const Operation& op, Call call) {
   const int64_t ranks = *list_of(op);

@@ -69,9 +69,9 @@ int64_t Waiter::wait_until(int64_t when_ns, const std::atomic<bool>& stop) const
   return spin_until(when_ns, stop);
 }
 
-// Whoever spins and yet is late by more than the clocks take was not there when it should have
-// been. Within a computation only the processor's clock tells, and to ask it takes too long for
-// short ones.
+// A thread that spins and yet ends later than the clocks explain was preempted. Within a
+// computation only the clock of processor time shows that; reading it takes too long for short
+// computations.
 Waiter::Computed Waiter::compute(int64_t begin_ns, int64_t when_ns,
                                  const std::atomic<bool>& stop) const {
   int64_t lost = 0;

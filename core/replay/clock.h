@@ -1,5 +1,5 @@
-// The replayer's clocks: nanoseconds of the monotonic clock and of a thread's processor time, and
-// waiting for a moment of the first, or until a computation is done.
+// The replayer's clocks (CLOCK_MONOTONIC and the thread's processor time, ns), and waiting until a
+// time or until a computation is done.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@ namespace sesame::replay {
 
 int64_t now_ns();
 
-// Where a Waiter looks; tests have clocks of their own.
+// The clocks that a Waiter reads; tests have their own.
 struct Clocks {
   int64_t (*now)();
-  int64_t (*processor)();  // time that the calling thread has had its processor
+  int64_t (*processor)();  // processor time of the calling thread
 };
 extern const Clocks kSystemClocks;
 
@@ -22,7 +22,8 @@ struct WakeUp {
   int64_t p99_ns = 0;
 };
 
-// Less is not told apart from what the clocks themselves take, nor recorded (tracer/processor.c).
+// Shorter losses cannot be distinguished from the cost of the clocks, and are not recorded
+// (tracer/processor.c).
 inline constexpr int64_t kLeastLost = 10'000;
 
 class Waiter {
@@ -37,10 +38,10 @@ class Waiter {
 
   struct Computed {
     int64_t now_ns;   // at the end
-    int64_t lost_ns;  // so much later than `when_ns` it is, since others had the processor
+    int64_t lost_ns;  // time during which other threads had the processor
   };
-  // In place of a thread that looks out for something until `begin_ns` and then computes: spins
-  // until `when_ns`, and for as long again as it did not have its processor.
+  // Replaces a computation from `begin_ns` to `when_ns`: spins until `when_ns`, and longer by the
+  // time in which other threads had the processor.
   Computed compute(int64_t begin_ns, int64_t when_ns, const std::atomic<bool>& stop) const;
 
   const WakeUp& wake_up() const { return wake_up_; }

@@ -18,7 +18,7 @@ TEST(Waiter, NeverReturnsEarly) {
   }
 }
 
-TEST(Waiter, EndsALongWaitWhenItIsToldToStop) {
+TEST(Waiter, EndsALongWaitWhenItIsStopped) {
   const Waiter waiter = Waiter::measured(true);
   const std::atomic<bool> stop = true;
   const int64_t begin = now_ns();
@@ -69,7 +69,7 @@ TEST(Waiter, AComputationThatHasItsProcessorEndsWhenItIsDue) {
   EXPECT_NEAR(now, 400'000, kClocksTake);
 }
 
-TEST(Waiter, AComputationGoesOnForTheTimeInWhichOthersHadTheProcessor) {
+TEST(Waiter, AComputationIsExtendedByTheTimeInWhichOthersHadTheProcessor) {
   for (int64_t taken_from : {1'000, 100'000, 399'000}) {
     const auto [now, lost] = compute(0, 400'000, taken_from, 3'000'000);
     EXPECT_NEAR(lost, 3'000'000, kClocksTake) << taken_from;

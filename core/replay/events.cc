@@ -32,11 +32,11 @@ void futex_wake_all(std::atomic<uint32_t>* word) {
 
 }  // namespace
 
-Events::Events(const Plan& plan, bool may_spin, Tell tell)
+Events::Events(const Plan& plan, bool may_spin, Notify notify)
     : plan_(plan),
       events_(std::make_unique<Event[]>(plan.events.size())),
       may_spin_(may_spin),
-      tell_(std::move(tell)) {
+      notify_(std::move(tell)) {
   for (size_t i = 0; i < plan.events.size(); ++i) {
     events_[i].missing = plan.events[i].arrivals + plan.events[i].tokens;
     events_[i].missing_here = plan.events[i].arrivals;
@@ -50,7 +50,7 @@ void Events::arrive(uint32_t number, int64_t time_ns) {
   if (planned.targets > 0 && event.missing_here.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     const int64_t latest = event.time_ns.load(std::memory_order_relaxed);
     for (uint32_t target : plan_.targets.subspan(planned.first_target, planned.targets)) {
-      tell_(target, number, latest);
+      notify_(target, number, latest);
     }
   }
   count_down(&event);

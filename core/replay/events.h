@@ -1,6 +1,6 @@
-// Events: what threads wait for. An event happens when all have arrived that must, and its time
-// is the latest arrival on the replay's schedule, which threads may run ahead of: only I/O is done
-// in real time.
+// Events that threads wait for: an event happens when all expected arrivals and tokens have been
+// counted. Its time is the latest arrival on the replay's schedule, not on the clock: threads run
+// ahead of the schedule, since only I/O is done in real time. Safe for use by several threads.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ namespace sesame::replay {
 
 class Events {
  public:
-  // Tells another process that all have arrived here.
-  using Tell = std::function<void(uint32_t process, uint32_t event, int64_t time_ns)>;
+  // Notifies another process that all local arrivals are complete.
+  using Notify = std::function<void(uint32_t process, uint32_t event, int64_t time_ns)>;
 
-  Events(const Plan& plan, bool may_spin, Tell tell);
+  Events(const Plan& plan, bool may_spin, Notify notify);
 
   void arrive(uint32_t event, int64_t time_ns);
   void take_token(uint32_t event, int64_t time_ns);  // from another process
@@ -28,7 +28,7 @@ class Events {
     int64_t at_ns;       // of the clock, when the last one arrived
     bool is_waited_for;  // the caller was there before it happened
   };
-  // Until the event has happened or `stop` is set.
+  // Waits until the event has happened or `stop` is set.
   Happened wait(uint32_t event, bool keeps_processor, const std::atomic<bool>& stop);
 
  private:
@@ -44,7 +44,7 @@ class Events {
   const Plan& plan_;
   std::unique_ptr<Event[]> events_;
   bool may_spin_;
-  Tell tell_;
+  Notify notify_;
 };
 
 }  // namespace sesame::replay

@@ -41,7 +41,7 @@ int64_t repeated_if_interrupted(const PlanOperation& operation, int fd, char* da
   return done;
 }
 
-// The kernel refuses to move data directly that are not aligned: then once through the page cache.
+// Direct I/O needs aligned data; other accesses go through the page cache.
 int64_t through_page_cache(const PlanOperation& operation, int fd, char* data, size_t size) {
   const int flags = fcntl(fd, F_GETFL);
   fcntl(fd, F_SETFL, flags & ~O_DIRECT);
@@ -60,7 +60,7 @@ bool is_cut_short(const PlanOperation& operation, int64_t done) {
   return !takes_data(operation.call) && done >= 0 && done < operation.expected_bytes;
 }
 
-// A target that is full says so only to the next call; this one only writes less.
+// A full file system reports its error only to the next call; this call writes fewer bytes.
 Outcome rest_of_write(const PlanOperation& operation, int fd, const char* data, int64_t done) {
   const auto rest = static_cast<size_t>(operation.expected_bytes - done);
   const bool at_offset = operation.call == Call::pwrite || operation.call == Call::pwritev;
@@ -69,17 +69,17 @@ Outcome rest_of_write(const PlanOperation& operation, int fd, const char* data, 
   return more < 0 ? Outcome{done, errno} : Outcome{done + more, 0};
 }
 
-int open_inherited(const PlanOpened& opened, const Place& place) {
-  return open(place.plan->path(opened.file), static_cast<int>(opened.flags) | O_CLOEXEC, 0644);
+int open_inherited(const PlanOpened& opened, const IssueContext& context) {
+  return open(context.plan->path(opened.file), static_cast<int>(opened.flags) | O_CLOEXEC, 0644);
 }
 
-void open_if_late(int32_t slot, const Place& place) {
+void open_if_late(int32_t slot, const IssueContext& context) {
   if (slot < 0) return;
-  OpenFile& file = (*place.files)[slot];
+  OpenFile& file = (*context.files)[slot];
   if (file.late.load(std::memory_order_acquire) == nullptr) return;
-  const std::lock_guard guard(place.files->lock);
+  const std::lock_guard guard(context.files->lock);
   if (const PlanOpened* late = file.late.load()) {
-    file.fd = open_inherited(*late, place);
+    file.fd = open_inherited(*late, context);
     file.late.store(nullptr, std::memory_order_release);
   }
 }
@@ -112,29 +112,30 @@ Outcome issue_data(const PlanOperation& operation, OpenFile& file, char* data, b
                                        : outcome_of(done, true);
 }
 
-Outcome issue(const PlanOperation& operation, uint64_t number, const Place& place) {
+Outcome issue(const PlanOperation& operation, uint64_t number, const IssueContext& context) {
   const Call call = operation.call;
   if (call == Call::none) return {};
-  open_if_late(operation.slot, place);
-  open_if_late(operation.other_slot, place);
+  open_if_late(operation.slot, context);
+  open_if_late(operation.other_slot, context);
   if (call >= Call::read && call <= Call::pwritev) {
-    OpenFile& file = (*place.files)[operation.slot];
-    char* data = takes_data(call) ? place.sink : const_cast<char*>(place.source->data(number));
-    return issue_data(operation, file, data, file.direct, place.not_aligned);
+    OpenFile& file = (*context.files)[operation.slot];
+    char* data = takes_data(call) ? context.sink : const_cast<char*>(context.source->data(number));
+    return issue_data(operation, file, data, file.direct, context.not_aligned);
   }
   if (call >= Call::aio_read && call <= Call::aio_wait) {
     char* data =
-        call == Call::aio_write ? const_cast<char*>(place.source->data(number)) : place.sink;
-    return issue_asynchronous(operation, data, place);
+        call == Call::aio_write ? const_cast<char*>(context.source->data(number)) : context.sink;
+    return issue_asynchronous(operation, data, context);
   }
-  if (call < Call::aio_read) return issue_on_descriptor(operation, place);
-  if (call <= Call::setvbuf) return issue_stdio(operation, number, place);
-  return issue_on_names(operation, place);
+  if (call < Call::aio_read) return issue_on_descriptor(operation, context);
+  if (call <= Call::setvbuf) return issue_stdio(operation, number, context);
+  return issue_on_names(operation, context);
 }
 
-Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Place& place) {
-  const std::lock_guard guard(place.files->lock);
-  OpenFile& file = (*place.files)[operation.slot];
+Outcome issue_asynchronous(const PlanOperation& operation, char* data,
+                           const IssueContext& context) {
+  const std::lock_guard guard(context.files->lock);
+  OpenFile& file = (*context.files)[operation.slot];
   if (operation.call != Call::aio_wait) {
     auto block = std::make_unique<aiocb>();
     block->aio_fildes = file.fd;
@@ -148,7 +149,8 @@ Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Pla
     return outcome_of(status);
   }
   if (file.asynchronous.empty()) return {0, 0};
-  // The oldest at this place of the file; where the record does not tell the place, of all.
+  // The oldest request at this offset of the file, or the oldest of all if the record has no
+  // offset.
   auto found = std::ranges::find(file.asynchronous, operation.offset,
                                  [](const auto& block) { return block->aio_offset; });
   if (found == file.asynchronous.end()) found = file.asynchronous.begin();
@@ -160,13 +162,13 @@ Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Pla
   return error != 0 ? Outcome{0, error} : Outcome{done, 0};
 }
 
-int open_before(const PlanOpened& opened, const Place& place) {
-  OpenFile& file = (*place.files)[static_cast<int32_t>(opened.slot)];
+int open_before(const PlanOpened& opened, const IssueContext& context) {
+  OpenFile& file = (*context.files)[static_cast<int32_t>(opened.slot)];
   if (opened.late != 0) {
     file.late.store(&opened);
     return 0;
   }
-  file.fd = open_inherited(opened, place);
+  file.fd = open_inherited(opened, context);
   return file.fd < 0 ? errno : 0;
 }
 

@@ -1,4 +1,6 @@
-// Issues one operation on the target's file system.
+// Issues one operation on the target's file system, with the system or library call that was
+// recorded. Called by the thread that plays the operation; calls that fail return errno and print
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -15,30 +17,30 @@ struct Outcome {
   int error = 0;      // errno
 };
 
-// What the operations of one thread need.
-struct Place {
+// What the operations of one thread use. The pointers are not owned.
+struct IssueContext {
   const Plan* plan;
-  const Source* source;
+  const PayloadData* source;
   OpenFiles* files;
   char* sink;                          // what is read; as large as the largest operation
   std::atomic<uint64_t>* not_aligned;  // data that --direct could not move directly
 };
 
-Outcome issue(const PlanOperation& operation, uint64_t number, const Place& place);
+Outcome issue(const PlanOperation& operation, uint64_t number, const IssueContext& context);
 
-// The parts of it, by what a call is about.
+// issue() for each kind of call.
 Outcome issue_data(const PlanOperation& operation, OpenFile& file, char* data, bool direct,
                    std::atomic<uint64_t>* not_aligned);
-Outcome issue_on_descriptor(const PlanOperation& operation, const Place& place);
-Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const Place& place);
-Outcome issue_on_names(const PlanOperation& operation, const Place& place);
-Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Place& place);
+Outcome issue_on_descriptor(const PlanOperation& operation, const IssueContext& context);
+Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const IssueContext& context);
+Outcome issue_on_names(const PlanOperation& operation, const IssueContext& context);
+Outcome issue_asynchronous(const PlanOperation& operation, char* data, const IssueContext& context);
 
 // What a call returned: -1 with errno, else bytes if it moves any.
 Outcome outcome_of(int64_t returned, bool moves_data = false);
 
-// Opens what was open before a process' first record of it, or notes that it is opened when it is
-// used. errno of a failure.
-int open_before(const PlanOpened& opened, const Place& place);
+// Opens a file that the process had open before its first record, or marks it to be opened at its
+// first use. Returns 0 or errno.
+int open_before(const PlanOpened& opened, const IssueContext& context);
 
 }  // namespace sesame::replay

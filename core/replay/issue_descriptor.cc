@@ -15,19 +15,19 @@ namespace {
 
 constexpr int64_t kPage = 4096;
 
-Outcome open_file(const PlanOperation& operation, OpenFile& file, const Place& place) {
+Outcome open_file(const PlanOperation& operation, OpenFile& file, const IssueContext& context) {
   int flags = static_cast<int>(operation.size) | O_CLOEXEC;
-  const bool regular = (place.plan->files[static_cast<size_t>(operation.file)].flags & 1) != 0;
-  file.direct = place.plan->header().direct != 0 && regular && (flags & O_DIRECTORY) == 0;
+  const bool regular = (context.plan->files[static_cast<size_t>(operation.file)].flags & 1) != 0;
+  file.direct = context.plan->header().direct != 0 && regular && (flags & O_DIRECTORY) == 0;
   if (file.direct) flags |= O_DIRECT;
-  const int fd = open(place.plan->path(operation.file), flags, 0644);
+  const int fd = open(context.plan->path(operation.file), flags, 0644);
   if (fd >= 0) file.fd = fd;
   return outcome_of(fd);
 }
 
-Outcome close_file(OpenFile& file, const Place& place) {
+Outcome close_file(OpenFile& file, const IssueContext& context) {
   {
-    const std::lock_guard guard(place.files->lock);
+    const std::lock_guard guard(context.files->lock);
     if (!file.copies.empty()) {
       const int copy = file.copies.back();
       file.copies.pop_back();
@@ -39,10 +39,10 @@ Outcome close_file(OpenFile& file, const Place& place) {
   return outcome_of(close(std::exchange(file.fd, -1)));
 }
 
-Outcome duplicate(OpenFile& file, const Place& place) {
+Outcome duplicate(OpenFile& file, const IssueContext& context) {
   const int copy = dup(file.fd);
   if (copy < 0) return {0, errno};
-  const std::lock_guard guard(place.files->lock);
+  const std::lock_guard guard(context.files->lock);
   file.copies.push_back(copy);
   return {};
 }
@@ -92,11 +92,11 @@ Outcome touch(const PlanOperation& operation, OpenFile& file) {
   return {std::max<int64_t>(end - begin, 0), 0};
 }
 
-Outcome copy(const PlanOperation& operation, OpenFile& file, const Place& place) {
+Outcome copy(const PlanOperation& operation, OpenFile& file, const IssueContext& context) {
   const auto size = static_cast<size_t>(operation.size);
-  // To a pipe or a socket, which is not replayed: the data are read, and go nowhere.
-  if (operation.other_slot < 0) return outcome_of(read(file.fd, place.sink, size), true);
-  const int to = (*place.files)[operation.other_slot].fd;
+  // To a pipe or a socket, which is not replayed: the data is read and dropped.
+  if (operation.other_slot < 0) return outcome_of(read(file.fd, context.sink, size), true);
+  const int to = (*context.files)[operation.other_slot].fd;
   const int64_t done = operation.call == Call::sendfile
                            ? sendfile(to, file.fd, nullptr, size)
                            : copy_file_range(file.fd, nullptr, to, nullptr, size, 0);
@@ -155,20 +155,20 @@ Outcome issue_plain(const PlanOperation& operation, int fd) {
 
 }  // namespace
 
-Outcome issue_on_descriptor(const PlanOperation& operation, const Place& place) {
+Outcome issue_on_descriptor(const PlanOperation& operation, const IssueContext& context) {
   if (operation.call == Call::sync) {
     sync();
     return {};
   }
   if (operation.slot < 0) return {0, EBADF};
-  OpenFile& file = (*place.files)[operation.slot];
+  OpenFile& file = (*context.files)[operation.slot];
   switch (operation.call) {
     case Call::open:
-      return open_file(operation, file, place);
+      return open_file(operation, file, context);
     case Call::close:
-      return close_file(file, place);
+      return close_file(file, context);
     case Call::dup:
-      return duplicate(file, place);
+      return duplicate(file, context);
     case Call::mmap:
       return map(operation, file);
     case Call::munmap:
@@ -181,7 +181,7 @@ Outcome issue_on_descriptor(const PlanOperation& operation, const Place& place) 
       return touch(operation, file);
     case Call::copy_file_range:
     case Call::sendfile:
-      return copy(operation, file, place);
+      return copy(operation, file, context);
     default:
       return issue_plain(operation, file.stream != nullptr ? fileno(file.stream) : file.fd);
   }

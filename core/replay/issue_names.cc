@@ -13,10 +13,10 @@
 namespace sesame::replay {
 namespace {
 
-Outcome issue_on_two_names(const PlanOperation& operation, const Place& place) {
+Outcome issue_on_two_names(const PlanOperation& operation, const IssueContext& context) {
   if (operation.other_file < 0) return {0, EINVAL};
-  const char* from = place.plan->path(operation.file);
-  const char* to = place.plan->path(operation.other_file);
+  const char* from = context.plan->path(operation.file);
+  const char* to = context.plan->path(operation.other_file);
   switch (operation.call) {
     case Call::rename:
       return outcome_of(rename(from, to));
@@ -27,14 +27,14 @@ Outcome issue_on_two_names(const PlanOperation& operation, const Place& place) {
   }
 }
 
-Outcome open_directory(const PlanOperation& operation, const Place& place) {
-  DIR* directory = opendir(place.plan->path(operation.file));
+Outcome open_directory(const PlanOperation& operation, const IssueContext& context) {
+  DIR* directory = opendir(context.plan->path(operation.file));
   if (directory == nullptr) return {0, errno};
   if (operation.slot < 0) {
     closedir(directory);
     return {};
   }
-  OpenFile& file = (*place.files)[operation.slot];
+  OpenFile& file = (*context.files)[operation.slot];
   file.directory = directory;
   file.fd = dirfd(directory);
   return {};
@@ -47,9 +47,9 @@ Outcome open_directory_of(OpenFile& file) {
   return {};
 }
 
-Outcome issue_on_directory(const PlanOperation& operation, const Place& place) {
+Outcome issue_on_directory(const PlanOperation& operation, const IssueContext& context) {
   if (operation.slot < 0) return {0, EBADF};
-  OpenFile& file = (*place.files)[operation.slot];
+  OpenFile& file = (*context.files)[operation.slot];
   if (operation.call == Call::fdopendir) return open_directory_of(file);
   if (file.directory == nullptr) return {0, EBADF};
   if (operation.call == Call::closedir) {
@@ -90,20 +90,20 @@ Outcome issue_on_name(const PlanOperation& operation, const char* path) {
 
 }  // namespace
 
-Outcome issue_on_names(const PlanOperation& operation, const Place& place) {
+Outcome issue_on_names(const PlanOperation& operation, const IssueContext& context) {
   if (operation.call >= Call::fdopendir) {
-    return issue_on_directory(operation, place);
+    return issue_on_directory(operation, context);
   }
   if (operation.file < 0) return {0, EINVAL};
   switch (operation.call) {
     case Call::opendir:
-      return open_directory(operation, place);
+      return open_directory(operation, context);
     case Call::rename:
     case Call::link:
     case Call::symlink:
-      return issue_on_two_names(operation, place);
+      return issue_on_two_names(operation, context);
     default:
-      return issue_on_name(operation, place.plan->path(operation.file));
+      return issue_on_name(operation, context.plan->path(operation.file));
   }
 }
 

@@ -8,7 +8,7 @@
 namespace sesame::replay {
 namespace {
 
-// A stream on an open descriptor is opened with what that one can do.
+// Opens a stream on an open descriptor with the descriptor's access mode.
 const char* mode_of_descriptor(int fd) {
   const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
   return access == O_RDONLY ? "r" : access == O_WRONLY ? "w" : "r+";
@@ -22,7 +22,7 @@ const char* mode_of(int flags) {
   return access == O_RDONLY ? "r" : both ? "r+" : "w";
 }
 
-// As the standard streams are, or a descriptor that dup2 put in their place.
+// For the standard streams, or a descriptor that dup2 put in their place.
 FILE* stream_of(OpenFile& file, OpenFiles& files) {
   if (file.stream != nullptr) return file.stream;
   const std::lock_guard guard(files.lock);
@@ -32,9 +32,9 @@ FILE* stream_of(OpenFile& file, OpenFiles& files) {
   return file.stream;
 }
 
-Outcome open_stream(const PlanOperation& operation, OpenFile& file, const Place& place) {
+Outcome open_stream(const PlanOperation& operation, OpenFile& file, const IssueContext& context) {
   FILE* stream = operation.call == Call::fdopen ? fdopen(file.fd, mode_of_descriptor(file.fd))
-                                                : fopen(place.plan->path(operation.file),
+                                                : fopen(context.plan->path(operation.file),
                                                         mode_of(static_cast<int>(operation.size)));
   if (stream == nullptr) return {0, errno};
   file.stream = stream;
@@ -48,7 +48,7 @@ Outcome close_stream(OpenFile& file) {
   return outcome;
 }
 
-// stdio tells less than the calls below it: fewer bytes than asked for, and errno.
+// stdio reports errors only as fewer bytes than requested, and errno.
 Outcome moved(size_t bytes, size_t wanted, FILE* stream) {
   const auto done = static_cast<int64_t>(bytes);
   return bytes < wanted && ferror(stream) != 0 ? Outcome{done, errno} : Outcome{done, 0};
@@ -80,13 +80,13 @@ Outcome set_buffer(const PlanOperation& operation, OpenFile& file) {
 
 }  // namespace
 
-Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const Place& place) {
+Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const IssueContext& context) {
   if (operation.slot < 0) return {0, EBADF};
-  OpenFile& file = (*place.files)[operation.slot];
+  OpenFile& file = (*context.files)[operation.slot];
   if (operation.call == Call::fopen || operation.call == Call::fdopen) {
-    return open_stream(operation, file, place);
+    return open_stream(operation, file, context);
   }
-  FILE* stream = stream_of(file, *place.files);
+  FILE* stream = stream_of(file, *context.files);
   if (stream == nullptr) return {0, EBADF};
   const auto size = static_cast<size_t>(std::max<int64_t>(operation.size, 0));
   switch (operation.call) {
@@ -94,14 +94,14 @@ Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const Place
       return close_stream(file);
     case Call::fread:
     case Call::fgets:
-      return moved(fread(place.sink, 1, size, stream), size, stream);
+      return moved(fread(context.sink, 1, size, stream), size, stream);
     case Call::fwrite:
     case Call::fputs:
-      return moved(fwrite(place.source->data(number), 1, size, stream), size, stream);
+      return moved(fwrite(context.source->data(number), 1, size, stream), size, stream);
     case Call::fprintf:
-      return print(operation, stream, place.source->text());
+      return print(operation, stream, context.source->text());
     case Call::fputc:
-      return put_bytes(stream, place.source->text(), size);
+      return put_bytes(stream, context.source->text(), size);
     case Call::fgetc:
       return get_bytes(stream, size);
     case Call::fflush:

@@ -1,7 +1,7 @@
-// The program of a replay:
+// The replayer:
 //   sesame-replayer PLAN RESULT [TRANSPORT]  plays a plan; with a transport library it is one of
 //                                            several processes
-//   sesame-replayer --calls                  names the calls that it can issue, one a line
+//   sesame-replayer --calls                  lists the calls that it can issue, one on each line
 // Exit status: 0 when the replay is complete, 3 when an operation ended it, 2 for wrong input.
 #include <signal.h>
 #include <sys/prctl.h>
@@ -43,7 +43,7 @@ int play(const Plan& plan, Transport& transport, const char* result_path) {
 }
 
 int replay(const char* plan_path, const char* result_path, const char* library) {
-  // Who started this cleans up; without it nothing must go on writing.
+  // The parent process removes the files; without it this process must not continue to write.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);

@@ -25,7 +25,7 @@ struct OpenFile {
   int64_t mapped_file_size = 0;
   bool direct = false;
   std::vector<int> copies;                           // of dup, closed one by one
-  std::vector<std::unique_ptr<aiocb>> asynchronous;  // begun, not yet waited for
+  std::vector<std::unique_ptr<aiocb>> asynchronous;  // started, not yet waited for
   std::unique_ptr<char[]> stdio_buffer;
   std::atomic<const PlanOpened*> late = nullptr;  // still to be opened
 };
@@ -35,8 +35,7 @@ class OpenFiles {
   explicit OpenFiles(uint32_t slots) : files_(slots) {}
   OpenFile& operator[](int32_t slot) { return files_[static_cast<size_t>(slot)]; }
 
-  std::mutex
-      lock;  // of what one operation cannot do at once: copies, late openings, asynchronous I/O
+  std::mutex lock;  // protects members that are not atomic: copies, late opens, asynchronous I/O
 
  private:
   std::vector<OpenFile> files_;

@@ -50,7 +50,7 @@ Buffer make_buffer(size_t size) {
   return Buffer(static_cast<char*>(data), Unmap{size});
 }
 
-Source::Source(Payload payload, size_t largest)
+PayloadData::PayloadData(Payload payload, size_t largest)
     : data_(make_buffer(largest + kStarts * kBufferAlignment)), text_(make_buffer(largest)) {
   fill(payload, {data_.get(), whole_blocks(largest + kStarts * kBufferAlignment)});
   for (size_t i = 0; i < whole_blocks(largest); ++i) {

@@ -1,5 +1,5 @@
-// What is written, and where what is read goes. The data of a traced run are not known; their
-// compressibility is what a file system may notice.
+// The data that a replay writes. The data of a traced run are not recorded; a file system can
+// notice only how compressible they are.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct Unmap {
 };
 using Buffer = std::unique_ptr<char, Unmap>;
 
-// Aligned memory whose pages are all there.
+// Aligned memory, all pages of which are present.
 Buffer make_buffer(size_t size);
 
-// The data that all threads write: for each operation they begin at another block.
-class Source {
+// The data that all threads write; each operation starts at another block of it.
+class PayloadData {
  public:
-  Source(Payload payload, size_t largest);
+  PayloadData(Payload payload, size_t largest);
 
   const char* data(uint64_t operation) const {
     return data_.get() + (operation % kStarts) * kBufferAlignment;

@@ -28,7 +28,7 @@ struct PlanHeader {
   uint32_t version;
   Payload payload;
   uint32_t direct;   // 1: data go around the page cache where they are aligned
-  uint32_t process;  // of how many processes this one is which
+  uint32_t process;  // number of this process of the replay
   uint32_t processes;
   uint32_t tables;  // of open files: one for each traced process
   uint64_t streams;
@@ -70,14 +70,14 @@ struct PlanOperation {
   int64_t gap_ns;       // computation in front of it
   int64_t transfer_ns;  // time it takes beside waiting and I/O
   int64_t offset;
-  int64_t size;            // data asked for; flags of an opening
-  int64_t expected_bytes;  // what it moved when it was recorded
+  int64_t size;            // data requested; for an open, its flags
+  int64_t expected_bytes;  // bytes moved when it was recorded
   int32_t file;            // path; -1 for none
   int32_t other_file;
   int32_t slot;  // open file; -1 for none
   Call call;
   uint16_t flags;
-  uint32_t first_link;  // its events: those reached at its begin, waited for, reached at its end
+  uint32_t first_link;  // its events: reached at its begin (arrive), waited for, reached at its end
   uint32_t arrive;
   uint32_t wait;
   uint32_t arrive_after;
@@ -89,7 +89,7 @@ struct PlanEvent {
   uint32_t arrivals;  // here
   uint32_t tokens;    // from other processes
   uint32_t first_target;
-  uint32_t targets;  // processes to tell when all have arrived here
+  uint32_t targets;  // processes to notify when all have arrived here
 };
 
 // A file that was open before the first operation on it, as standard output is.

@@ -43,7 +43,7 @@ size_t largest_operation(const Plan& plan) {
   return static_cast<size_t>(largest);
 }
 
-int64_t measure_print_cost(const Source& source) {
+int64_t measure_print_cost(const PayloadData& source) {
   FILE* file = std::fopen("/dev/null", "w");
   if (file == nullptr) return 0;
   const int64_t begin = now_ns();
@@ -55,7 +55,7 @@ int64_t measure_print_cost(const Source& source) {
   return cost;
 }
 
-// After these a run cannot go on as it was recorded: the target is at fault, not the program.
+// Errors after which a run cannot continue as recorded: caused by the target, not by the program.
 bool ends_replay(int error, int expected) {
   static constexpr int kErrors[] = {ENOSPC, EDQUOT, EACCES, EPERM,  EROFS, EIO,
                                     EMFILE, ENFILE, EFBIG,  ENOMEM, ESTALE};
@@ -72,7 +72,7 @@ void raise_limit_of_open_files() {
 }  // namespace
 
 struct Player::Thread {
-  Place place;
+  IssueContext context;
   bool keeps_processor = false;  // while it waits
   int64_t schedule_ns = 0;       // where the recorded program would be now
   int64_t computing_ns = 0;      // at last so much of it is computation not yet waited out
@@ -110,8 +110,9 @@ Result<> Player::prepare() {
   }
   for (uint32_t count : slots) tables_.push_back(std::make_unique<OpenFiles>(count));
   for (const PlanOpened& opened : plan_.opened) {
-    const Place place{&plan_, &source_, tables_[opened.table].get(), nullptr, &not_aligned_};
-    if (const int error_number = open_before(opened, place); error_number != 0) {
+    const IssueContext context{&plan_, &source_, tables_[opened.table].get(), nullptr,
+                               &not_aligned_};
+    if (const int error_number = open_before(opened, context); error_number != 0) {
       return error_at(plan_.path(opened.file), 0,
                       std::string("cannot open it: ") + std::strerror(error_number));
     }
@@ -188,8 +189,8 @@ void Player::play_stream(size_t number) {
   result_.streams[number] = {thread.schedule_ns, thread.now_ns, thread.preempted_ns};
 }
 
-// Communication is not done in real time: its threads run ahead on the schedule, and whoever
-// waits for them sleeps until the scheduled moment. So no wake-up is late on the way.
+// Communication is not done in real time: threads run ahead on the schedule, and a thread that
+// waits for them sleeps until the scheduled time. So no late wake-up delays a chain of messages.
 bool Player::play_operation(uint64_t number, Thread& thread) {
   const PlanOperation& operation = plan_.operations[number];
   OperationResult& result = result_.operations[number];
@@ -207,7 +208,7 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
     const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
     if (thread.now_ns < thread.schedule_ns) compute(thread);
     thread.computing_ns = 0;
-    const Outcome outcome = issue(operation, number, thread.place);
+    const Outcome outcome = issue(operation, number, thread.context);
     const int64_t ended = now_ns() - origin;
     const int64_t duration = ended - thread.now_ns;
     result = {thread.now_ns, duration,      thread.now_ns - thread.schedule_ns,
@@ -225,7 +226,7 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   return true;
 }
 
-// Until the clock has come to where the schedule is.
+// Waits until the clock reaches the schedule.
 void Player::compute(Thread& thread) const {
   const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
   const int64_t when = origin + thread.schedule_ns;
@@ -239,7 +240,7 @@ void Player::compute(Thread& thread) const {
   }
 }
 
-// Who keeps its processor sees at once what it waits for, but where others have that.
+// A thread that keeps its processor sees an event at once, unless it was preempted.
 void Player::await(const PlanOperation& operation, Thread& thread) {
   const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
   const auto links = plan_.links.subspan(operation.first_link + operation.arrive, operation.wait);

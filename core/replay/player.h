@@ -43,7 +43,7 @@ class Player {
   Waiter waiter_;
   bool may_keep_processors_;
   Events events_;
-  Source source_;
+  PayloadData source_;
   int64_t print_cost_ns_ = 0;  // of printing a line without moving data
   std::vector<std::unique_ptr<OpenFiles>> tables_;
   ReplayResult result_;

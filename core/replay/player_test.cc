@@ -269,7 +269,7 @@ TEST(Player, AFailureThatWasRecordedEndsNothing) {
   EXPECT_EQ(result.operations[1].error, ENOENT);
 }
 
-// One processor, for the threads of the replay and for a rival that never rests.
+// One processor, for the threads of the replay and for a rival thread that never sleeps.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -312,7 +312,7 @@ TEST(Player, AComputationTakesLongerWhereOthersHaveItsProcessor) {
   EXPECT_GE(result.operations[0].begin_ns, kComputed + kept.preempted_ns);
 }
 
-TEST(Player, AThousandThreadsMeetAtABarrier) {
+TEST(Player, AThousandThreadsPassABarrier) {
   TestPlan made;
   constexpr uint32_t kThreads = 1000;
   made.add_event(kThreads);

@@ -1,5 +1,5 @@
-// What a replay gave: a header, what became of each operation, and when each thread ended. Times
-// are nanoseconds since the replay began. Python reads the file
+// The result of a replay: a header, the outcome of each operation, and the end of each thread.
+// Times are ns since the start of the replay. Python reads the file
 // (python/sesame/replaying/result.py).
 #pragma once
 

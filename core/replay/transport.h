@@ -1,6 +1,6 @@
-// How processes of one replay tell each other of events. In one process there is nobody to tell.
-// With several, an MPI does it: python/sesame/replaying/mpi_transport.c, built with the user's MPI
-// compiler and loaded when it is needed, so that Sesame itself is linked to no MPI.
+// Notifies the other processes of a replay of events. With one process there is nothing to do. With
+// several, an MPI library does it: python/sesame/replaying/mpi_transport.c, built with the user's
+// MPI compiler and loaded when it is needed, so that Sesame itself is linked to no MPI.
 #pragma once
 
 #include <atomic>
