@@ -1,7 +1,7 @@
 #include "core/machine/document.h"
 
 #define TOML_EXCEPTIONS 0
-// toml++ 3.3 asserts on a wrong character after "[" before it reports it: wrong input is no bug.
+// toml++ 3.3 has an assertion that fails for a wrong character after "[", which it then reports.
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 1
 #include <toml++/toml.h>
@@ -82,7 +82,7 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<En
   }
 }
 
-// A value as it would stand in the file; what is no TOML value is text: no quotes needed.
+// Parses a value as in the file; text that is no TOML value is a string, so quotes are optional.
 Value parse_value(const std::string& text) {
   if (text.find('\n') == std::string::npos) {
     const toml::parse_result result = toml::parse("value = " + text);
@@ -90,7 +90,7 @@ Value parse_value(const std::string& text) {
       Value value = convert(*result.table().get("value"));
       value.line = 0;
       for (Value& item : value.items) item.line = 0;
-      // 1979-05-27 and the like are nothing a machine file holds
+      // dates, which no key of a machine file has
       if (value.type != Type::kOther && value.type != Type::kTable) return value;
     }
   }

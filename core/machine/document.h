@@ -1,5 +1,5 @@
-// A TOML document with overrides, flattened to a list of dotted keys, so that nothing else deals
-// with the TOML library. Tables are entries too; arrays of tables are numbered ("segment.0.up_to").
+// A TOML document with overrides, flattened to a list of dotted keys; the only user of the TOML
+// library. Tables are entries too; arrays of tables are numbered ("segment.0.up_to").
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct Entry {
 struct Document {
   std::string path;
   std::vector<Entry> entries;
-  std::vector<Entry> replaced;  // what the file said where an override now stands
+  std::vector<Entry> replaced;  // entries of the file that overrides replaced
 
   const Entry* find(std::string_view key) const;
-  // An Error at the entry's line, or that names its override.
+  // An Error with the entry's line, or that names its override.
   std::unexpected<Error> wrong(const Entry& entry, const std::string& message,
                                const std::string& hint = {}) const;
 };

@@ -1,4 +1,4 @@
-// The keys of a machine file: one list that serves reading, messages, completion and the docs.
+// The keys of a machine file: one list for reading, messages, completion and documentation.
 #pragma once
 
 #include <optional>
@@ -6,33 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/machine/key.h"
+
 namespace sesame::machine {
-
-enum class Kind {
-  kText,
-  kTexts,
-  kCount,
-  kCounts,
-  kIndex,  // from 0
-  kIndices,
-  kRatio,
-  kFactors,
-  kShare,
-  kFlag,
-  kDuration,
-  kSize,
-  kBandwidth,
-  kTopology,
-  kChoice,
-};
-
-struct Key {
-  std::string name;  // dotted; "N" stands for the number of a segment
-  Kind kind;
-  bool required;
-  const char* meaning;
-  std::span<const char* const> words = {};  // of a choice
-};
 
 std::span<const Key> keys();
 

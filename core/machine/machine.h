@@ -56,7 +56,7 @@ struct Machine {
   std::vector<std::string> sources;  // where the constants come from
   int nodes = 0;
   int cores = 1;                 // per node: how many ranks a node takes
-  uint64_t memory = 0;           // of a node, in bytes; 0: not said
+  uint64_t memory = 0;           // of a node, in bytes; 0: unknown
   double compute_ratio = 1;      // target compute time / measured host compute time
   std::vector<double> slowdown;  // of computation, by the node's ranks from 1 on; empty: none
   double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time

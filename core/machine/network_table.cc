@@ -116,7 +116,7 @@ Result<> read_segments(const Document& document, const std::string& table,
   return check_first_segment(document, table, parameters);
 }
 
-// What the overheads take is part of the latency; the wire cannot take less than nothing.
+// Overheads are part of the latency, so their sum must not exceed it.
 Result<> check_overheads(const Document& document, const std::string& table,
                          const NetworkParameters& parameters) {
   const SimTime overheads = parameters.send_overhead + parameters.receive_overhead;

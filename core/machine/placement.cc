@@ -13,7 +13,7 @@ std::unexpected<Error> too_many_ranks(const Machine& machine, int ranks) {
   return error(std::to_string(ranks) + " ranks do not fit on " + machine.name + ": it has " +
                    std::to_string(machine.nodes) + (machine.nodes == 1 ? " node" : " nodes") +
                    " of " + std::to_string(machine.cores) +
-                   (machine.cores == 1 ? " core" : " cores") + ", room for " +
+                   (machine.cores == 1 ? " core" : " cores") + ", enough for " +
                    std::to_string(machine.capacity()) + " ranks",
                "take fewer ranks, or enlarge the machine: override nodes or the topology, or "
                "node.cores");
@@ -97,13 +97,13 @@ std::vector<int> place_more(const Machine& machine, int ranks, const std::string
     std::iota(candidates.begin(), candidates.end(), 0);
   }
   std::vector<int> nodes;
-  const auto room = [&] { return nodes.size() < static_cast<size_t>(ranks); };
+  const auto needs_more = [&] { return nodes.size() < static_cast<size_t>(ranks); };
   // Cyclic: one round for each number of ranks on a node; otherwise one round fills all.
   const bool cyclic = placement == "cyclic";
-  for (int most = cyclic ? 1 : machine.cores; most <= machine.cores && room(); ++most) {
+  for (int most = cyclic ? 1 : machine.cores; most <= machine.cores && needs_more(); ++most) {
     for (const int node : candidates) {
       int& here = taken[static_cast<size_t>(node)];
-      for (; here < most && room(); ++here) nodes.push_back(node);
+      for (; here < most && needs_more(); ++here) nodes.push_back(node);
     }
   }
   return nodes;

@@ -58,7 +58,7 @@ TEST(Placement, CyclicGoesRoundTheNodes) {
 }
 
 TEST(Placement, FileGivesOneNodePerLine) {
-  const PlacementFile file("# rank 0 first\n3\n\n 0 # beside nobody\n3\r\n1\n");
+  const PlacementFile file("# rank 0 first\n3\n\n 0 # alone\n3\r\n1\n");
   EXPECT_EQ(*place_ranks(four_nodes_of_two(), 4, file.path()), (std::vector<int>{3, 0, 3, 1}));
   EXPECT_EQ(*place_ranks(four_nodes_of_two(), 2, file.path()), (std::vector<int>{3, 0}));
 }
@@ -88,7 +88,7 @@ TEST(Placement, TooManyRanksAreCounted) {
     const auto nodes = place_ranks(four_nodes_of_two(), 9, placement);
     ASSERT_FALSE(nodes);
     EXPECT_EQ(nodes.error().message,
-              "9 ranks do not fit on test: it has 4 nodes of 2 cores, room for 8 ranks");
+              "9 ranks do not fit on test: it has 4 nodes of 2 cores, enough for 8 ranks");
   }
   EXPECT_FALSE(place_ranks(four_nodes_of_two(), 0));
 }

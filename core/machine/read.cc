@@ -59,7 +59,8 @@ Result<Machine> assemble(const Document& document) {
     if (!intranode) return std::unexpected(intranode.error());
     machine.intranode = std::move(*intranode);
   } else {
-    // One rank per node: only messages from a rank to itself, seldom enough for any constants.
+    // One rank per node: only messages from a rank to itself, for which any constants are good
+    // enough.
     machine.intranode = machine.network;
     machine.intranode.hop_latency = SimTime::zero();
   }

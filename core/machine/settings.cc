@@ -21,7 +21,7 @@ bool is_number(const Value& value) {
   return value.type == Type::kInteger || value.type == Type::kNumber;
 }
 
-// What a message says where a value is not of its kind at all.
+// The message for a value of another kind.
 std::string expected(const Key& key, const Value& value) {
   return "expected " + expectation(key) + ", got " + value.shown();
 }

@@ -13,7 +13,7 @@
 
 namespace sesame::machine {
 
-// The first unknown key or value of the wrong form, in the order of the file.
+// An Error for the first unknown key or wrong value, in the order of the file.
 Result<> check_entries(const Document& document);
 
 SimTime duration_of(const Entry& entry);
@@ -29,8 +29,8 @@ std::vector<std::string> texts_of(const Document& document, std::string_view key
 std::vector<uint32_t> counts_of(const Document& document, std::string_view key);
 std::vector<double> factors_of(const Document& document, std::string_view key);
 
-// Of the keys that contradict each other, the one to point at: what the user typed last. Null when
-// none of them is there.
+// Of keys that contradict each other, the one to name in a message: an override if there is one.
+// Null when none of them is present.
 const Entry* to_blame(const Document& document, const std::vector<std::string>& keys);
 
 }  // namespace sesame::machine

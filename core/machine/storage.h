@@ -28,10 +28,10 @@ struct DeviceParameters {
   // Of all kinds: what passes at most, in bytes per second; 0: no limit.
   double read_limit = 0;
   double write_limit = 0;
-  uint64_t read_burst = 0;  // what a limit saves for later, at most
+  uint64_t read_burst = 0;  // burst size: unused rate that accumulates, at most
   uint64_t write_burst = 0;
-  SimTime
-      limit_refill;  // what a limit allows of so long a time comes at its begin; 0: all the time
+  SimTime limit_refill;  // the rate's bytes of each such interval are available at its begin; 0:
+                         // continuously
 
   // kFixed: latency + bytes / bandwidth.
   SimTime read_latency;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine/keys.h"
+#include "core/machine/key.h"
 
 namespace sesame::machine {
 

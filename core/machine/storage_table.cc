@@ -25,7 +25,7 @@ Enum choice_or(const Document& document, const std::string& key, const char* con
   return static_cast<Enum>(word - words);
 }
 
-// Looks up keys of one table, and says what is wrong between several of them.
+// Looks up keys of one table, and reports contradictions between them.
 class Table {
  public:
   Table(const Document& document, std::string name)
@@ -63,7 +63,7 @@ class Table {
       if (!has(name)) return missing_key(document_, key(name));
     return {};
   }
-  // Points at the last of these keys that the user typed.
+  // An Error at the last of these keys that the user set.
   std::unexpected<Error> wrong(std::initializer_list<std::string> names, const std::string& message,
                                const std::string& hint = {}) const {
     std::vector<std::string> keys;
@@ -197,7 +197,7 @@ StorageParameters read_values(const Table& table, bool shared) {
   return storage;
 }
 
-// Sizes of which there is no zero.
+// Sizes that must not be zero.
 Result<> check_sizes(const Table& table) {
   for (const char* name : {"block", "stripe", "vesta.bsu", "device.raid_unit", "device.sector",
                            "device.page", "collective.cb_buffer_size",
@@ -308,7 +308,7 @@ Result<> check_caches(const Table& table, const StorageParameters& storage,
     return checked;
   if (auto checked = check_cache(table, storage, storage.ionode_cache, ionode); !checked)
     return checked;
-  // A compute node bears its own cache; what memory I/O nodes have the machine does not say.
+  // The cache of a compute node is in its memory; the memory of I/O nodes is unknown.
   const bool local = storage.ionodes == 0;
   const uint64_t size = local ? storage.ionode_cache.size : storage.cnode_cache.size;
   if (limits.memory > 0 && size > 0 && limits.taken + size > limits.memory) {

@@ -13,7 +13,7 @@ namespace sesame::machine {
 struct NodeLimits {
   int nodes = 0;
   uint64_t memory = 0;  // 0: not said
-  uint64_t taken = 0;   // of it, by the node's cache of another file system
+  uint64_t taken = 0;   // part of it used by the node's cache of another file system
 };
 
 // `table` is "storage" or "node.storage"; nothing when the document has no key of it.

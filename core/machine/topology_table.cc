@@ -10,16 +10,16 @@
 namespace sesame::machine {
 namespace {
 
-// Tables of nodes stay small enough for memory; no machine that was built comes near.
+// Keeps tables of nodes small; far more nodes than any machine has.
 constexpr int64_t kMostNodes = 1 << 24;
 
-struct Shape {
+struct TopologyDescription {
   TopologyKind kind;
   const char* name;
   std::vector<const char*> keys;  // that belong to it and must be there
 };
 
-const Shape kShapes[] = {
+const TopologyDescription kTopologies[] = {
     {TopologyKind::kCrossbar, "crossbar", {}},
     {TopologyKind::kMesh, "mesh", {"topology.dims"}},
     {TopologyKind::kTorus, "torus", {"topology.dims"}},
@@ -29,22 +29,22 @@ const Shape kShapes[] = {
      {"topology.groups", "topology.routers", "topology.nodes_per_router"}},
 };
 
-Result<> check_keys(const Document& document, const Shape& shape) {
+Result<> check_keys(const Document& document, const TopologyDescription& description) {
   for (const Entry& entry : document.entries) {
     if (!entry.key.starts_with("topology.") || entry.key == "topology.kind") continue;
     const bool belongs =
-        std::ranges::any_of(shape.keys, [&](const char* key) { return entry.key == key; });
+        std::ranges::any_of(description.keys, [&](const char* key) { return entry.key == key; });
     if (belongs) continue;
     std::string expected;
-    for (const char* key : shape.keys)
+    for (const char* key : description.keys)
       expected += (expected.empty() ? "" : " and ") + std::string(key);
     return document.wrong(entry,
-                          entry.key + " has no meaning for a " + shape.name + ", expected " +
+                          entry.key + " has no meaning for a " + description.name + ", expected " +
                               (expected.empty() ? "topology.kind alone" : expected) + ", got " +
                               entry.value.shown(),
                           "an override \"" + entry.key + "=\" removes the key");
   }
-  for (const char* key : shape.keys) {
+  for (const char* key : description.keys) {
     if (document.find(key) == nullptr) return missing_key(document, key);
   }
   return {};
@@ -72,43 +72,45 @@ int64_t size_of(const Topology& topology) {
   return 0;
 }
 
-const Shape& shape_of(TopologyKind kind) { return *std::ranges::find(kShapes, kind, &Shape::kind); }
+const TopologyDescription& description_of(TopologyKind kind) {
+  return *std::ranges::find(kTopologies, kind, &TopologyDescription::kind);
+}
 
 // Where `nodes` and the topology disagree, point at the override if one of them is, else at nodes.
 std::unexpected<Error> disagreement(const Document& document, const Topology& topology,
                                     int64_t size, bool at_most) {
   const Entry* nodes = document.find("nodes");
   const Entry* blamed = nodes;
-  for (const char* key : shape_of(topology.kind).keys) {
+  for (const char* key : description_of(topology.kind).keys) {
     const Entry* entry = document.find(key);
     if (blamed->override.empty() && !entry->override.empty()) blamed = entry;
   }
   return document.wrong(*blamed,
                         std::string("nodes and topology disagree, expected ") +
                             (at_most ? "at most " : "") + std::to_string(size) +
-                            " nodes for this " + shape_of(topology.kind).name + ", got " +
+                            " nodes for this " + description_of(topology.kind).name + ", got " +
                             nodes->value.text,
                         at_most ? "" : "leave nodes out, or set topology.dims to match");
 }
 
 }  // namespace
 
-std::string_view topology_name(TopologyKind kind) { return shape_of(kind).name; }
+std::string_view topology_name(TopologyKind kind) { return description_of(kind).name; }
 
 Result<Topology> read_topology(const Document& document) {
   const Entry& kind = *document.find("topology.kind");
-  const auto* shape = std::ranges::find_if(
-      kShapes, [&](const Shape& known) { return kind.value.text == known.name; });
-  if (shape == std::end(kShapes)) {
+  const auto* description = std::ranges::find_if(
+      kTopologies, [&](const TopologyDescription& known) { return kind.value.text == known.name; });
+  if (description == std::end(kTopologies)) {
     return document.wrong(kind, std::string("unknown topology.kind, expected ") +
                                     expectation(*find_key("topology.kind")) + ", got " +
                                     kind.value.shown());
   }
-  if (auto checked = check_keys(document, *shape); !checked) {
+  if (auto checked = check_keys(document, *description); !checked) {
     return std::unexpected(checked.error());
   }
   Topology topology;
-  topology.kind = shape->kind;
+  topology.kind = description->kind;
   topology.dims = counts_of(document, "topology.dims");
   topology.arity = counts_of(document, "topology.arity");
   topology.groups = static_cast<uint32_t>(count_or(document, "topology.groups", 0));
@@ -125,7 +127,7 @@ Result<int> read_nodes(const Document& document, const Topology& topology) {
   const int64_t nodes = given == nullptr ? size : given->value.integer;
   if (nodes > kMostNodes) {
     const Entry& place =
-        given != nullptr ? *given : *document.find(*shape_of(topology.kind).keys.begin());
+        given != nullptr ? *given : *document.find(*description_of(topology.kind).keys.begin());
     return document.wrong(place, "too many nodes, expected at most " + std::to_string(kMostNodes) +
                                      ", got " + place.value.shown());
   }

@@ -207,7 +207,7 @@ TEST(Network, RefusesRanksThatDoNotFit) {
   const auto network = Network::create(machine_of(), 65);
   ASSERT_FALSE(network);
   EXPECT_EQ(network.error().message,
-            "65 ranks do not fit on test: it has 32 nodes of 2 cores, room for 64 ranks");
+            "65 ranks do not fit on test: it has 32 nodes of 2 cores, enough for 64 ranks");
 }
 
 TEST(Network, EverythingCostsNothingOnAnIdealMachine) {
