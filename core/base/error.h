@@ -1,5 +1,6 @@
-// Wrong input as a value. A function that reads what a user wrote returns Result<T>; our own
-// bugs end the program through CHECK (check.h). The text form is the one the whole house uses:
+// Errors as values. A function whose input comes from the user or the system returns Result<T>: a
+// value or an Error. Bugs of Sesame itself end the program through CHECK (check.h). The text of an
+// error:
 //   path:line: what is wrong, expected …, got …
 //   hint: …
 #pragma once

@@ -1,15 +1,16 @@
-// Memory for objects of one type that come and go all the time, or that thousands of ranks have:
-// freed ones are used again, the last one first, and all lie on huge pages, which need fewer
-// address translations. Only the simulator's own objects belong there; the target programs' heap
-// must stay as it is in a real process. Memory is never given back. One free list for each thread.
+// A pool allocator for types with many short-lived objects, or with objects for each of thousands
+// of ranks. Freed objects are reused, the last one first, and all are on huge pages, which need
+// fewer address translations. Only for the simulator's own objects: the heap of target programs
+// must behave as in a real process. Memory is not returned to the system. Each thread has its own
+// free list: a deleted object goes to that of the thread that deletes it.
 #pragma once
 
 #include <cstddef>
 
 namespace sesame {
 
-// `bytes` rounded up to whole huge pages, or an ordinary allocation when less than one; to be given
-// to std::free(). Ends the program when there is no memory.
+// `bytes` rounded up to whole huge pages, or an ordinary allocation when smaller than one; free it
+// with std::free(). Ends the program when there is no memory.
 void* allocate_block(size_t bytes, size_t alignment);
 
 // Gives T its operators new and delete: struct T : Pooled<T>. Not for types that others derive

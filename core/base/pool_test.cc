@@ -9,30 +9,30 @@
 namespace sesame {
 namespace {
 
-struct alignas(64) Thing : Pooled<Thing> {
+struct alignas(64) Object : Pooled<Object> {
   int value = 7;
 };
 
-TEST(Pool, ObjectsAreAlignedAndApart) {
+TEST(Pool, ObjectsAreAlignedAndDoNotOverlap) {
   constexpr size_t kMany = 50000;  // several blocks of each size
-  std::set<uintptr_t> places;
-  std::vector<Thing*> things;
+  std::set<uintptr_t> addresses;
+  std::vector<Object*> objects;
   for (size_t i = 0; i < kMany; ++i) {
-    things.push_back(new Thing);
-    const auto place = reinterpret_cast<uintptr_t>(things.back());
-    ASSERT_EQ(place % alignof(Thing), 0u);
-    places.insert(place);
+    objects.push_back(new Object);
+    const auto address = reinterpret_cast<uintptr_t>(objects.back());
+    ASSERT_EQ(address % alignof(Object), 0u);
+    addresses.insert(address);
   }
-  EXPECT_EQ(places.size(), kMany);
-  EXPECT_GE(*std::next(places.begin()) - *places.begin(), sizeof(Thing));
-  for (Thing* thing : things) delete thing;
+  EXPECT_EQ(addresses.size(), kMany);
+  EXPECT_GE(*std::next(addresses.begin()) - *addresses.begin(), sizeof(Object));
+  for (Object* object : objects) delete object;
 }
 
-TEST(Pool, WhatWasFreedLastIsUsedNextAndMadeAnew) {
-  auto* first = new Thing;
+TEST(Pool, TheObjectFreedLastIsReusedFirstAndConstructedAgain) {
+  auto* first = new Object;
   first->value = 8;
   delete first;
-  auto* second = new Thing;
+  auto* second = new Object;
   EXPECT_EQ(second, first);
   EXPECT_EQ(second->value, 7);
   delete second;

@@ -1,5 +1,5 @@
-// Memory that grows in place: address space for the most that may ever be needed, of which only the
-// front is used. What lies there keeps its address. Belongs to one thread.
+// Memory that grows in place: reserves address space for the largest size and makes the front of it
+// usable on demand, so objects keep their addresses. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class ReservedBlock {
 
   void* data() const { return begin_; }
 
-  // Makes the first `bytes` usable; new ones are zero. False: more than was reserved, or the system
-  // has no more memory.
+  // Makes the first `bytes` usable; new bytes are zero. False when that is more than was reserved,
+  // or the system has no memory.
   [[nodiscard]] bool extend_to(size_t bytes);
 
  private:

@@ -40,7 +40,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-// What the four parsers share: a kind of quantity, its units, and how to name them to a person.
+// A kind of quantity for the parsers: its name, an example, its units.
 struct Quantity {
   const char* kind;
   const char* example;

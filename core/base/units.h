@@ -26,8 +26,8 @@ class SimTime {
   constexpr double seconds() const { return static_cast<double>(ps_) * 1e-12; }
 
   constexpr auto operator<=>(const SimTime&) const = default;
-  // Ends the process with a sentence where the sum lies beyond the range: a time that went round
-  // would be a wrong answer.
+  // Ends the process with a message when the sum is out of range: a time that wraps around would
+  // give a wrong answer.
   constexpr SimTime operator+(SimTime other) const {
     SimTime sum;
     if (__builtin_add_overflow(ps_, other.ps_, &sum.ps_)) [[unlikely]]
@@ -56,7 +56,7 @@ Result<SimTime> parse_duration(std::string_view text);  // "1.5 us", "0s"; s ms 
 Result<uint64_t> parse_size(std::string_view text);     // "64 KiB", "1MB", "0 B", "512"
 Result<double> parse_bandwidth(std::string_view text);  // bytes per second: "28 MB/s", "100 Gbit/s"
 
-// For people: three significant digits and the fitting unit ("1.25 us", "28.0 MB/s", "64 KiB").
+// For messages: three significant digits with the fitting unit ("1.25 us", "64 KiB").
 std::string format_duration(SimTime duration);
 std::string format_size(uint64_t bytes);
 

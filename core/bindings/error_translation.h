@@ -1,6 +1,7 @@
 // How an Error of the core becomes a Python exception: sesame.errors.InputError with the
-// attributes message, path, line and hint. The class lives in Python (python/sesame/errors.py);
-// it is looked up when it is raised, so the binding has no state of its own.
+// attributes message, path, line and hint. The class is defined in Python
+// (python/sesame/errors.py); it is looked up when it is raised, so the binding has no state of its
+// own.
 #pragma once
 
 #include "core/base/error.h"

@@ -20,7 +20,7 @@ namespace {
 
 using Overrides = std::vector<std::string>;
 
-// Divides, so that 40 us is 4e-05 and not its neighbour.
+// Divides, because 40 us must become 4e-05 exactly as written.
 double seconds(SimTime time) { return static_cast<double>(time.ps()) / 1e12; }
 
 // A size that holds every message is None in Python.
@@ -68,7 +68,7 @@ nb::dict topology_dict(const machine::Machine& machine) {
   return dict;
 }
 
-// Of a file system what a person asks first; None when the machine has none.
+// A summary of a file system; None when the machine has none.
 nb::object storage_or_none(const std::optional<machine::StorageParameters>& storage) {
   if (!storage) return nb::none();
   nb::dict dict;

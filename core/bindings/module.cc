@@ -1,4 +1,4 @@
-// The Python module sesame._native: a table of contents. Each room's binding is in its own file.
+// The Python module sesame._native. The bindings of each core module are in a file of their own.
 #include <nanobind/nanobind.h>
 
 #include "core/bindings/error_translation.h"

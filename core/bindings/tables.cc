@@ -1,4 +1,4 @@
-// Tables of a data set in Python: lists of values become a Parquet file.
+// Python's interface to write_table(): writes lists of values as a Parquet file.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

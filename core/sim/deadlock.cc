@@ -49,7 +49,7 @@ std::string describe(const mpi::Rank& rank, const RequestObject* request) {
     case Kind::kRemote:
       return " waits for a one-sided operation";
     case Kind::kGeneralized:
-      return " waits for a generalized request that nobody completes";
+      return " waits for a generalized request without MPI_Grequest_complete";
   }
   if (internal) {
     const std::string& on = request->comm->name;

@@ -1,4 +1,4 @@
-// Says why a simulation cannot go on: which rank waits for whom, in which call.
+// Explains a deadlock: which rank waits for which others, in which call.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sesame::sim {
 
-// A few lines for people. REQUIRES: some rank has not ended and none can run.
+// A few lines for the user. REQUIRES: some rank has not ended and none can run.
 std::string explain_deadlock(const mpi::World& world);
 
 }  // namespace sesame::sim

@@ -1,4 +1,4 @@
-// The machine's file systems, made for a run.
+// Creates the simulated file systems of a machine for a run.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The host program of a simulation:
+// The simulator process, one program for each MPI binary interface:
 //   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
 //                                           wrong input, 130 when interrupted
 //   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as
@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/loader/loader.h"
+#include "core/sim/result.h"
 #include "core/sim/scenario.h"
 #include "core/sim/simulation.h"
 
@@ -21,7 +22,8 @@ namespace {
 constexpr int kWrongInput = 2;
 constexpr int kInterrupted = 130;
 
-// As the command line prints its own errors; of --inspect it reads the text and prints it itself.
+// Prints an error as the command line prints its own. After --inspect the command line reads the
+// text and prints it itself, hence without prefix.
 int refuse(const sesame::Error& error, const char* prefix = "error: ") {
   std::fprintf(stderr, "%s%s\n", prefix, error.to_string().c_str());
   return kWrongInput;
@@ -36,11 +38,11 @@ int inspect(const char* name) {
   return 0;
 }
 
-// Everything that a run leaves behind lies in the directory that its caller made and clears away.
+// All files of a run are in a directory that the parent process made and removes.
 void interrupt(int) { sesame::loader::host_exit(kInterrupted); }
 
 int simulate(const char* path) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // who started this clears away what it leaves
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent removes the files that this process leaves
   signal(SIGINT, interrupt);
   signal(SIGTERM, interrupt);
   signal(SIGPIPE, SIG_IGN);
@@ -52,6 +54,9 @@ int simulate(const char* path) {
   const std::string& text = (*simulation)->outcome_text();
   if (!text.empty()) std::fprintf(stderr, "sesame: %s\n", text.c_str());
   if (!status) return refuse(status.error());
+  auto written =
+      sesame::sim::write_result(**simulation, scenario->output_directory + "/result.json");
+  if (!written) return refuse(written.error());
   std::fflush(nullptr);
   // Exit handlers and destructors of the programs' libraries must not run: their ranks have ended.
   _exit(*status);

@@ -141,7 +141,7 @@ void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
   pdes::Executive& executive = world_.executive;
   if (!executive.has_ready()) {
     const SimTime next = executive.events().earliest();
-    if (next == SimTime::never()) end_in_vain(strand, instruction);
+    if (next == SimTime::never()) abort_polling(strand, instruction);
     if (next > strand.now) {
       strand.waited += next - strand.now;
       strand.now = next;
@@ -178,7 +178,7 @@ void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instr
       "loop; if it computes, do nothing\n");
 }
 
-void PollingWatch::end_in_vain(const mpi::Strand& strand, const void* instruction) {
+void PollingWatch::abort_polling(const mpi::Strand& strand, const void* instruction) {
   std::string text = strand.rank->name() +
                      " waits in a loop without a call for memory to change, at " +
                      loader::describe_address(instruction) + ", but no other rank can run";

@@ -1,11 +1,11 @@
-// Notices a rank that waits in a loop for memory to change and makes no call meanwhile: only one
-// rank runs at a time, so nobody could change it and the loop would never end.
+// Detects a rank that polls memory in a loop without calls. Only one rank runs at a time, so no
+// other rank could change that memory and the loop would never end.
 //
-// A timer of the simulator thread's processor time looks where a rank is that has made no call for
-// long. Where it comes by the same instructions with the same registers again and again, it polls:
-// it yields to the other ranks, and its clock follows the next event if none of them can run. What
-// was measured of such a loop is not charged. A rank that only computes is left alone; after some
-// time one line on standard error says where it is.
+// A timer on the simulator thread's processor time samples the instruction pointer and registers of
+// a rank that has made no call for long. If the same instructions recur with the same registers,
+// the rank polls: it yields to the other ranks, and if none can run its clock advances to the next
+// event. The computation measured in such a loop is not charged. A rank that only computes is not
+// disturbed; after a long time one line on standard error says where it is.
 #pragma once
 
 #include <ucontext.h>
@@ -44,7 +44,7 @@ class PollingWatch {
   void yield(mpi::Strand& strand, const void* instruction);
   void mention_polling(const mpi::Strand& strand, const void* instruction);
   void mention_long_run(const mpi::Strand& strand, const void* instruction);
-  [[noreturn]] void end_in_vain(const mpi::Strand& strand, const void* instruction);
+  [[noreturn]] void abort_polling(const mpi::Strand& strand, const void* instruction);
 
   mpi::World& world_;
   timer_t timer_{};

@@ -28,7 +28,8 @@ void write_fully(int descriptor, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(target, data, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads it, or the disk is full: the program's own affair
+    if (written <= 0)
+      return;  // no reader, or the disk is full: as for a real program, its output is lost
     data += written;
     size -= static_cast<size_t>(written);
   }

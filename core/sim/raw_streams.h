@@ -1,5 +1,6 @@
-// The raw streams of a simulation (--keep-raw), one per rank. A stream's records must rise in time:
-// they wait until all that is earlier is known, as those of the tables do.
+// The raw streams of a simulation (--keep-raw), one for each rank. Records of a stream must be
+// sorted by time, so they are kept until all earlier ones are known, as in RecordTables; use is the
+// same.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ class RawStreams {
   void add_ranks(int ranks);
   // Of a call that is not of MPI; its number follows that of the one before.
   void add_call_name(const std::string& name) { writer_->add_call_name(name); }
-  // All that happened to the rank by now is known.
+  // Writes the rank's records before `now`. REQUIRES: they are all known.
   void write_until(uint32_t rank, SimTime now);
   Result<> close();
 

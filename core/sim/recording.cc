@@ -62,7 +62,7 @@ void Recording::record(const mpi::MessageRecord& message) {
 
 void Recording::record(int rank, const storage::FileCallRecord& call) {
   sesame_file_call_record record = call;
-  // Tables have signed numbers; what a program asks for can be more.
+  // Tables have signed numbers; a program can request more.
   record.size = std::min(call.size, uint64_t{INT64_MAX});
   record.file = call.path.empty() ? -1 : number_of_file(call.path);
   record.call = number_of_call(call.name);

@@ -1,5 +1,6 @@
-// Records what the simulated MPI reports: as tables of the data set and, when asked, as raw streams
-// too.
+// The recorder of a simulation: converts what the simulated MPI reports to records, and adds them
+// to the tables of the data set and, if asked, to raw streams. Numbers call names and file paths.
+// One thread.
 #pragma once
 
 #include <map>

@@ -93,7 +93,7 @@ Json call_table(const mpi::World& world) {
   return calls;
 }
 
-// Who sent how much to whom; adds up the senders' totals on the way.
+// Messages and bytes of each pair of ranks; also adds up the senders' totals.
 Json traffic_matrix(const mpi::World& world, std::vector<uint64_t>* sent_messages,
                     std::vector<uint64_t>* sent_bytes) {
   Json matrix = Json::array();
@@ -124,7 +124,7 @@ Json size_table(const mpi::World& world) {
   return sizes;
 }
 
-// How sure measured computation is: docs/models/uncertainty.md.
+// The uncertainty of measured computation: docs/models/uncertainty.md.
 Json compute_table(const mpi::World& world) {
   mpi::ComputeSpread all;
   for (const auto& rank : world.ranks) {
@@ -141,8 +141,8 @@ Json compute_table(const mpi::World& world) {
           {"fastest_s", seconds(all.fastest_ps)}};
 }
 
-// What the host machine did to this process: how often and for how long it was ready to run and
-// something else ran (the second field of schedstat, in ns; proc(5)).
+// Preemption of this process on the host machine: how often and for how long it was ready to run
+// while another process ran (the second field of schedstat, in ns; proc(5)).
 Json host_table() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -9,7 +9,7 @@ namespace sesame::sim {
 
 class Simulation;
 
-// Written whole or not at all.
+// The file is complete or does not exist. REQUIRES: the simulation has run.
 Result<> write_result(const Simulation& simulation, const std::string& path);
 
 }  // namespace sesame::sim

@@ -1,5 +1,5 @@
-// What to simulate: the program, the machine, how compute time is had, and what to write. Read
-// from a JSON file that the command line makes (docs/formats/scenario.md).
+// A scenario: the program, the machine, how compute time is determined, and what to write. Read
+// from a JSON file that the command line writes (docs/formats/scenario.md).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Scenario {
   std::string placement = "block";     // "block", "cyclic" or the path of a file
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
-  bool shared_compute = false;   // times hold what ranks of a node cost each other
+  bool shared_compute = false;   // recorded times include the slowdown by ranks on the same node
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none
   std::string output_directory;  // exists; gets result.json, tables and raw/
@@ -34,16 +34,17 @@ struct Scenario {
   std::vector<std::string> private_libraries;
   std::vector<std::pair<std::string, std::string>> environment;
   std::string working_directory;
-  std::string files_directory;  // where the bytes of simulated files are kept
+  std::string files_directory;  // directory for the bytes of simulated files
   bool discard_data = false;    // of simulated files: sizes only
-  // The files that a run finds, by path and with their bytes; -1: only the directory that it is in.
-  // With them it does not see those that are really there.
+  // The files that exist at the start, by path with their sizes in bytes; -1: only the directory of
+  // the path exists. If set, the files of the host are not visible.
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
   int progress_descriptor = -1;
 };
 
+// An unreadable file, a missing key or a wrong value is an Error.
 Result<Scenario> read_scenario(const std::string& path);
 
 }  // namespace sesame::sim

@@ -21,7 +21,6 @@
 #include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
-#include "core/sim/result.h"
 
 extern char** environ;
 
@@ -33,7 +32,7 @@ constexpr int kSampledRanks = 64;
 // Durations below ten readings of the clock are measured with an error of 10 % and more.
 constexpr int64_t kShortReadings = 10;
 
-// What the real-time clocks show at simulated time zero in runs that must repeat exactly:
+// The real time at simulated time zero in runs that must be reproducible:
 // 2000-01-01 00:00:00 UTC.
 constexpr int64_t kFixedEpochNs = 946'684'800LL * 1'000'000'000LL;
 
@@ -74,7 +73,7 @@ loader::RankProcess* process_of(const mpi::Rank& rank) {
 
 }  // namespace
 
-// What the executive and the loader call while ranks run.
+// Callbacks of the executive and the loader while ranks run.
 struct Hooks {
   static void on_switch(pdes::Fiber* next) {
     loader::activate(next == nullptr ? nullptr
@@ -347,9 +346,6 @@ Result<int> Simulation::run() {
   if (!scenario_.saved_compute.empty() && scenario_.compute == mpi::ComputeMode::kMeasured) {
     auto saved = write_recorded_compute(*world_, scenario_.saved_compute);
     if (!saved) return std::unexpected(saved.error());
-  }
-  if (auto written = write_result(*this, scenario_.output_directory + "/result.json"); !written) {
-    return std::unexpected(written.error());
   }
   return exit_status_;
 }

@@ -1,8 +1,8 @@
 // A simulation: connects machine, network, storage, MPI, loader and recording for one scenario.
 //
-// Use: prepare(), then run() once, which writes result.json and, if asked, tables and raw streams
-// into the scenario's directory. A process runs one simulation, because it holds the C library
-// state that the target program's ranks replace. One thread.
+// Use: prepare(), then run() once, which writes tables and raw streams into the scenario's
+// directory, then write_result() (result.h). A process runs one simulation, because it holds the C
+// library state that the target program's ranks replace. One thread.
 #pragma once
 
 #include <deque>
@@ -30,8 +30,8 @@ class Simulation {
   static Result<std::unique_ptr<Simulation>> prepare(const Scenario& scenario);
   ~Simulation();
 
-  // Runs the ranks until all have ended, the job is aborted or deadlocked, and writes the result.
-  // Returns the exit status of the job; an Error when the result cannot be written.
+  // Runs the ranks until all have ended, the job is aborted or deadlocked, and writes the records.
+  // Returns the exit status of the job; an Error when records cannot be written.
   Result<int> run();
 
   const Scenario& scenario() const { return scenario_; }
@@ -44,8 +44,8 @@ class Simulation {
   // Null when nothing is recorded.
   const Recording* recording() const { return recording_.get(); }
   double startup_seconds() const { return startup_seconds_; }
-  double wall_seconds() const { return wall_seconds_; }  // of run(), without writing results
-  // Peak resident memory of this process until run() began to write results.
+  double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
+  // Peak resident memory of this process until run() began to write records.
   int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
 
  private:

@@ -31,8 +31,8 @@ bool is_program(const std::string& path) {
          access(path.c_str(), X_OK) == 0;
 }
 
-// The command as the loader is to look for it: in the directories of the keys `path` and `wdir`,
-// and last where the run works, as MPICH's launcher does.
+// The path of a command: searched in the directories of the keys `path` and `wdir`, and last in the
+// run's working directory, as MPICH's launcher does.
 std::string find_command(const ProgramStart& program) {
   const std::string& command = program.command;
   if (command.starts_with('/')) return command;
@@ -51,8 +51,8 @@ std::string find_command(const ProgramStart& program) {
 
 }  // namespace
 
-// The nodes that the key `host` names, as MPI_Get_processor_name does; other names are left out,
-// with a sentence to the user.
+// The nodes that the key `host` names, as MPI_Get_processor_name does; other names are ignored
+// with a warning.
 std::vector<int> Simulation::named_nodes(const std::string& hosts) const {
   std::vector<int> nodes;
   for (const std::string& name : split(hosts, ',')) {

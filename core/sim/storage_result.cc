@@ -73,8 +73,8 @@ Json cache_table(const std::vector<storage::CacheStatistics>& caches) {
   return table;
 }
 
-// Tells of each file system with the table of the machine file it came from and, of a local one,
-// its node, else -1.
+// Visits each file system with the name of its table in the machine file and its node; -1 for a
+// file system of all nodes.
 template <typename Visit>
 void visit_systems(const Simulation& simulation, const Visit& visit) {
   if (simulation.world().mounts == nullptr) return;

@@ -1,4 +1,4 @@
-// What the file systems of a run did, for result.json.
+// Statistics of the simulated file systems for result.json.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@ class Simulation;
 // One object for each file system that was used, that of all nodes first.
 nlohmann::json storage_table(const Simulation& simulation);
 
-// The sums that a series of runs is compared by.
+// Totals by which runs of a series are compared.
 void add_storage_totals(const Simulation& simulation, nlohmann::json& result);
 
 }  // namespace sesame::sim
