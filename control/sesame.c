@@ -27,7 +27,7 @@ struct phase {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct phase phases[MOST_PHASES]; /* that have begun, the latest last */
+static struct phase phases[MOST_PHASES]; /* that have started, the latest last */
 static unsigned phase_count;
 static int connection = -1;
 static pid_t owner;    /* a child must not talk on its parent's connection */
@@ -174,7 +174,7 @@ static int read_answer(char* answer) {
   } while (whole_answer(answer, bytes) == 0 && bytes < MOST_ANSWER - 1);
   int status = 0;
   if (sscanf(answer, "HTTP/1.1 %d", &status) == 1 && status < 300) return 0;
-  if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than there is room for */
+  if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than the buffer */
   const char* error = find_member(answer, "error");
   if (error == NULL || *error != '"') return fail("the daemon answers with status %d", status);
   char text[sizeof error_text];
@@ -225,8 +225,8 @@ static int ask(const char* method, const char* path, const char* body, char* ans
 }
 
 /* The path of `fs`, `fs.read` or everything; its names go into a request, so no others may. */
-static int path_of(const char* where, const char* what, char* path, size_t room) {
-  if (where == NULL) return snprintf(path, room, "/v1%s", what), 0;
+static int path_of(const char* where, const char* what, char* path, size_t size) {
+  if (where == NULL) return snprintf(path, size, "/v1%s", what), 0;
   const char* allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_";
   const size_t subsystem = strspn(where, allowed);
   const char* point = where[subsystem] == '.' ? where + subsystem + 1 : "";
@@ -236,7 +236,7 @@ static int path_of(const char* where, const char* what, char* path, size_t room)
     return fail("there is no point %.100s", where);
   }
   const bool is_point = length > 0;
-  snprintf(path, room, "/v1/subsystems/%.*s%s%s%s", (int)subsystem, where,
+  snprintf(path, size, "/v1/subsystems/%.*s%s%s%s", (int)subsystem, where,
            is_point ? "/points/" : "", point, what);
   return 0;
 }
@@ -284,14 +284,14 @@ EXPORT int sesame_phase_begin(const char* name) {
     return fail("a phase's name has 1 to %d bytes", MOST_NAME - 1);
   }
   pthread_mutex_lock(&lock);
-  const bool has_room = phase_count < MOST_PHASES;
-  if (has_room) {
+  const bool has_space = phase_count < MOST_PHASES;
+  if (has_space) {
     struct phase* phase = &phases[phase_count++];
     snprintf(phase->name, sizeof phase->name, "%s", name);
     phase->begin_ns = now_ns();
   }
   pthread_mutex_unlock(&lock);
-  return has_room ? 0 : fail("%d phases have begun; there is no room for more", MOST_PHASES);
+  return has_space ? 0 : fail("%d phases have started already, the maximum", MOST_PHASES);
 }
 
 /* Takes it out of the list; gives when it began, or 0. */
@@ -335,5 +335,5 @@ EXPORT int sesame_phase_end(const char* name) {
     result = deliver("POST", "/v1/phases", body);
   }
   pthread_mutex_unlock(&lock);
-  return begin_ns != 0 ? result : fail("no phase %.100s has begun", name != NULL ? name : "");
+  return begin_ns != 0 ? result : fail("no phase %.100s has started", name != NULL ? name : "");
 }

@@ -1,6 +1,6 @@
-/* What a subsystem counts, shared by its programs in the kernel and by whoever reads: a cube of
- * cells, points x classes x size groups, once for each CPU. Counters only grow; readers take
- * differences. Durations in ns, sizes in bytes. */
+/* Memory shared by the eBPF programs of a subsystem and the user side: settings, and for each CPU
+ * an account of costs and a table of counter cells (points x classes x size groups). Counters only
+ * grow; readers take differences. Durations in ns, sizes in bytes. */
 #pragma once
 
 #include <linux/types.h>
@@ -15,8 +15,8 @@ struct cell {
   __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
 };
 
-/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each run and event;
- * before the CPU's cells. */
+/* The account of a CPU: the calibrated costs of the subsystem's programs there. It precedes the
+ * CPU's cells. */
 struct account {
   __u64 charged_ns;
   __u64 quota_ns; /* the user side's: when charged_ns passes it, the CPU says so, once; 0: never */
@@ -24,7 +24,7 @@ struct account {
   __u64 scratch;  /* of the program that runs */
 };
 
-/* How closely a point looks; each takes longer than the one before. */
+/* The level of detail of a point; each costs more than the one before. */
 enum detail {
   DETAIL_OFF,
   DETAIL_COUNT,    /* events and bytes by size group, all in class 0 */
@@ -49,16 +49,16 @@ struct settings {
   __u32 finest;                     /* as closely as any point looks */
   __u32 paused;                     /* nothing is counted, whatever points are set to */
   __u64 since_ns;                   /* when points were set last: what began before is not timed */
-  __u32 classless;                  /* classes cannot be told in this kernel */
+  __u32 classless;                  /* this kernel cannot find classes */
   __u32 reader;                     /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS];  /* a size belongs to the first group whose limit it is below */
   __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, on top of run_ns */
   __u32 subsystem;
   __u64 presented; /* events that were to be traced */
-  __u64 lost;      /* of these, those that found no room */
+  __u64 lost;      /* of these, those lost with a full ring buffer */
 };
 
-/* An event of this point says that a CPU has spent its subsystem's allowance. */
+/* An event with this point is a message: a CPU has reached its subsystem's quota. */
 #define SESAME_QUOTA_REACHED 0xffff
 /* Of this one, that a class was given to something new, whose name may not be there for long. */
 #define SESAME_CLASS_ASSIGNED 0xfffe

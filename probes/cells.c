@@ -57,10 +57,10 @@ static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
 }
 
 /* The longest durations are kept in two places that take turns: `old` is not written any more. */
-static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
+static void sum_cell(const struct loaded* loaded, unsigned index, unsigned old,
                      struct cell_reading* sum) {
   for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
-    struct cell* cell = &cells_of(loaded, cpu)[place];
+    struct cell* cell = &cells_of(loaded, cpu)[index];
     sum->count += cell->count;
     sum->bytes += cell->bytes;
     sum->timed += cell->timed;
@@ -71,14 +71,14 @@ static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
   }
 }
 
-/* What a cell has counted since the last pull; whether that is anything. */
-static bool read_cell(const struct loaded* loaded, unsigned place, unsigned old,
+/* Stores the counts of a cell since the last reading; false if there are none. */
+static bool read_cell(const struct loaded* loaded, unsigned index, unsigned old,
                       struct cell_reading* reading) {
-  struct cell_reading sum = {.place = place};
-  sum_cell(loaded, place, old, &sum);
-  struct cell_reading* before = &loaded->before[place];
+  struct cell_reading sum = {.index = index};
+  sum_cell(loaded, index, old, &sum);
+  struct cell_reading* before = &loaded->before[index];
   if (sum.count == before->count) return false;
-  *reading = (struct cell_reading){place,
+  *reading = (struct cell_reading){index,
                                    sum.count - before->count,
                                    sum.bytes - before->bytes,
                                    sum.timed - before->timed,
@@ -96,8 +96,8 @@ EXPORT unsigned sesame_probes_read(struct loaded* loaded, struct cell_reading* r
   unsigned count = 0;
   for (unsigned point = 0; point < subsystem->point_count; ++point) {
     const unsigned first = point * subsystem->class_count * groups;
-    for (unsigned place = first; place < first + classes * groups; ++place) {
-      if (read_cell(loaded, place, old, &reading[count])) ++count;
+    for (unsigned index = first; index < first + classes * groups; ++index) {
+      if (read_cell(loaded, index, old, &reading[count])) ++count;
     }
   }
   if (subsystem->after_read != NULL) subsystem->after_read(loaded->shared);

@@ -1,5 +1,5 @@
-/* Closes intervals while whoever measures sleeps and there is nothing to decide. What a sample has
- * is not looked at here: it is kept until it is asked for. */
+/* The idle reader (probes.h): closes intervals while the process that measures is idle. Samples are
+ * stored as they are until sesame_probes_idle_stop. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "probes/loaded.h"
 
-#define TEXT_ROOM (1 << 16) /* of /proc/stat, at first */
+#define FIRST_TEXT_BYTES (1 << 16) /* of /proc/stat, at first */
 #define WORD sizeof(uint64_t)
 
 struct idle_reader {
@@ -25,9 +25,9 @@ struct idle_reader {
   struct idle_order order;
   uint64_t *before, *found; /* sums of the last sample; what is new since then */
   uint64_t* samples;
-  size_t words, room; /* of samples: used, and all */
+  size_t words, capacity; /* of samples: used, and all */
   unsigned count;
-  size_t text_room;
+  size_t text_capacity;
 };
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -36,19 +36,19 @@ static uint64_t clock_ns(clockid_t clock) {
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Room for so many more words; NULL when there is none. */
-static uint64_t* room_for(struct idle_reader* reader, size_t words) {
-  if (reader->words + words > reader->room) {
-    const size_t room = 2 * (reader->words + words);
-    uint64_t* grown = realloc(reader->samples, room * WORD);
+/* Memory for so many more words; NULL if there is none. */
+static uint64_t* reserve(struct idle_reader* reader, size_t words) {
+  if (reader->words + words > reader->capacity) {
+    const size_t capacity = 2 * (reader->words + words);
+    uint64_t* grown = realloc(reader->samples, capacity * WORD);
     if (grown == NULL) return NULL;
     reader->samples = grown;
-    reader->room = room;
+    reader->capacity = capacity;
   }
   return reader->samples + reader->words;
 }
 
-/* ---- Whether there is something to decide ---- */
+/* ---- Limits ---- */
 
 static bool has_changed(int directory, uint64_t changed_ns) {
   struct stat found;
@@ -62,7 +62,7 @@ static size_t sums_bytes(const struct idle_order* order) {
   return (size_t)order->cpus * order->begins[order->subsystems] * WORD;
 }
 
-/* Leaves in `found` what is new, in `before` what sums were. */
+/* Leaves the differences in `found` and the sums before in `before`. */
 static bool is_within_budget(struct idle_reader* reader, uint64_t own_ns) {
   const struct idle_order* order = &reader->order;
   const unsigned width = order->begins[order->subsystems];
@@ -75,7 +75,7 @@ static bool is_within_budget(struct idle_reader* reader, uint64_t own_ns) {
                         reader->found);
   bool is_little = own_ns + reader->found[2 * order->subsystems] <= order->whole_ns;
   for (unsigned i = 0; i < order->subsystems; ++i) {
-    is_little = is_little && reader->found[2 * i] <= order->part_ns;
+    is_little = is_little && reader->found[2 * i] <= order->share_ns;
   }
   return is_little && !has_changed(order->directory, order->changed_ns);
 }
@@ -86,32 +86,32 @@ static size_t cells_of(const struct subsystem* subsystem) {
   return (size_t)subsystem->point_count * subsystem->class_count * subsystem->group_count;
 }
 
-/* What processors did, as the kernel writes it; its bytes. */
+/* Stores the text of /proc/stat; returns its bytes. */
 static uint64_t text_into(struct idle_reader* reader) {
-  for (;; reader->text_room *= 2) {
-    char* text = (void*)room_for(reader, reader->text_room / WORD);
+  for (;; reader->text_capacity *= 2) {
+    char* text = (void*)reserve(reader, reader->text_capacity / WORD);
     if (text == NULL) return 0;
-    const ssize_t got = pread(reader->order.processors, text, reader->text_room, 0);
+    const ssize_t got = pread(reader->order.processors, text, reader->text_capacity, 0);
     if (got <= 0) return 0;
-    if ((size_t)got == reader->text_room) continue;
+    if ((size_t)got == reader->text_capacity) continue;
     reader->words += ((size_t)got + WORD - 1) / WORD;
     return (uint64_t)got;
   }
 }
 
-/* What was cells is in no cell any more, so first there is room for all of it. */
+/* Reading cells resets their differences, so memory for all of them is allocated first. */
 static bool take_sample(struct idle_reader* reader, uint64_t time_ns, uint64_t own_ns) {
   const struct idle_order* order = &reader->order;
   const size_t begin = reader->words;
   const size_t head =
       sizeof(struct interval_sample) + order->subsystems * sizeof(struct subsystem_sample);
-  if (room_for(reader, head / WORD) == NULL) return false;
+  if (reserve(reader, head / WORD) == NULL) return false;
   reader->words += head / WORD;
   const struct interval_sample sample = {time_ns, own_ns, text_into(reader)};
   size_t most = 0;
   for (unsigned i = 0; i < order->subsystems; ++i)
     if (order->loaded[i] != NULL) most += cells_of(order->loaded[i]->subsystem);
-  if (room_for(reader, most * sizeof(struct cell_reading) / WORD) == NULL) {
+  if (reserve(reader, most * sizeof(struct cell_reading) / WORD) == NULL) {
     reader->words = begin;
     return false;
   }
@@ -136,7 +136,7 @@ static void renew(const struct idle_order* order) {
 
 /* ---- The thread ---- */
 
-/* Whether it may go on to the next interval. */
+/* Closes an interval; false if the idle period must end. */
 static bool close_interval(struct idle_reader* reader) {
   const uint64_t time_ns = clock_ns(CLOCK_MONOTONIC);
   const uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -150,25 +150,25 @@ static bool close_interval(struct idle_reader* reader) {
   return true;
 }
 
-/* Whether it was let sleep until an interval is over. */
+/* Sleeps until the interval is due; false if the idle period was ended. */
 static bool sleep_until_due(struct idle_reader* reader) {
   int error = 0;
   while (reader->is_idle && error == 0) {
-    const uint64_t due_ns = reader->order.due_ns; /* there may be another order by now */
+    const uint64_t due_ns = reader->order.due_ns; /* the order may have changed */
     const struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
     error = pthread_cond_timedwait(&reader->changed, &reader->lock, &due);
   }
   return reader->is_idle;
 }
 
-/* Once for each rest, whether the thread has noticed by then that there is one or not. */
+/* Notifies once for each idle period, even one that the thread has not noticed yet. */
 static void end_idle(struct idle_reader* reader) {
   if (!reader->is_idle) return;
   reader->is_idle = false;
   eventfd_write(reader->descriptor, 1);
 }
 
-/* The last of the intervals is closed by whoever measures. */
+/* The last interval is left open for the process that measures. */
 static void idle_loop(struct idle_reader* reader) {
   while (sleep_until_due(reader) && reader->count < reader->order.most_samples &&
          close_interval(reader))
@@ -189,7 +189,7 @@ static void* run(void* argument) {
   return NULL;
 }
 
-/* ---- What others call ---- */
+/* ---- Interface ---- */
 
 static bool begin_thread(struct idle_reader* reader) {
   pthread_mutex_init(&reader->lock, NULL);
@@ -197,7 +197,7 @@ static bool begin_thread(struct idle_reader* reader) {
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&reader->changed, &monotonic);
-  sigset_t all, before; /* signals are for others */
+  sigset_t all, before; /* the thread handles no signals */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = pthread_create(&reader->thread, NULL, run, reader);
@@ -220,7 +220,7 @@ EXPORT struct idle_reader* sesame_probes_idle_open(unsigned cpus, unsigned colum
   reader->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   reader->before = calloc((size_t)cpus * columns, WORD);
   reader->found = calloc(2 * subsystems + 1, WORD);
-  reader->text_room = TEXT_ROOM;
+  reader->text_capacity = FIRST_TEXT_BYTES;
   if (reader->descriptor >= 0 && reader->before != NULL && reader->found != NULL &&
       begin_thread(reader))
     return reader;

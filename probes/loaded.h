@@ -26,7 +26,7 @@ struct loaded {
   /* The programs of each point, a bit for each: those that it needs, and while points only count.
    */
   uint32_t serving[SESAME_MAX_POINTS], counting[SESAME_MAX_POINTS];
-  const char* classless; /* why its classes cannot be told; NULL when they can */
+  const char* classless; /* why this kernel cannot find its classes; NULL if it can */
   struct account* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;
   struct settings* settings;
@@ -34,7 +34,7 @@ struct loaded {
   size_t shared_bytes;
   char** names;                /* of classes; NULL: none yet */
   char* class_text;            /* the same as lines; NULL: to be made */
-  struct cell_reading* before; /* what each cell had counted at the last pull */
+  struct cell_reading* before; /* the counts of each cell at the last reading */
 };
 
 /* What sesame_probes_error says from now on. */

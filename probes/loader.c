@@ -196,10 +196,11 @@ static void find_refused(struct loaded* loaded, const struct btf* kernel) {
     log[0] = 0;
     bpf_program__set_log_buf(program->bpf, log, sizeof log);
     if (load_object(loaded) == 0) continue;
-    snprintf(program->missing, sizeof program->missing,
-             "this kernel refuses the program of this point; others can be had, and on Linux 5.15 "
-             "or newer please report it: %s",
-             reason_in(log, errno));
+    snprintf(
+        program->missing, sizeof program->missing,
+        "this kernel refuses the program of this point; others are available, and on Linux 5.15 "
+        "or newer please report it: %s",
+        reason_in(log, errno));
   }
   bpf_object__close(loaded->object);
   loaded->object = NULL;
@@ -244,7 +245,7 @@ static uint32_t programs_for(const struct loaded* loaded, const char* const* nam
   return programs;
 }
 
-/* Why one of these programs cannot be had; NULL when all can. */
+/* Why one of these programs is unavailable; NULL if all are available. */
 static const char* reason_of(const struct loaded* loaded, uint32_t programs) {
   for (unsigned i = 0; i < loaded->program_count; ++i) {
     if ((programs >> i & 1) != 0 && loaded->programs[i].missing[0] != 0) {
@@ -254,7 +255,7 @@ static const char* reason_of(const struct loaded* loaded, uint32_t programs) {
   return NULL;
 }
 
-/* Which programs serve a point, and what cannot be told in this kernel, is known from here on. */
+/* Finds the programs of each point, and whether this kernel can find classes. */
 static void settle_points(struct loaded* loaded) {
   const struct subsystem* subsystem = loaded->subsystem;
   for (unsigned i = 0; i < subsystem->point_count; ++i) {
@@ -282,7 +283,7 @@ static bool set_names(struct loaded* loaded) {
   return true;
 }
 
-/* A subsystem's description with room for what it counts; NULL when memory is short. */
+/* Allocates the state of a subsystem; NULL if out of memory. */
 static struct loaded* new_loaded(unsigned number) {
   struct loaded* loaded = calloc(1, sizeof *loaded);
   if (loaded == NULL) return NULL;
@@ -433,16 +434,16 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
   const struct point* point = &subsystem->points[number];
   const char* missing = sesame_probes_missing(loaded, number);
   if (detail != DETAIL_OFF && missing != NULL) {
-    fail("%s.%s cannot be had: %s", subsystem->name, point->name, missing);
+    fail("%s.%s is unavailable: %s", subsystem->name, point->name, missing);
     return -1;
   }
-  loaded->settings->since_ns = now_ns(); /* what was left when points looked closely before */
+  loaded->settings->since_ns = now_ns(); /* begin times stored before are not used */
   loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   set_detail(loaded, number, detail < point->finest ? detail : point->finest);
   const int result = attach_needed(loaded);
   loaded->settings->since_ns = now_ns();
   if (result == 0) return 0;
-  fail("%s.%s cannot be had: %s", subsystem->name, point->name,
+  fail("%s.%s is unavailable: %s", subsystem->name, point->name,
        sesame_probes_missing(loaded, number));
   set_detail(loaded, number, DETAIL_OFF);
   attach_needed(loaded);

@@ -151,20 +151,20 @@ EXPORT int64_t sesame_probes_run_load(const char* name, long count) {
 }
 
 EXPORT int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once, long count) {
-  static char room[PAGE] __attribute__((aligned(PAGE)));
+  static char buffer[PAGE] __attribute__((aligned(PAGE)));
   struct iocb reads[MOST_AT_ONCE], *list[MOST_AT_ONCE];
   struct io_event done[MOST_AT_ONCE];
   aio_context_t context = 0;
   const long each = at_once < MOST_AT_ONCE ? at_once : MOST_AT_ONCE;
   if (syscall(SYS_io_setup, each, &context) != 0) return -1;
-  long begun = 0, ended = 0;
-  for (; begun < count && ended == begun; begun += each) {
+  long started = 0, ended = 0;
+  for (; started < count && ended == started; started += each) {
     for (long i = 0; i < each; ++i) {
-      const __u64 block = (__u64)(begun + i) * APART % blocks;
+      const __u64 block = (__u64)(started + i) * APART % blocks;
       list[i] = &reads[i];
       reads[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD,
                                .aio_fildes = (__u32)file,
-                               .aio_buf = (uintptr_t)room,
+                               .aio_buf = (uintptr_t)buffer,
                                .aio_nbytes = PAGE,
                                .aio_offset = (__s64)block * PAGE};
     }
@@ -172,7 +172,7 @@ EXPORT int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once
     ended += syscall(SYS_io_getevents, context, each, each, done, NULL);
   }
   syscall(SYS_io_destroy, context);
-  return ended == begun ? 0 : -1;
+  return ended == started ? 0 : -1;
 }
 
 EXPORT int sesame_probes_load_nothing(void) {

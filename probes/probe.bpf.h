@@ -65,7 +65,7 @@ static __always_inline bool is_timed(__u32 detail) {
 }
 
 /* How long something took that ends now; 0 when that is not known. What began before points were
- * set last may have ended while nobody looked, and the slot may have been left by another one. */
+ * set last may have ended unseen, and the slot may be of another event. */
 static __always_inline __u64 time_since(__u64 begin_ns, __u64 now_ns) {
   return begin_ns > settings.since_ns && begin_ns < now_ns ? now_ns - begin_ns : 0;
 }
@@ -156,7 +156,7 @@ static __always_inline void note_anywhere(__u32 point, __u32 class_, __u64 bytes
   if (duration_ns > *most) *most = duration_ns;
 }
 
-/* Room for a record of an event of this point, filled in but for what is said of the event; NULL
+/* Reserves a record of an event of this point, filled in except its own values; NULL
  * where none is to be written, or there is none. Also where an interrupt stopped the reader, who
  * has nothing to do with the event. */
 static __always_inline struct event* begin_record_anywhere(__u32 point, __u32 class_) {

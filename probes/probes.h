@@ -1,6 +1,10 @@
-/* The library that puts probes into the running kernel and reads what they count. One thread
- * calls it at a time. What fails returns NULL or -1 and leaves a sentence in sesame_probes_error.
- */
+/* libsesame-probes: loads eBPF probes into the running kernel, switches them, and reads their
+ * counters. Not thread-safe: one thread calls it at a time (but see the idle reader below). A
+ * function that fails returns NULL or -1; sesame_probes_error then has the reason. Durations are in
+ * ns, sizes in bytes. Returned pointers belong to the library unless said otherwise.
+ *
+ * To use it: load a subsystem, sesame_probes_set its points, and call sesame_probes_read at the end
+ * of each interval. */
 #pragma once
 
 #include <stddef.h>
@@ -10,46 +14,46 @@
 
 struct loaded;
 
-/* All subsystems, their points, classes and groups, as JSON. */
+/* All subsystems, their points, classes and size groups, as JSON. Valid forever. */
 const char* sesame_probes_describe(void);
 const char* sesame_probes_error(void);
 
-/* A subsystem's programs are checked by the kernel and wait, attached to nothing. Needs CAP_BPF and
- * CAP_PERFMON. */
+/* Loads the programs of a subsystem, attached to nothing. Needs CAP_BPF and CAP_PERFMON. The result
+ * is freed by sesame_probes_unload, which detaches everything. */
 struct loaded* sesame_probes_load(const char* subsystem);
 void sesame_probes_unload(struct loaded* loaded);
 
-/* Whether this process has these capabilities, or all. What is refused all the same is refused to
- * everybody here: a container, or a policy of the kernel. */
+/* Whether this process has these capabilities or CAP_SYS_ADMIN. If loading fails all the same, a
+ * container or a security policy of the kernel forbids it. */
 int sesame_probes_has_rights(void);
 
-/* Why a point cannot be had in this kernel; NULL when it can. */
+/* Why this kernel does not support a point; NULL if it does. */
 const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
 
-/* How closely a point looks, and whether it writes a trace; attaches and detaches what is needed.
- */
+/* Sets the level of detail of a point, and whether it writes a trace; attaches and detaches
+ * programs as needed. */
 int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);
 
-/* Returns when no program runs any more that began before; takes some 10 ms. */
+/* Waits until all programs that run at the call have ended; takes some 10 ms. */
 void sesame_probes_wait(void);
 
-/* The names of the classes, a line for each; one that has none yet is empty. They are of what was
- * pulled last: a class whose name changes has no other's events in it. Until the next call. */
+/* The names of the classes, a line for each; empty if a class has no name yet. They apply to the
+ * last reading: a class never has events of two names in one. Valid until the next call. */
 const char* sesame_probes_classes(struct loaded* loaded);
 
-/* Before a pull: classes that can have no events since the pull before last, as of a file system
- * that was unmounted, are given to others from now on; whether there were any. Without this each
- * class means one thing until it is unloaded. */
+/* To be called before a reading: frees classes that cannot have had events since the last but one
+ * reading, such as those of unmounted file systems, for new names. Returns whether any was freed.
+ * Without calls of this a class keeps its name until it is unloaded. */
 int sesame_probes_free_classes(struct loaded* loaded);
 
-/* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
- * settings. Mapped until unloaded. */
+/* The account of each CPU, followed by its cells [point][class][group]; CPUs are `stride` bytes
+ * apart. And the settings. Both are shared memory, mapped until the subsystem is unloaded. */
 struct account* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
 
-/* What a cell has counted since the last pull, on all CPUs together. */
+/* The counts of a cell since the last reading, summed over CPUs. */
 struct cell_reading {
-  uint64_t place; /* the number of the cell in [point][class][group] */
+  uint64_t index; /* of the cell in [point][class][group] */
   uint64_t count;
   uint64_t bytes;
   uint64_t timed;
@@ -57,41 +61,45 @@ struct cell_reading {
   uint64_t max_ns;
 };
 
-/* The cells with events since the last pull; there is room for as many as there are cells. Nothing
- * is counted twice or lost between two pulls. Returns how many. */
+/* Stores the cells with events since the last call in `changed`, which has space for all cells, and
+ * returns their number. Each event is in exactly one reading. */
 unsigned sesame_probes_read(struct loaded* loaded, struct cell_reading* changed);
 
-/* Since it was loaded, for each CPU: what was spent, runs, and the events of each point. A CPU's
- * row is the next one's before by `stride` numbers. */
+/* Stores for each CPU, since loading: ns charged, runs, and the events of each point. The rows of
+ * CPUs are `stride` numbers apart. */
 void sesame_probes_sums(struct loaded* loaded, uint64_t* row, unsigned stride);
 
-/* What is new between two such readings of several subsystems, whose rows stand side by side: those
- * of subsystem i begin at begins[i], and there is one begin more. Gives for each what the CPU that
- * spent most has spent on it, and the events of all CPUs; at last what the CPU that spent most on
- * all of them has spent. */
+/* The difference of two such tables of several subsystems. In a row, subsystem i has the columns
+ * from begins[i] to begins[i + 1]. Stores in `found` for each subsystem the ns of the CPU charged
+ * most, and the events of all CPUs; then the ns of the CPU charged most for all subsystems. */
 void sesame_probes_compare(const uint64_t* before, const uint64_t* now, unsigned cpus,
                            const unsigned* begins, unsigned subsystems, uint64_t* found);
 
-/* Each CPU may spend so much from now on; the first to do so sends an event. */
+/* Sets the quota of each CPU from now on. A CPU that reaches it sends SESAME_QUOTA_REACHED. */
 void sesame_probes_set_quota(struct loaded* loaded, uint64_t ns);
 
-/* ---- A watch: a thread that closes intervals while there is nothing to decide ---- */
+/* ---- The idle reader ----
+ *
+ * A thread that closes intervals while the process that measures is idle, so that it need not wake.
+ * At the end of each interval it compares the costs with the limits of the order. Within them it
+ * stores a sample and renews the quotas. Otherwise, after `most_samples` samples, or on
+ * sesame_probes_idle_stop, the idle period ends and the open interval is left to the caller. */
 
 struct idle_reader;
 
 struct idle_order {
   uint64_t due_ns; /* monotonic: when the first interval is over */
   uint64_t interval_ns;
-  uint64_t own_ns;              /* processor time of this process when it began */
-  uint64_t part_ns;             /* what each subsystem may spend in an interval */
-  uint64_t whole_ns;            /* all of them, and this process */
-  uint64_t renewal_ns;          /* what each is allowed for the next one; 0: nothing is limited */
+  uint64_t own_ns;              /* processor time of this process at the begin of the interval */
+  uint64_t share_ns;            /* limit of each subsystem in an interval */
+  uint64_t whole_ns;            /* limit of all of them and this process */
+  uint64_t renewal_ns;          /* quota of each for the next interval; 0: none */
   uint64_t changed_ns;          /* when `directory` changed last */
   uint64_t* sums;               /* as sesame_probes_sums gives them, at the begin of the interval */
   const unsigned* begins;       /* of the subsystems' columns in it, and the end */
-  struct loaded* const* loaded; /* NULL: of others, which have nothing new while it is calm */
+  struct loaded* const* loaded; /* NULL: of another provider, see `directory` */
   unsigned subsystems, cpus, most_samples;
-  int directory;  /* where it is seen whether these have; -1: nowhere */
+  int directory;  /* changes when a subsystem of another provider counts; -1: none */
   int processors; /* /proc/stat */
 };
 
@@ -105,44 +113,46 @@ struct interval_sample {
 };
 
 struct subsystem_sample {
-  uint64_t charged_ns; /* by the CPU that spent most */
+  uint64_t charged_ns; /* of the CPU charged most */
   uint64_t events;
   uint64_t cells;
 };
 
-/* For so many columns of sums. NULL: there is no memory for it, or no thread. */
+/* Starts the thread, for tables of this size. NULL: out of memory, or no thread. */
 struct idle_reader* sesame_probes_idle_open(unsigned cpus, unsigned columns, unsigned subsystems);
 void sesame_probes_idle_close(struct idle_reader* reader);
 
-/* Readable when a rest has ended: there is something to decide at the end of this interval, there
- * are as many samples as there may be and another interval is over, or it was woken. */
+/* A descriptor that is readable when an idle period has ended. */
 int sesame_probes_idle_descriptor(const struct idle_reader* reader);
 
-/* From now on, until it ends, nobody else calls what is above here for these subsystems; what the
- * order points to stays. */
+/* Starts an idle period. Until it is stopped the functions above must not be called for these
+ * subsystems, and the memory that the order points to must stay. */
 void sesame_probes_idle_start(struct idle_reader* reader, const struct idle_order* order);
 
-/* Ends a rest that has not ended. Gives the samples since it began, once, how many and how long
- * they are, and in the order's sums those of the last one. They are there until the next rest. */
+/* Ends the idle period if it has not ended. Gives the number of samples since its start, once,
+ * their memory (valid until the next start), and in the order's `sums` those of the last sample. */
 unsigned sesame_probes_idle_stop(struct idle_reader* reader, const void** samples, size_t* bytes);
 
-/* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
+/* ---- Events ---- */
+
+/* A descriptor that is readable when the ring buffer should be read; -1 if nothing is loaded. */
 int sesame_probes_events_descriptor(void);
 
-/* Takes what is in the ring, at most `room` events. Returns how many, or -1. */
-long sesame_probes_events(struct event* events, size_t room);
+/* Moves up to `capacity` events from the ring buffer to `events`. Returns their number, or -1. */
+long sesame_probes_events(struct event* events, size_t capacity);
 
-/* Does one thing `count` times: ask (a call of the system that does nothing), read (4 KiB of memory
- * as a file), touch (a new page), packet (64 bytes to itself), process (made and ended), turn (two
- * threads wake each other). Returns the processor time that it took, all who took part together, in
- * ns; -1 when there is no such load. */
+/* ---- Loads to calibrate with ---- */
+
+/* Runs a load `count` times: ask (a trivial system call), read (4 KiB of a memory file), touch (a
+ * new page), packet (64 bytes to itself), process (create and exit), turn (two threads wake each
+ * other). Returns the processor time of all its threads and processes in ns; -1: unknown load. */
 int64_t sesame_probes_run_load(const char* name, long count);
 
-/* Reads blocks of 4 KiB of a file that was opened with O_DIRECT, so many at once, `count` or a few
- * more in all. -1: errno. */
+/* Reads at least `count` blocks of 4 KiB of a file opened with O_DIRECT, `at_once` at a time. -1:
+ * errno. */
 int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once, long count);
 
-/* A program that does nothing, to tell what others do from what the way into them takes; and its
- * place at a tracepoint. Both give descriptors, to be closed; negative: errno. */
+/* Loads an empty program, to measure the cost of entering a program; attaches it to a tracepoint.
+ * Both give descriptors, which the caller closes; negative: errno. */
 int sesame_probes_load_nothing(void);
 int sesame_probes_attach(int program, const char* tracepoint);

@@ -18,7 +18,7 @@ int share_ring(struct bpf_object* object) {
 
 struct batch {
   struct event* events;
-  size_t room;
+  size_t capacity;
   size_t count;
 };
 static struct batch batch;
@@ -27,7 +27,7 @@ static int take(void* context, void* data, size_t bytes) {
   (void)context;
   memcpy(&batch.events[batch.count++], data,
          bytes < sizeof(struct event) ? bytes : sizeof(struct event));
-  return batch.count == batch.room ? -ENOSPC : 0; /* an error ends the taking */
+  return batch.count == batch.capacity ? -ENOSPC : 0; /* an error ends ring_buffer__consume */
 }
 
 static int open_ring(void) {
@@ -42,9 +42,9 @@ EXPORT int sesame_probes_events_descriptor(void) {
   return open_ring() == 0 ? ring_buffer__epoll_fd(ring) : -1;
 }
 
-EXPORT long sesame_probes_events(struct event* events, size_t room) {
+EXPORT long sesame_probes_events(struct event* events, size_t capacity) {
   if (open_ring() != 0) return -1;
-  batch = (struct batch){events, room, 0};
+  batch = (struct batch){events, capacity, 0};
   ring_buffer__consume(ring);
   return (long)batch.count;
 }

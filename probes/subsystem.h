@@ -1,5 +1,5 @@
 /* What a subsystem says of itself to the user side. Each has one such description, in its own
- * folder. */
+ * directory. */
 #pragma once
 
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct point {
   /* Those that do while no point of the subsystem does more than count; none: the same. */
   const char* counting[SESAME_MAX_PROGRAMS];
   int is_sum;      /* its events are those of other points again */
-  int needs_class; /* it is told from other points by the class */
+  int needs_class; /* it is distinguished from other points by the class */
 };
 
 /* A program that does what another does, in kernels that cannot have that. */
@@ -30,7 +30,7 @@ struct substitute {
 struct absence {
   const char* name;
   const char* meaning;
-  const char* why; /* and where it is to be had */
+  const char* why; /* and where it is available */
 };
 
 struct bpf_object;
@@ -46,15 +46,15 @@ struct subsystem {
   /* What these members of a trace's events are. */
   const char* where;
   const char* what;
-  /* Asks the loaded programs for classes that are known. Why they cannot be told in this kernel;
-   * NULL when they can. */
+  /* Tests the loaded programs with known classes. Why this kernel cannot find them; NULL if it
+   * can. */
   const char* (*check_classes)(struct bpf_object* object);
   /* Of subsystems that name classes while they run; `shared` is the programs' variable in the
    * section .data.shared. */
   unsigned (*classes_seen)(const void* shared); /* no class from this on has ever had events */
   /* Puts the names that classes have by now into `names`, to be freed; whether any has changed. */
   int (*name_classes)(void* shared, char** names);
-  /* After a pull: what may mean another thing from now on is looked at again. */
+  /* Called after a reading: checks classes whose object may have changed. */
   void (*after_read)(void* shared);
   /* Takes the names, and the places, of classes that were done with when this was called last;
    * whether there were any. */

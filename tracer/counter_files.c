@@ -18,21 +18,21 @@
 
 enum { CPU_EVERY = 256, NAME_BYTES = 40 };
 
-/* The cells of all threads that this process ever had; those of one that has ended are the next
- * one's. */
+/* The counter files of all threads of this process. A thread reuses the file of one that has ended.
+ */
 struct Slot {
   struct Slot* next;
   SesameCounterFile* cells;
   bool in_use;
 };
 
-__thread SesameCounter sesame_counter __attribute__((tls_model("initial-exec")));
+__thread SesameThreadCounter sesame_counter __attribute__((tls_model("initial-exec")));
 const SesameCounterSettings* sesame_counter_settings;
 
 static const char* directory;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the slots */
 static struct Slot* slots;
-static bool failed; /* it was said why */
+static bool failed; /* the reason was reported */
 static pthread_key_t thread_end;
 
 static void fail(const char* which, int error) {
@@ -66,14 +66,14 @@ static const SesameCounterSettings* map_settings(int file) {
 }
 
 static void end_thread(void* slot) {
-  sesame_counter.inside = true; /* what the thread still does is not counted */
+  sesame_counter.inside = true; /* later calls of the thread are not counted */
   sesame_counter.cells = NULL;
   pthread_mutex_lock(&lock);
   ((struct Slot*)slot)->in_use = false;
   pthread_mutex_unlock(&lock);
 }
 
-/* A forked child begins anew: its parent's cells are the parent's. */
+/* A forked child starts without counter files: those mapped are its parent's. */
 static void forget_slots(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   while (slots != NULL) {
@@ -83,7 +83,7 @@ static void forget_slots(void) {
     munmap(slot, sizeof *slot);
   }
   pthread_setspecific(thread_end, NULL);
-  sesame_counter = (SesameCounter){0};
+  sesame_counter = (SesameThreadCounter){0};
 }
 
 bool sesame_counter_files_start(const char* wanted) {
@@ -96,7 +96,7 @@ bool sesame_counter_files_start(const char* wanted) {
   if (sesame_counter_settings == NULL) fail(path, errno);
   if (file >= 0) sesame_system_call(SYS_close, file);
   if (sesame_counter_settings != NULL) {
-    if (sesame_settings.kinds == 0) sesame_clock_start(); /* else it has begun */
+    if (sesame_settings.kinds == 0) sesame_clock_start(); /* else it is running */
     pthread_key_create(&thread_end, end_thread);
     pthread_atfork(NULL, NULL, forget_slots);
   }
@@ -106,8 +106,8 @@ bool sesame_counter_files_start(const char* wanted) {
 
 /* --- Threads ------------------------------------------------------------------------------ */
 
-/* Another process may get the number of this one later, but not with the same begin. */
-static uint64_t began(void) {
+/* PIDs are recycled; a process is identified by PID and start time. */
+static uint64_t start_time(void) {
   char text[1024];
   int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
   long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, text, sizeof text - 1);
@@ -118,7 +118,7 @@ static uint64_t began(void) {
   return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Everyone may read it, whatever the program's mask: who measures may be another user. */
+/* Readable by all users, whatever the umask: the daemon may run as another user. */
 static int new_file(void) {
   char name[NAME_BYTES], path[PATH_MAX + NAME_BYTES];
   for (int i = 0;; ++i) {
@@ -151,15 +151,15 @@ static SesameCounterFile* new_cells(void) {
   SesameCounterFile* cells = memory;
   cells->format = SESAME_COUNTER_FILE_FORMAT;
   cells->pid = (uint32_t)getpid();
-  cells->began = began();
-  cells->processes = namespace.st_ino;
+  cells->start_time = start_time();
+  cells->pid_namespace = namespace.st_ino;
   cells->calls = SESAME_COUNTED;
   atomic_thread_fence(memory_order_release);
   memcpy(cells->magic, SESAME_COUNTER_FILE_MAGIC, sizeof cells->magic);
   return cells;
 }
 
-/* Mapped, not allocated: the program's allocator may be waiting for us. */
+/* Mapped, not allocated: the program's allocator may hold a lock. */
 static struct Slot* new_slot(void) {
   void* memory =
       mmap(NULL, sizeof(struct Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -193,8 +193,8 @@ static bool begin_thread(void) {
 
 /* --- Counting ----------------------------------------------------------------------------- */
 
-/* Tells who measures that this thread has spent what it may; nobody may be there. */
-static void send_word(void) {
+/* Notifies the daemon that this thread reached its quota. The daemon may not be running. */
+static void notify_quota_reached(void) {
   char path[PATH_MAX + NAME_BYTES];
   int saved = errno;
   path_of(path, "quota-reached");
@@ -207,12 +207,12 @@ static void send_word(void) {
   errno = saved;
 }
 
-static __attribute__((noinline)) void look_at_allowance(SesameCounter* counter) {
+static __attribute__((noinline)) void update_quota(SesameThreadCounter* counter) {
   const SesameCounterSettings* settings = sesame_counter_settings;
   const uint32_t renewals = __atomic_load_n(&settings->renewals, __ATOMIC_ACQUIRE);
   if (renewals == counter->renewals) {
-    counter->until_ns = UINT64_MAX; /* it is said once */
-    send_word();
+    counter->until_ns = UINT64_MAX; /* notify once */
+    notify_quota_reached();
   } else {
     counter->renewals = renewals;
     counter->until_ns =
@@ -232,9 +232,9 @@ static void add_duration(SesameCell* cell, uint64_t ns) {
   if (ns > cell->most_ns[now]) cell->most_ns[now] = ns;
 }
 
-void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint64_t bytes) {
+void sesame_count_end(SesameCount begin, int point, int call, uint64_t end, uint64_t bytes) {
   const SesameCounterSettings* settings = sesame_counter_settings;
-  SesameCounter* counter = &sesame_counter;
+  SesameThreadCounter* counter = &sesame_counter;
   if (sesame_detail(point) == SESAME_OFF) return;
   if (__builtin_expect(counter->cells == NULL, 0) && !begin_thread()) return;
   SesameCounterFile* cells = counter->cells;
@@ -243,8 +243,8 @@ void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint
   SesameCell* cell = &cells->cells[call][group];
   cell->count++;
   cell->bytes += bytes;
-  if (begun.ticks != 0) {
-    add_duration(cell, sesame_ticks_to_ns(&counter->clock, end - begun.ticks));
+  if (begin.ticks != 0) {
+    add_duration(cell, sesame_ticks_to_ns(&counter->clock, end - begin.ticks));
   }
   cells->events[point]++;
   cells->charged_ns += settings->cost_ns[point];
@@ -254,6 +254,6 @@ void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint
   }
   if (__builtin_expect(
           counter->renewals != settings->renewals || cells->charged_ns >= counter->until_ns, 0)) {
-    look_at_allowance(counter);
+    update_quota(counter);
   }
 }

@@ -1,10 +1,13 @@
-/* Counts of MPI calls in memory that whoever measures reads while the program runs
- * (docs/formats/counter-files.md). Each thread has a file of cells of its own, to which only it
- * adds, so nothing waits for anything; the reader takes differences. One file of settings, which
- * programs only read, says how closely each point looks. Durations in ns, sizes in bytes. Without
- * SESAME_COUNTERS_DIRECTORY in the environment nothing of this is in the way of any call. */
-#ifndef SESAME_TRACER_CELLS_H
-#define SESAME_TRACER_CELLS_H
+/* Counts MPI calls in files that the daemon reads while the program runs
+ * (docs/formats/counter-files.md). Each thread has a counter file of its own that only it writes,
+ * so nothing is locked; the daemon takes differences. The daemon's file of settings, mapped
+ * read-only, has the level of detail of each point. Durations in ns, sizes in bytes. Without
+ * SESAME_COUNTERS_DIRECTORY in the environment calls are not intercepted for this.
+ *
+ * A hook calls sesame_count_begin before the real function and sesame_count_end after it. Costs are
+ * charged to the thread; when they reach the quota of the settings, the daemon is notified once. */
+#ifndef SESAME_TRACER_COUNTER_FILES_H
+#define SESAME_TRACER_COUNTER_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,12 +29,12 @@ enum { SESAME_OFF, SESAME_COUNT, SESAME_SAMPLED, SESAME_DURATION };
 typedef struct {
   char magic[8];
   uint32_t format;
-  uint32_t epoch;    /* which longest durations are in use; grows at each pull */
-  uint32_t calls;    /* of the reader's table: another one is of another version */
-  uint32_t renewals; /* of the allowance */
-  uint64_t quota_ns; /* that a thread may spend since then; 0: as much as it likes */
+  uint32_t epoch;    /* of the longest durations; grows at each reading */
+  uint32_t calls;    /* number of calls; differs in another version */
+  uint32_t renewals; /* of the quota */
+  uint64_t quota_ns; /* charged to a thread at most since then; 0: unlimited */
   uint32_t detail[SESAME_MOST_POINTS];
-  uint32_t cost_ns[SESAME_MOST_POINTS]; /* of a call that is counted, so closely as now */
+  uint32_t cost_ns[SESAME_MOST_POINTS]; /* of a counted call at the present detail */
   uint64_t limits[SESAME_GROUPS];       /* a size belongs to the first group whose limit it is
                                            below */
 } SesameCounterSettings;
@@ -52,9 +55,9 @@ typedef struct {
   char magic[8]; /* written last */
   uint32_t format;
   uint32_t pid;
-  uint64_t began;     /* the process, as field 22 of /proc/PID/stat says it */
-  uint64_t processes; /* the inode of the namespace in which it has its number */
-  uint32_t cpu;       /* where the thread was seen last */
+  uint64_t start_time;    /* of the process, field 22 of /proc/PID/stat */
+  uint64_t pid_namespace; /* inode of the process's PID namespace */
+  uint32_t cpu;           /* where the thread ran when it was stored */
   uint32_t calls;
   uint64_t charged_ns; /* for counting */
   uint64_t events[SESAME_MOST_POINTS];
@@ -63,25 +66,25 @@ typedef struct {
 } SesameCounterFile;
 _Static_assert(sizeof(SesameCounterFile) % 64 == 0, "cells begin at a line of the cache");
 
-typedef struct SesameCounter {
-  bool inside;   /* a call: what MPI does in it is not the program's */
-  uint32_t turn; /* of the calls that were to be counted */
+typedef struct SesameThreadCounter {
+  bool inside;   /* a call: calls made by MPI itself are not counted */
+  uint32_t turn; /* number of counted calls, for sampling */
   uint32_t renewals;
-  uint64_t until_ns; /* so much spent is all that is allowed */
+  uint64_t until_ns; /* charged_ns at which the quota is reached */
   SesameCounterFile* cells;
   SesameClock clock;
-} SesameCounter;
+} SesameThreadCounter;
 
-extern __thread SesameCounter sesame_counter __attribute__((tls_model("initial-exec")));
+extern __thread SesameThreadCounter sesame_counter __attribute__((tls_model("initial-exec")));
 
-/* Null where nothing is counted. */
+/* Null: nothing is counted. */
 extern const SesameCounterSettings* sesame_counter_settings;
 
-/* Before the first call; false when there is nothing to count for, which was said. */
+/* Opens the settings; called before the first MPI call. False if that fails, which is reported. */
 bool sesame_counter_files_start(const char* directory);
 
 typedef struct {
-  uint64_t ticks; /* 0: its duration is not taken */
+  uint64_t ticks; /* 0: its duration is not measured */
   uint8_t detail; /* SESAME_OFF: it is not counted */
   bool was_inside;
 } SesameCount;
@@ -90,25 +93,26 @@ static inline uint8_t sesame_detail(int point) {
   return (uint8_t)__atomic_load_n(&sesame_counter_settings->detail[point], __ATOMIC_RELAXED);
 }
 
-/* A call begins. */
+/* At the begin of a call. The result goes to sesame_count_end. */
 static inline SesameCount sesame_count_begin(int point) {
-  SesameCount begun = {.was_inside = sesame_counter.inside};
-  if (begun.was_inside) return begun;
+  SesameCount begin = {.was_inside = sesame_counter.inside};
+  if (begin.was_inside) return begin;
   sesame_counter.inside = true;
-  begun.detail = sesame_detail(point);
-  if (begun.detail == SESAME_DURATION ||
-      (begun.detail == SESAME_SAMPLED && sesame_counter.turn % SESAME_SAMPLING == 0)) {
-    begun.ticks = sesame_ticks();
+  begin.detail = sesame_detail(point);
+  if (begin.detail == SESAME_DURATION ||
+      (begin.detail == SESAME_SAMPLED && sesame_counter.turn % SESAME_SAMPLING == 0)) {
+    begin.ticks = sesame_ticks();
   }
-  return begun;
+  return begin;
 }
 
-/* Of a call that was counted from its begin; one whose point was switched off meanwhile is not. */
-void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint64_t bytes);
+/* At the end of a call that is counted (detail is not SESAME_OFF): adds it to the cells, unless its
+ * point was switched off meanwhile. `end`: from sesame_count_ticks; `bytes`: the data moved. */
+void sesame_count_end(SesameCount begin, int point, int call, uint64_t end, uint64_t bytes);
 
-/* Ticks at which a call ended; 0 where nobody wants to know. */
-static inline uint64_t sesame_count_ticks(SesameCount begun) {
-  return begun.ticks != 0 ? sesame_ticks() : 0;
+/* The ticks now, for sesame_count_end; 0 if the duration is not measured. */
+static inline uint64_t sesame_count_ticks(SesameCount begin) {
+  return begin.ticks != 0 ? sesame_ticks() : 0;
 }
 
 #endif

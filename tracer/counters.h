@@ -27,7 +27,7 @@ static inline ssize_t sesame_unrecorded(bool writes, ssize_t moved) {
   return moved;
 }
 
-/* The counters of a process begin with it; a program that replaces another goes on with its. */
+/* The counters of a process begin with it; exec keeps them. */
 void sesame_counters_begin(bool is_forked);
 
 /* By a thread that ends: what it moved is in no file of the kernel any more that is its process's

@@ -56,24 +56,24 @@ MOVE_AT(pwrite64, pwrite, const void*)
 MOVE_AT(__pwrite64, pwrite, const void*)
 
 /* What programs that were compiled with -D_FORTIFY_SOURCE call. */
-SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t room)) {
+SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t capacity)) {
   if (!sesame_watches_file(file)) {
-    return hidden(SESAME_CALL_read, SESAME_REAL(__read_chk)(file, data, size, room));
+    return hidden(SESAME_CALL_read, SESAME_REAL(__read_chk)(file, data, size, capacity));
   }
   uint64_t begin = sesame_enter();
-  ssize_t moved = SESAME_REAL(__read_chk)(file, data, size, room);
+  ssize_t moved = SESAME_REAL(__read_chk)(file, data, size, capacity);
   sesame_record_moved(begin, SESAME_CALL_read, file, size, moved);
   return moved;
 }
 
-#define READ_AT_CHECKED(name)                                                                  \
-  SESAME_HOOK(ssize_t, name, (int file, void* data, size_t size, off_t offset, size_t room)) { \
-    if (!sesame_watches_file(file))                                                            \
-      return hidden(SESAME_CALL_pread, SESAME_REAL(name)(file, data, size, offset, room));     \
-    uint64_t begin = sesame_enter();                                                           \
-    ssize_t moved = SESAME_REAL(name)(file, data, size, offset, room);                         \
-    sesame_record_moved_at(begin, SESAME_CALL_pread, file, size, moved, offset);               \
-    return moved;                                                                              \
+#define READ_AT_CHECKED(name)                                                                      \
+  SESAME_HOOK(ssize_t, name, (int file, void* data, size_t size, off_t offset, size_t capacity)) { \
+    if (!sesame_watches_file(file))                                                                \
+      return hidden(SESAME_CALL_pread, SESAME_REAL(name)(file, data, size, offset, capacity));     \
+    uint64_t begin = sesame_enter();                                                               \
+    ssize_t moved = SESAME_REAL(name)(file, data, size, offset, capacity);                         \
+    sesame_record_moved_at(begin, SESAME_CALL_pread, file, size, moved, offset);                   \
+    return moved;                                                                                  \
   }
 READ_AT_CHECKED(__pread_chk)
 READ_AT_CHECKED(__pread64_chk)

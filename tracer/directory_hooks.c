@@ -122,7 +122,7 @@ WALK(nftw64, nftw, (const char* path, VISIT_DEEP, int files, int flags),
 GLOB(glob)
 GLOB(glob64)
 
-/* A walk opens and closes directories as it goes on, so none of its calls has one object. */
+/* A walk opens and closes directories on its way, so none of its calls has one object. */
 #define STEP(type, name, call_, parameters, arguments)                  \
   SESAME_HOOK(type, name, parameters) {                                 \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name) arguments; \

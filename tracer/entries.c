@@ -14,10 +14,10 @@ typedef struct {
   char name[];
 } Entry;
 
-void sesame_each_entry(const char* folder, void (*see)(const char* name, void* argument),
+void sesame_each_entry(const char* directory, void (*see)(const char* name, void* argument),
                        void* argument) {
   _Alignas(Entry) char entries[2048];
-  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, folder, O_RDONLY | O_CLOEXEC);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, directory, O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   for (long size; (size = sesame_system_call(SYS_getdents64, file, entries, sizeof entries)) > 0;) {
     for (long at = 0; at < size; at += ((const Entry*)(entries + at))->length) {

@@ -1,9 +1,9 @@
-/* The names in a folder of /proc, without memory of the program's allocator. */
+/* The names in a directory of /proc, without memory of the program's allocator. */
 #ifndef SESAME_TRACER_ENTRIES_H
 #define SESAME_TRACER_ENTRIES_H
 
 /* Calls see(name, argument) for each but . and .. */
-void sesame_each_entry(const char* folder, void (*see)(const char* name, void* argument),
+void sesame_each_entry(const char* directory, void (*see)(const char* name, void* argument),
                        void* argument);
 
 #endif

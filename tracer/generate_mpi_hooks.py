@@ -69,7 +69,7 @@ OWN_STATUS = """\
 
 # The points at which calls are counted. Each call belongs to one of them.
 POINTS = {
-    "message": "a message sent, received, or begun to be",
+    "message": "a send or receive, blocking or started",
     "wait": "a wait or test for requests, a probe for messages",
     "collective": "a collective call that moves data, or a barrier",
     "one-sided": "a call on a window: put, get, lock, fence",
@@ -96,21 +96,21 @@ VALUED = ("File_preallocate", "File_seek", "File_seek_shared", "File_set_size")
 
 
 @dataclass
-class Shape:
+class CallShape:
     name: str
     by_hand: bool
     reason: str  # of a function that is not recorded
 
 
-def read_shapes(path: str, functions: list[Function]) -> dict[str, Shape]:
+def read_shapes(path: str, functions: list[Function]) -> dict[str, CallShape]:
     """The shape of every function by name; what does not fit the table of functions ends here."""
     known = {function.name for function in functions}
-    shapes: dict[str, Shape] = {}
+    shapes: dict[str, CallShape] = {}
     shape = None
     for number, line in enumerate(Path(path).read_text().splitlines(), 1):
         match = re.fullmatch(r"== ([\w ]+?)(, by hand)?(?:: (.+))?", line)
         if match:
-            shape = Shape(match[1], bool(match[2]), match[3] or "")
+            shape = CallShape(match[1], bool(match[2]), match[3] or "")
         elif line.strip() and not line.startswith("#"):
             for name in line.split():
                 if shape is None or name not in known or name in shapes:
@@ -341,7 +341,7 @@ class Hook:
 # --- Counting ----------------------------------------------------------------------------------
 
 
-def point_of(function: Function, shape: Shape) -> str:
+def point_of(function: Function, shape: CallShape) -> str:
     if function.name.startswith("File_"):
         return "file"
     if function.name.startswith("Comm_"):
@@ -352,7 +352,7 @@ def point_of(function: Function, shape: Shape) -> str:
 class Count(Hook):
     """The hook that counts the calls of one symbol."""
 
-    def __init__(self, function: Function, shape: Shape, symbol: str, large: bool) -> None:
+    def __init__(self, function: Function, shape: CallShape, symbol: str, large: bool) -> None:
         super().__init__(function, shape.name, symbol, large)
         self.point = "SESAME_POINT_" + point_of(function, shape).replace("-", "_")
 
@@ -374,16 +374,16 @@ class Count(Hook):
         body += f"  SESAME_COUNT_CALL({self.symbol}, {self.point}, ({self.arguments()}));\n"
         call = f"SESAME_COUNTED_{self.function.symbol}"
         if size == "0":
-            body += f"  sesame_count_end(begun, {self.point}, {call}, end, 0);\n"
+            body += f"  sesame_count_end(begin, {self.point}, {call}, end, 0);\n"
         else:
             body += "  uint64_t size = 0;\n  if (result == 0) {\n"
             if re.search(r"\bc\b", size):
                 body += "    const SesameComm* c = counted_comm(comm);\n"
             body += f"    size = {size};\n  }}\n"
-            body += f"  sesame_count_end(begun, {self.point}, {call}, end, size);\n"
+            body += f"  sesame_count_end(begin, {self.point}, {call}, end, size);\n"
         return (
             f"static int count_{self.symbol}({self.declarations()}) {{\n{body}"
-            f"  return uncounted(begun, result);\n}}\n"
+            f"  return uncounted(begin, result);\n}}\n"
         )
 
 
@@ -406,7 +406,7 @@ def write_points(counted: list[tuple[str, str]], directory: Path) -> None:
 # --- Output ------------------------------------------------------------------------------------
 
 
-def symbols_of(function: Function, shape: Shape) -> list[tuple[str, bool]]:
+def symbols_of(function: Function, shape: CallShape) -> list[tuple[str, bool]]:
     """The symbols that share a function's shape, and which of them has large counts."""
     symbols = [(function.symbol, False)]
     if function.large:
@@ -420,7 +420,7 @@ def symbols_of(function: Function, shape: Shape) -> list[tuple[str, bool]]:
 NOTE = "/* Made from mpi_shapes.table by generate_mpi_hooks.py; do not edit. */\n"
 
 
-def write_hooks(functions: list[Function], shapes: dict[str, Shape], directory: Path) -> None:
+def write_hooks(functions: list[Function], shapes: dict[str, CallShape], directory: Path) -> None:
     calls, symbols, hooks, counts, counted = [], [], [], [], []
     for function in functions:
         shape = shapes[function.name]

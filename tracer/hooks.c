@@ -72,7 +72,7 @@ void sesame_forget(int file) {
 
 int sesame_highest_known(void) { return highest_known; }
 
-/* A forked child has streams of its own, in which no descriptor was said yet. */
+/* A forked child has streams of its own, without records of descriptors. */
 void sesame_forget_all(void) {
   for (int i = 0; i <= highest_known / 64; ++i) sesame_known[i] = 0;
   highest_known = -1;
@@ -82,7 +82,7 @@ __attribute__((constructor)) static void watch_forks(void) {
   pthread_atfork(NULL, NULL, sesame_forget_all);
 }
 
-void sesame_meet(int file) {
+void sesame_record_unknown_descriptor(int file) {
   struct stat status;
   char link[32], path[PATH_MAX];
   int saved = errno;

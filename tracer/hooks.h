@@ -26,8 +26,8 @@ static inline void* sesame_real(SesameReal* real) {
 }
 
 /* SESAME_HOOK(ssize_t, read, (int file, void* data, size_t size)) { … SESAME_REAL(read)(…) … }
- * In C the hook has a name of its own, so it neither meets the declaration in the system's header
- * nor what that promises to the compiler: that a pointer is never null, for instance. */
+ * In C the hook has a name of its own, so it neither conflicts with the declaration in the system's
+ * header nor what that promises to the compiler: that a pointer is never null, for instance. */
 #define SESAME_HOOK(type, name, parameters)                                                 \
   SESAME_DECLARE_REAL(type, name, parameters)                                               \
   __attribute__((visibility("default"))) type sesame_hook_##name parameters __asm__(#name); \
@@ -66,19 +66,19 @@ int sesame_highest_known(void);
 extern __thread int sesame_in_vfork __attribute__((tls_model("initial-exec")));
 
 /* Makes the record `descriptor`, if it is one. Keeps errno. */
-void sesame_meet(int file);
+void sesame_record_unknown_descriptor(int file);
 
 /* Of a call on an open file: whether to record it. */
 static inline int sesame_watches_file(int file) {
   if (!sesame_watches(SESAME_IO)) return 0;
-  if (__builtin_expect(!sesame_is_known(file), 0)) sesame_meet(file);
+  if (__builtin_expect(!sesame_is_known(file), 0)) sesame_record_unknown_descriptor(file);
   return 1;
 }
 
 /* Of a call that names a file relative to `directory`. */
 static inline int sesame_watches_path(int directory) {
   if (!sesame_watches(SESAME_IO)) return 0;
-  if (directory >= 0 && !sesame_is_known(directory)) sesame_meet(directory);
+  if (directory >= 0 && !sesame_is_known(directory)) sesame_record_unknown_descriptor(directory);
   return 1;
 }
 

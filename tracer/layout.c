@@ -4,7 +4,7 @@
 
 static bool may_add(SesameLayout* layout, size_t runs) {
   layout->work += (uint32_t)runs;
-  if (layout->work > SESAME_LAYOUT_WORK || runs > SESAME_LAYOUT_ROOM - layout->used) {
+  if (layout->work > SESAME_LAYOUT_WORK || runs > SESAME_LAYOUT_CAPACITY - layout->used) {
     layout->failed = true;
   }
   return !layout->failed;

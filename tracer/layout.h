@@ -17,8 +17,9 @@ typedef struct {
 } SesameRun;
 
 enum {
-  SESAME_MOST_RUNS = 1 << 12,                /* of a layout that is recorded: 128 KiB */
-  SESAME_LAYOUT_ROOM = 3 * SESAME_MOST_RUNS, /* a section, what it was made of, one more of it */
+  SESAME_MOST_RUNS = 1 << 12, /* of a layout that is recorded: 128 KiB */
+  SESAME_LAYOUT_CAPACITY =
+      3 * SESAME_MOST_RUNS,    /* a section, what it was made of, one more of it */
   SESAME_LAYOUT_WORK = 1 << 20 /* runs that are moved, before a layout is taken for too long */
 };
 
@@ -26,7 +27,7 @@ typedef struct {
   bool failed; /* it is too long: what follows changes nothing */
   uint32_t work;
   size_t used;
-  SesameRun runs[SESAME_LAYOUT_ROOM];
+  SesameRun runs[SESAME_LAYOUT_CAPACITY];
 } SesameLayout;
 
 /* Adds a block at 0 behind all runs. */

@@ -40,7 +40,7 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
     uint64_t begin = sesame_enter();                                                        \
     void* address = SESAME_REAL(name)(at, size, protection, flags, file, offset);           \
     int how = protection_of(protection, flags);                                             \
-    if (offset == REQUESTS_OF_RING && address != MAP_FAILED) sesame_rings_meet(file);       \
+    if (offset == REQUESTS_OF_RING && address != MAP_FAILED) sesame_rings_ensure(file);        \
     record_map(begin, SESAME_CALL_mmap, file, address, NULL, size, offset, how);            \
     if (address != MAP_FAILED) sesame_mappings_add(address, size, file, offset, how);       \
     return address;                                                                         \

@@ -37,7 +37,7 @@ void sesame_mappings_inherit(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   for (int i = 0; i < used; ++i) {
     mappings[i].inherited = 1;
-    mappings[i].told = NULL; /* by its parent, whose copy is left alone: others may share it */
+    mappings[i].recorded = NULL; /* by its parent, whose copy is left alone: others may share it */
   }
 }
 
@@ -79,14 +79,14 @@ typedef struct {
 #define ENTRY_SWAPPED (1ull << 62)
 #define ENTRY_PRESENT (1ull << 63)
 
-/* The stream of a forked child says what is mapped when pages of it are to be said. The descriptor
+/* The stream of a forked child records a mapping when pages of it are to be recorded. The descriptor
  * is named only if it still stands for the file. */
 static void record_inherited(SesameMapping* mapping) {
   mapping->inherited = 2;
   struct stat status;
   int is_open = sesame_system_call(SYS_fstat, mapping->file, &status) == 0 &&
                 status.st_dev == mapping->device && status.st_ino == mapping->inode;
-  if (is_open && !sesame_is_known(mapping->file)) sesame_meet(mapping->file);
+  if (is_open && !sesame_is_known(mapping->file)) sesame_record_unknown_descriptor(mapping->file);
   sesame_put_map(sesame_ticks(), &(struct sesame_map){.call = SESAME_CALL_fork,
                                                       .file = is_open ? mapping->file : -1,
                                                       .address = mapping->begin,
@@ -106,15 +106,15 @@ static uint8_t written(const SesameMapping* mapping, int is_of_file) {
 }
 
 /* A bit for each page from `begin` on. Parts of a mapping that was cut share it. */
-struct SesameTold {
+struct SesameRecordedPages {
   uintptr_t begin;
   uint32_t pages;
   uint32_t users;
   uint64_t bits[];
 };
 
-static size_t told_bytes(uint32_t pages) {
-  return sizeof(struct SesameTold) + ((size_t)pages + 63) / 64 * sizeof(uint64_t);
+static size_t recorded_bytes(uint32_t pages) {
+  return sizeof(struct SesameRecordedPages) + ((size_t)pages + 63) / 64 * sizeof(uint64_t);
 }
 
 static uintptr_t page_bytes(void) {
@@ -126,36 +126,36 @@ static uintptr_t page_bytes(void) {
 /* Without memory for it, pages may be recorded again. */
 static void begin_telling(SesameMapping* mapping) {
   const uintptr_t pages = (mapping->end - mapping->begin) / page_bytes();
-  if (mapping->told != NULL || pages > UINT32_MAX) return;
-  void* memory = mmap(NULL, told_bytes((uint32_t)pages), PROT_READ | PROT_WRITE,
+  if (mapping->recorded != NULL || pages > UINT32_MAX) return;
+  void* memory = mmap(NULL, recorded_bytes((uint32_t)pages), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
-  mapping->told = memory;
-  mapping->told->begin = mapping->begin;
-  mapping->told->pages = (uint32_t)pages;
-  mapping->told->users = 1;
+  mapping->recorded = memory;
+  mapping->recorded->begin = mapping->begin;
+  mapping->recorded->pages = (uint32_t)pages;
+  mapping->recorded->users = 1;
 }
 
-static void end_telling(struct SesameTold* told) {
-  if (told != NULL && --told->users == 0) munmap(told, told_bytes(told->pages));
+static void release_recorded(struct SesameRecordedPages* recorded) {
+  if (recorded != NULL && --recorded->users == 0) munmap(recorded, recorded_bytes(recorded->pages));
 }
 
 /* The bit of a page, and the word that it is in; null where there is none. */
-static uint64_t* told_word(const SesameMapping* mapping, uint64_t at, uint64_t* bit) {
-  if (mapping->told == NULL || at < mapping->told->begin) return NULL;
-  const uint64_t page = (at - mapping->told->begin) / page_bytes();
+static uint64_t* recorded_word(const SesameMapping* mapping, uint64_t at, uint64_t* bit) {
+  if (mapping->recorded == NULL || at < mapping->recorded->begin) return NULL;
+  const uint64_t page = (at - mapping->recorded->begin) / page_bytes();
   *bit = 1ull << (page % 64);
-  return page < mapping->told->pages ? &mapping->told->bits[page / 64] : NULL;
+  return page < mapping->recorded->pages ? &mapping->recorded->bits[page / 64] : NULL;
 }
 
 /* Whether the page is recorded already; it is from now on. */
 static int tell(const SesameMapping* mapping, uint64_t at) {
   uint64_t bit;
-  uint64_t* word = told_word(mapping, at, &bit);
+  uint64_t* word = recorded_word(mapping, at, &bit);
   if (word == NULL) return 0;
-  const int is_told = (*word & bit) != 0;
+  const int is_recorded = (*word & bit) != 0;
   *word |= bit;
-  return is_told;
+  return is_recorded;
 }
 
 static void put_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, int is_of_file) {
@@ -166,7 +166,7 @@ static void put_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, 
 }
 
 static void record_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, int is_of_file) {
-  if (mapping->told == NULL) {
+  if (mapping->recorded == NULL) {
     put_run(mapping, begin, end, is_of_file);
     return;
   }
@@ -305,10 +305,10 @@ static void cut(SesameMapping* mapping, const SesameMapping* part) {
   SesameMapping behind = part_of(mapping, part->end, mapping->end);
   if (part->begin > mapping->begin) {
     mapping->end = part->begin;
-    if (behind.end != 0 && behind.told != NULL) ++behind.told->users;
+    if (behind.end != 0 && behind.recorded != NULL) ++behind.recorded->users;
     if (behind.end != 0) add(behind);
   } else {
-    if (behind.end == 0) end_telling(mapping->told);
+    if (behind.end == 0) release_recorded(mapping->recorded);
     *mapping = behind;
   }
 }
@@ -326,13 +326,13 @@ void sesame_mappings_remove(const void* at, size_t size) {
   give_lock(watched);
 }
 
-/* The pages that move with a mapping which is nobody else's part. */
-static struct SesameTold* kept_told(const SesameMapping* part, uintptr_t at) {
-  struct SesameTold* told = part->told;
-  if (told == NULL || told->users != 1 || told->begin != part->begin) return NULL;
-  told->begin = at;
-  ++told->users; /* the old place is going to be given up */
-  return told;
+/* The pages that move with a mapping which is not shared with another mapping. */
+static struct SesameRecordedPages* moved_recorded(const SesameMapping* part, uintptr_t at) {
+  struct SesameRecordedPages* recorded = part->recorded;
+  if (recorded == NULL || recorded->users != 1 || recorded->begin != part->begin) return NULL;
+  recorded->begin = at;
+  ++recorded->users; /* the old place is going to be given up */
+  return recorded;
 }
 
 SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void* at, size_t size) {
@@ -343,7 +343,7 @@ SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void*
     SesameMapping part = part_of(&mappings[i], begin, end);
     if (part.end == 0) continue;
     moved = part;
-    moved.told = old_size > 0 ? kept_told(&part, (uintptr_t)at) : NULL;
+    moved.recorded = old_size > 0 ? moved_recorded(&part, (uintptr_t)at) : NULL;
     if (old_size > 0) cut(&mappings[i], &part); /* 0: a second mapping of the same pages */
   }
   if (moved.end != 0) {
@@ -362,7 +362,7 @@ void sesame_mappings_record_pages(const void* at, size_t size, int stays) {
     SesameMapping part = part_of(&mappings[i], begin, end);
     if (part.end == 0 || !(watched & SESAME_IO)) continue;
     if (stays) begin_telling(&mappings[i]);
-    part.told = mappings[i].told;
+    part.recorded = mappings[i].recorded;
     record_pages_of(&mappings[i], &part);
   }
   give_lock(watched);
@@ -386,7 +386,7 @@ void sesame_mappings_forget_pages(const void* at, size_t size) {
     SesameMapping part = part_of(&mappings[i], begin, end);
     for (uint64_t page = part.begin; page < part.end; page += page_bytes()) {
       uint64_t bit;
-      uint64_t* word = told_word(&mappings[i], page, &bit);
+      uint64_t* word = recorded_word(&mappings[i], page, &bit);
       if (word != NULL) *word &= ~bit;
     }
   }

@@ -24,7 +24,7 @@ typedef struct {
   int inherited;   /* from the process that forked this one. 1: not recorded yet; 2: it is */
   uint64_t device;
   uint64_t inode;
-  struct SesameTold* told; /* pages that are recorded already; null for none */
+  struct SesameRecordedPages* recorded; /* pages that are recorded already; null for none */
 } SesameMapping;
 
 void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, int protection);

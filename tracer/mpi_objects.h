@@ -32,7 +32,7 @@ void sesame_handle_forget(SesameHandles* handles, uintptr_t handle);
 
 extern atomic_uintptr_t sesame_pointer_base;
 
-/* A number for a handle in a record: 32 bits for all within 16 GiB of the first one met, which
+/* A number for a handle in a record: 32 bits for all within 16 GiB of the first one used, which
  * makes records a third shorter; the others are marked by the highest bit. Numbers below 2^32 are
  * handles that an implementation has widened. */
 static inline uint64_t sesame_pointer_id(uintptr_t handle) {
@@ -72,7 +72,7 @@ static inline uint64_t sesame_peers(const SesameComm* comm) {
   return (uint64_t)(comm->remote_size >= 0 ? comm->remote_size : comm->size);
 }
 
-/* Ranks as runs of first, count, step; `runs` has room for three times as many. */
+/* Ranks as runs of first, count, step; `runs` has space for three times as many. */
 SesameList sesame_runs(const int* ranks, int count, int undefined, int32_t* runs);
 
 #endif

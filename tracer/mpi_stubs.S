@@ -1,5 +1,5 @@
 /* The symbols MPI_X and PMPI_X that programs find before those of their MPI: each jumps to where
- * sesame_mpi_entries says, with all arguments as they are. At first that is a piece of code that
+ * sesame_mpi_entries says, with all arguments as they are. At first that is code that
  * has the table filled, by sesame_mpi_resolve(index), and then goes where it leads. */
 
 #if defined(__x86_64__)

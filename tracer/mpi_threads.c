@@ -11,7 +11,7 @@
 typedef struct {
   void* (*start)(void*);
   void* argument;
-} Begun;
+} ThreadStart;
 
 /* Whether this thread is in a call whose inner calls are hidden. */
 static int is_hidden(void) {
@@ -21,12 +21,12 @@ static int is_hidden(void) {
 }
 
 /* A stream that is being written to and has no buffer stays so. */
-static void* run_unseen(void* begun_) {
-  Begun begun = *(Begun*)begun_;
-  free(begun_);
+static void* run_unseen(void* argument_) {
+  ThreadStart start_ = *(ThreadStart*)argument_;
+  free(argument_);
   sesame_stream.watched = SESAME_WRITING;
   sesame_counter.inside = true;
-  return begun.start(begun.argument);
+  return start_.start(start_.argument);
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
@@ -34,10 +34,10 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                           void* (*start)(void*), void* argument) {
   static __typeof__(&pthread_create) real;
   if (real == NULL) real = (__typeof__(&pthread_create))dlsym(RTLD_NEXT, "pthread_create");
-  Begun* begun = is_hidden() ? malloc(sizeof *begun) : NULL;
-  if (begun == NULL) return real(thread, attributes, start, argument);
-  *begun = (Begun){start, argument};
-  int error = real(thread, attributes, run_unseen, begun);
-  if (error != 0) free(begun);
+  ThreadStart* start_ = is_hidden() ? malloc(sizeof *start_) : NULL;
+  if (start_ == NULL) return real(thread, attributes, start, argument);
+  *start_ = (ThreadStart){start, argument};
+  int error = real(thread, attributes, run_unseen, start_);
+  if (error != 0) free(start_);
   return error;
 }

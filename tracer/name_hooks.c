@@ -108,16 +108,16 @@ NAME(char*, mkdtemp, mkdtemp, (char* path), (path))
 NAME(char*, mktemp, mktemp, (char* path), (path))
 NAME(ssize_t, readlink, readlink, (const char* path, char* target, size_t size),
      (path, target, size))
-NAME(ssize_t, __readlink_chk, readlink, (const char* path, char* target, size_t size, size_t room),
-     (path, target, size, room))
+NAME(ssize_t, __readlink_chk, readlink,
+     (const char* path, char* target, size_t size, size_t capacity), (path, target, size, capacity))
 AT(ssize_t, readlinkat, readlinkat, (int directory, const char* path, char* target, size_t size),
    (directory, path, target, size))
 AT(ssize_t, __readlinkat_chk, readlinkat,
-   (int directory, const char* path, char* target, size_t size, size_t room),
-   (directory, path, target, size, room))
+   (int directory, const char* path, char* target, size_t size, size_t capacity),
+   (directory, path, target, size, capacity))
 NAME(char*, realpath, realpath, (const char* path, char* target), (path, target))
-NAME(char*, __realpath_chk, realpath, (const char* path, char* target, size_t room),
-     (path, target, room))
+NAME(char*, __realpath_chk, realpath, (const char* path, char* target, size_t capacity),
+     (path, target, capacity))
 NAME(char*, canonicalize_file_name, realpath, (const char* path), (path))
 NAME(int, chdir, chdir, (const char* path), (path))
 NAME(int, chroot, chroot, (const char* path), (path))

@@ -47,7 +47,7 @@ OPEN(__open64)
 OPEN_AT(openat)
 OPEN_AT(openat64)
 
-/* Openings of fixed arguments, of which some name no path. */
+/* Opens with fixed arguments, of which some name no path. */
 #define OPEN_FIXED(name, call, parameters, arguments, directory, path, flags)    \
   SESAME_HOOK(int, name, parameters) {                                           \
     if (!sesame_watches_path(directory)) return SESAME_REAL(name) arguments;     \

@@ -247,7 +247,7 @@ static void put_counted(void) {
   sesame_put_counted(sesame_ticks(), &record);
 }
 
-/* Reads and writes past the tracer are told by nothing but the kernel's counters. */
+/* Reads and writes past the tracer show only in the kernel's counters. */
 static bool did_what_nothing_tells(void) {
   SesameMoved moved;
   return state == NULL && (sesame_settings.kinds & SESAME_IO) && sesame_counters_read(&moved) &&

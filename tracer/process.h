@@ -33,7 +33,7 @@ const char* sesame_process_name(void);
 /* Writes all that is buffered; `how` as in the record `ended`. */
 void sesame_process_end(int how);
 
-/* An exec that failed after sesame_process_end(2): goes on. */
+/* Resumes recording when an exec failed after sesame_process_end(2). */
 void sesame_process_resume(void);
 
 /* In a forked child; its first record begins anew. */
@@ -42,8 +42,8 @@ void sesame_process_forked(void);
 /* Whether the program's limit lets a file grow so far; to try would send it a signal. */
 bool sesame_file_may_have(uint64_t bytes);
 
-/* Room in a file that is to be mapped: on a full disk it fails here, not with a signal when the
- * memory is used. */
+/* Reserves space in a file that is to be mapped: on a full disk it fails here, not with a signal
+ * when the memory is used. */
 bool sesame_reserve(int file, uint64_t bytes);
 
 /* One line on stderr. `which` and `error` may be null and 0. */

@@ -81,17 +81,17 @@ EXEC_LIST(execle, execve, char** environment = va_arg(list, char**), (path, word
 
 /* Where posix_spawnp finds a program: a name without a slash is looked for in PATH. */
 static const char* found_path(const char* name, char* path, size_t size) {
-  const char* folder = getenv("PATH");
-  if (folder == NULL || strchr(name, '/') != NULL) return name;
+  const char* directory = getenv("PATH");
+  if (directory == NULL || strchr(name, '/') != NULL) return name;
   for (;;) {
-    const size_t length = strcspn(folder, ":");
-    const int has_room = length + strlen(name) + 2 <= size;
-    if (has_room) {
-      snprintf(path, size, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "", name);
+    const size_t length = strcspn(directory, ":");
+    const int fits = length + strlen(name) + 2 <= size;
+    if (fits) {
+      snprintf(path, size, "%.*s%s%s", (int)length, directory, length > 0 ? "/" : "", name);
       if (sesame_system_call(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) return path;
     }
-    if (folder[length] == '\0') return name;
-    folder += length + 1;
+    if (directory[length] == '\0') return name;
+    directory += length + 1;
   }
 }
 
@@ -136,7 +136,7 @@ __attribute__((constructor)) static void watch_quick_exit(void) { at_quick_exit(
 
 /* --- Children ----------------------------------------------------------------------------- */
 
-/* A child that borrows its parent's memory goes on in the parent's thread, which sleeps. */
+/* A child that borrows its parent's memory runs in the parent's thread, which sleeps. */
 static __thread uint8_t watched_before_vfork;
 
 void sesame_before_vfork(void) {

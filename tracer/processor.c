@@ -11,7 +11,7 @@
 enum { LEAST_NS = 10000, LEAST_PART = 20 };
 
 /* The system may give the processor to something else at the end of every call of it, so also while
- * it is asked: then the gap goes on, and it is asked again. */
+ * it is asked: then the gap continues, and it is asked again. */
 enum { MOST_QUESTIONS = 4 };
 
 void sesame_ask_processor(SesameStream* stream, uint64_t now) {
@@ -26,7 +26,7 @@ void sesame_ask_processor(SesameStream* stream, uint64_t now) {
 }
 
 /* Of the time since `from` and the last answer but one; what lies between these two is short. A
- * thread that slept did not want the processor, and nobody can tell for how long. */
+ * thread that slept did not want the processor, and the time is unknown. */
 static void put_lost(SesameStream* stream, SesameProcessorTime before, uint64_t from) {
   const SesameProcessorTime now = stream->processor;
   if (from < before.ticks) from = before.ticks;

@@ -62,7 +62,7 @@ static atomic_bool stopped;
 
 /* --- Packets ------------------------------------------------------------------------------ */
 
-/* Whoever writes a packet of a thread must hold this, for not only the thread itself does. */
+/* Held while a packet of a thread is written, since other threads write it, too. */
 static void take(struct SesameBuffer* buffer) {
   while (atomic_flag_test_and_set_explicit(&buffer->busy, memory_order_acquire)) sched_yield();
 }
@@ -186,7 +186,7 @@ static void end_merging(void) {
   errno = saved;
 }
 
-/* What another thread has made so far, while it goes on. Its record is finished before `at` moves
+/* What another thread has made so far, while it runs. Its record is finished before `at` moves
  * on, and times only grow: so a time read before `at` is not younger than what follows, one read
  * after it not older than what was. */
 static void write_so_far(struct SesameBuffer* buffer) {
@@ -214,7 +214,7 @@ static bool is_old(const struct SesameBuffer* buffer, uint64_t ns) {
   return ns - buffer->start.timestamp_begin > seconds * SECOND_NS - SECOND_NS / 2;
 }
 
-static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+static int reserve_record(SesameStream* stream, uint64_t end_ticks, size_t size) {
   struct SesameBuffer* buffer = stream->buffer;
   if (end_ticks >= sesame_deadline(stream)) {
     const uint64_t deadline = end_ticks + sesame_clock_renew(&stream->clock);
@@ -234,10 +234,10 @@ static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   return !is_over;
 }
 
-int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+int sesame_reserve_record(SesameStream* stream, uint64_t end_ticks, size_t size) {
   int saved = errno;
   take(stream->buffer);
-  int made = make_room(stream, end_ticks, size);
+  int made = reserve_record(stream, end_ticks, size);
   give(stream->buffer);
   /* Threads of an MPI library may outlive the recording: that is no loss. */
   if (!made && !atomic_load(&stopped)) sesame_discard();
@@ -342,15 +342,15 @@ int sesame_begin_thread(int kind) {
   }
   if (stream->buffer != NULL || !(sesame_settings.kinds & kind)) return 0;
   int saved = errno;
-  int begun = begin_thread(stream);
-  if (!begun) {
-    sesame_settings.kinds = 0; /* it was said why; do not try again at every call */
+  int started = begin_thread(stream);
+  if (!started) {
+    sesame_settings.kinds = 0; /* the reason was reported; do not try again at every call */
     *stream = (SesameStream){0};
   } else if (stream->buffer->thread == 0 && stream->state->records == 0) {
     sesame_process_describe();
   }
   errno = saved;
-  return begun;
+  return started;
 }
 
 /* --- All of them -------------------------------------------------------------------------- */

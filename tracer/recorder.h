@@ -26,8 +26,8 @@
 /* What is recorded, as bits. */
 enum { SESAME_IO = 1, SESAME_MPI = 2, SESAME_WRITING = 0x80 };
 
-/* Room that a record of fixed size never exceeds. */
-enum { SESAME_RECORD_ROOM = 128 };
+/* A record of fixed size is never longer. */
+enum { SESAME_FIXED_RECORD_BYTES = 128 };
 
 /* What the system said of the thread when it was last asked. */
 typedef struct {
@@ -44,7 +44,7 @@ struct SesameStream {
   uint8_t* limit;      /* a record must end here */
   uint64_t deadline;   /* ticks at which the clock is to be renewed */
   uint64_t last_ns;    /* time of the record before */
-  uint64_t left;       /* ticks at which the thread came out of the call before */
+  uint64_t left;       /* ticks at the end of the thread's last call */
   uint64_t long_ticks; /* after so many it is asked what processor time the thread had */
   SesameProcessorTime processor;
   int64_t buffered; /* of a stream of stdio before a call on it: see stdio_hooks.h */
@@ -55,13 +55,13 @@ struct SesameStream {
 
 extern __thread SesameStream sesame_stream __attribute__((tls_model("initial-exec")));
 
-/* Of a thread that does not watch `kind`: begins with it if it only has not begun yet. Counts what
+/* Of a thread that does not watch `kind`: starts to if it has not started yet. Counts what
  * is lost in a signal handler that came while a record was made. Keeps errno. */
 int sesame_begin_thread(int kind);
 
-/* Makes room for `size` bytes, renews the clock; false when the record must be discarded (and
+/* Reserves `size` bytes, renews the clock; false when the record must be discarded (and
  * has been counted). Keeps errno. */
-int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size);
+int sesame_reserve_record(SesameStream* stream, uint64_t end_ticks, size_t size);
 
 /* After a long time outside calls, or in one: makes the record `preempted` where the thread did not
  * have the processor though it wanted it. Keep errno. */

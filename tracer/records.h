@@ -50,15 +50,15 @@ static inline uint8_t* sesame_put_list(uint8_t* at, SesameList list) {
   return at + 4 * (size_t)list.length;
 }
 
-/* Room for a record beyond that of its numbers. */
-#define SESAME_TRACED_BEGIN(shape, id, meaning)                                   \
-  static inline size_t sesame_room_##shape(const struct sesame_##shape* record) { \
-    (void)record;                                                                 \
-    size_t room = SESAME_RECORD_ROOM;
-#define SESAME_TRACED_TEXT(shape, field, meaning) room += strlen(record->field) + 1;
-#define SESAME_TRACED_LIST(shape, field, meaning) room += 4 + 4 * (size_t)record->field.length;
-#define SESAME_TRACED_END(shape) \
-  return room;                   \
+/* The size of a record with its texts and lists. */
+#define SESAME_SHAPE_BEGIN(shape, id, meaning)                                     \
+  static inline size_t sesame_bytes_##shape(const struct sesame_##shape* record) { \
+    (void)record;                                                                  \
+    size_t bytes = SESAME_FIXED_RECORD_BYTES;
+#define SESAME_SHAPE_TEXT(shape, field, meaning) bytes += strlen(record->field) + 1;
+#define SESAME_SHAPE_LIST(shape, field, meaning) bytes += 4 + 4 * (size_t)record->field.length;
+#define SESAME_SHAPE_END(shape) \
+  return bytes;                 \
   }
 #include "core/trace/traced_records.def"
 
@@ -109,11 +109,11 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
     uint8_t watched = stream->watched;                                                             \
     *(volatile uint8_t*)&stream->watched = SESAME_WRITING;                                         \
     atomic_signal_fence(memory_order_seq_cst);                                                     \
-    size_t room = sesame_room_##shape(record);                                                     \
+    size_t bytes = sesame_bytes_##shape(record);                                                   \
     if (__builtin_expect(                                                                          \
-            (size_t)(stream->limit - stream->at) >= room && end_ticks < sesame_deadline(stream),   \
+            (size_t)(stream->limit - stream->at) >= bytes && end_ticks < sesame_deadline(stream),  \
             1) ||                                                                                  \
-        sesame_make_room(stream, end_ticks, room)) {                                               \
+        sesame_reserve_record(stream, end_ticks, bytes)) {                                         \
       uint8_t* at;                                                                                 \
       if (__builtin_expect(sesame_fits_##shape(record), 1)) {                                      \
         at = sesame_narrow_##shape(sesame_start_record(stream, end_ticks, id), record);            \

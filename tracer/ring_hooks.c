@@ -138,12 +138,12 @@ static int record_request(uint64_t begin, const Ring* ring, const struct io_urin
 static void record_requests(uint64_t begin, const Ring* ring, unsigned first) {
   const Requests* requests = &ring->requests;
   const unsigned shift = ring->flags & IORING_SETUP_SQE128 ? 1 : 0;
-  uint32_t told = 0;
+  uint32_t recorded = 0;
   for (unsigned at = first; at != requests->first; ++at) {
     const unsigned place = (at & *requests->mask) << shift;
-    told += (uint32_t)record_request(begin, ring, &requests->requests[place]);
+    recorded += (uint32_t)record_request(begin, ring, &requests->requests[place]);
   }
-  if (told > 0) sesame_rings_tell(ring->file, told);
+  if (recorded > 0) sesame_rings_count_recorded(ring->file, recorded);
 }
 
 /* --- Results ------------------------------------------------------------------------------ */

@@ -17,7 +17,7 @@
 
 typedef struct {
   int file; /* its descriptor and 1; 0 for a free place */
-  uint64_t told;
+  uint64_t recorded;
 } Ring;
 
 static Ring rings[RINGS];
@@ -43,17 +43,17 @@ void sesame_rings_add(int file) {
   pthread_mutex_unlock(&lock);
 }
 
-void sesame_rings_meet(int file) {
+void sesame_rings_ensure(int file) {
   pthread_mutex_lock(&lock);
   const int is_new = find(file) == NULL;
   pthread_mutex_unlock(&lock);
   if (is_new) sesame_rings_add(file);
 }
 
-void sesame_rings_tell(int file, uint32_t operations) {
+void sesame_rings_count_recorded(int file, uint32_t operations) {
   pthread_mutex_lock(&lock);
   Ring* ring = find(file);
-  if (ring != NULL) ring->told += operations;
+  if (ring != NULL) ring->recorded += operations;
   pthread_mutex_unlock(&lock);
 }
 
@@ -74,7 +74,7 @@ static uint32_t taken_by_kernel(int file) {
 }
 
 static uint64_t unrecorded_of(const Ring* ring) {
-  const uint32_t left = taken_by_kernel(ring->file - 1) - (uint32_t)ring->told;
+  const uint32_t left = taken_by_kernel(ring->file - 1) - (uint32_t)ring->recorded;
   return (int32_t)left > 0 ? left : 0;
 }
 
@@ -99,7 +99,7 @@ static void add_if_ring(const char* name, void* unused) {
   snprintf(link, sizeof link, "/proc/self/fd/%s", name);
   long length = sesame_system_call(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
   if (length != sizeof is_ring - 1 || memcmp(target, is_ring, sizeof is_ring - 1) != 0) return;
-  sesame_rings_meet(atoi(name));
+  sesame_rings_ensure(atoi(name));
 }
 
 uint64_t sesame_rings_unrecorded(void) {
@@ -119,6 +119,6 @@ void sesame_rings_forget(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   unrecorded_of_closed = 0;
   for (int i = 0; i < RINGS && sesame_rings_any(); ++i) {
-    if (rings[i].file != 0) rings[i].told = taken_by_kernel(rings[i].file - 1);
+    if (rings[i].file != 0) rings[i].recorded = taken_by_kernel(rings[i].file - 1);
   }
 }

@@ -4,24 +4,23 @@
 
 #include <stdint.h>
 
-/* The descriptor is a ring. */
+/* Registers the descriptor of a new ring. */
 void sesame_rings_add(int file);
 
-/* Likewise, unless that is known already. */
-void sesame_rings_meet(int file);
+/* Registers it unless it is registered already. */
+void sesame_rings_ensure(int file);
 
-/* So many operations of the ring need no record further than they have. */
-void sesame_rings_tell(int file, uint32_t operations);
+/* So many operations of the ring have been recorded. */
+void sesame_rings_count_recorded(int file, uint32_t operations);
 
 /* Whether it may be a ring; before it is closed, sesame_rings_close. Both keep errno. */
 int sesame_rings_any(void);
 void sesame_rings_close(int file);
 
-/* Operations that were handed to the kernel and left no record, of rings that are open now and
- * those that were closed. */
+/* Operations submitted to the kernel without a record, of open and closed rings. */
 uint64_t sesame_rings_unrecorded(void);
 
-/* In a forked child: what its parent did is none of its own. */
+/* In a forked child: forgets the operations of its parent. */
 void sesame_rings_forget(void);
 
 #endif

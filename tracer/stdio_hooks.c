@@ -235,13 +235,15 @@ BLOCK(fwrite, fwrite, const void*)
 BLOCK(fwrite_unlocked, fwrite, const void*)
 BLOCK(_IO_fwrite, fwrite, const void*)
 
-#define READ_CHECKED(name)                                                                         \
-  SESAME_HOOK(size_t, name, (void* data, size_t room, size_t size, size_t count, FILE* stream)) {  \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(data, room, size, count, stream); \
-    uint64_t begin = sesame_enter();                                                               \
-    size_t moved = SESAME_REAL(name)(data, room, size, count, stream);                             \
-    sesame_record_stream(begin, SESAME_CALL_fread, stream, size* count, size* moved);              \
-    return moved;                                                                                  \
+#define READ_CHECKED(name)                                                              \
+  SESAME_HOOK(size_t, name,                                                             \
+              (void* data, size_t capacity, size_t size, size_t count, FILE* stream)) { \
+    if (!sesame_watches_stream(stream))                                                 \
+      return SESAME_REAL(name)(data, capacity, size, count, stream);                    \
+    uint64_t begin = sesame_enter();                                                    \
+    size_t moved = SESAME_REAL(name)(data, capacity, size, count, stream);              \
+    sesame_record_stream(begin, SESAME_CALL_fread, stream, size* count, size* moved);   \
+    return moved;                                                                       \
   }
 READ_CHECKED(__fread_chk)
 READ_CHECKED(__fread_unlocked_chk)
@@ -262,10 +264,10 @@ SESAME_TEXT_HOOK(int, _IO_puts, puts, (const char* text), (text), stdout, result
  * may have filled the buffer more than once it is the length of the text. */
 static void record_line(uint64_t begin, int call, FILE* stream, SesameTaken before,
                         const char* text, size_t most) {
-  size_t room = (size_t)(stream->_IO_buf_end - stream->_IO_buf_base);
-  ssize_t moved = text == NULL   ? -1
-                  : most <= room ? (ssize_t)sesame_taken(stream, before)
-                                 : (ssize_t)strlen(text);
+  size_t capacity = (size_t)(stream->_IO_buf_end - stream->_IO_buf_base);
+  ssize_t moved = text == NULL       ? -1
+                  : most <= capacity ? (ssize_t)sesame_taken(stream, before)
+                                     : (ssize_t)strlen(text);
   sesame_record_text(begin, call, stream, moved);
 }
 
@@ -281,17 +283,17 @@ static void record_line(uint64_t begin, int call, FILE* stream, SesameTaken befo
 GET_LINE(fgets, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
 GET_LINE(fgets_unlocked, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
 GET_LINE(_IO_fgets, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
-GET_LINE(__fgets_chk, (char* text, size_t room, int size, FILE* stream), (text, room, size, stream),
-         (size_t)size)
-GET_LINE(__fgets_unlocked_chk, (char* text, size_t room, int size, FILE* stream),
-         (text, room, size, stream), (size_t)size)
+GET_LINE(__fgets_chk, (char* text, size_t capacity, int size, FILE* stream),
+         (text, capacity, size, stream), (size_t)size)
+GET_LINE(__fgets_unlocked_chk, (char* text, size_t capacity, int size, FILE* stream),
+         (text, capacity, size, stream), (size_t)size)
 
 #define GET_LINE_IN(name, parameters, arguments)                    \
   SESAME_TEXT_HOOK(char*, name, gets, parameters, arguments, stdin, \
                    result == NULL ? -1 : (ssize_t)strlen(text) + 1)
 GET_LINE_IN(gets, (char* text), (text))
 GET_LINE_IN(_IO_gets, (char* text), (text))
-GET_LINE_IN(__gets_chk, (char* text, size_t room), (text, room))
+GET_LINE_IN(__gets_chk, (char* text, size_t capacity), (text, capacity))
 
 #define GET_DELIMITED(name, call, parameters, arguments) \
   SESAME_TEXT_HOOK(ssize_t, name, call, parameters, arguments, file, result)

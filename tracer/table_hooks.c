@@ -16,9 +16,9 @@
     return result;                                                          \
   }
 #define GET_STATIC(name) GET(void*, name, name, (FILE * stream), (stream), result == NULL)
-#define GET_INTO(name, call)                                                                \
-  GET(int, name, call, (FILE * stream, void* entry, char* room, size_t size, void** found), \
-      (stream, entry, room, size, found), result != 0)
+#define GET_INTO(name, call)                                                                  \
+  GET(int, name, call, (FILE * stream, void* entry, char* buffer, size_t size, void** found), \
+      (stream, entry, buffer, size, found), result != 0)
 GET_STATIC(fgetpwent)
 GET_STATIC(fgetgrent)
 GET_STATIC(fgetspent)
@@ -28,10 +28,10 @@ GET_INTO(fgetpwent_r, fgetpwent)
 GET_INTO(fgetgrent_r, fgetgrent)
 GET_INTO(fgetspent_r, fgetspent)
 GET_INTO(fgetsgent_r, fgetsgent)
-GET(void*, getmntent_r, getmntent, (FILE * stream, void* entry, char* room, int size),
-    (stream, entry, room, size), result == NULL)
-GET(void*, __getmntent_r, getmntent, (FILE * stream, void* entry, char* room, int size),
-    (stream, entry, room, size), result == NULL)
+GET(void*, getmntent_r, getmntent, (FILE * stream, void* entry, char* buffer, int size),
+    (stream, entry, buffer, size), result == NULL)
+GET(void*, __getmntent_r, getmntent, (FILE * stream, void* entry, char* buffer, int size),
+    (stream, entry, buffer, size), result == NULL)
 
 /* What is in the buffer still to be written. */
 static ssize_t buffered(const FILE* stream) {

@@ -45,10 +45,10 @@ CHARACTER(putwchar_unlocked, putwchar, (wchar_t c), (c), stdout)
                    result == NULL ? -1 : bytes_of_text(text))
 GET_LINE(fgetws, (wchar_t * text, int size, FILE* file), (text, size, file))
 GET_LINE(fgetws_unlocked, (wchar_t * text, int size, FILE* file), (text, size, file))
-GET_LINE(__fgetws_chk, (wchar_t * text, size_t room, int size, FILE* file),
-         (text, room, size, file))
-GET_LINE(__fgetws_unlocked_chk, (wchar_t * text, size_t room, int size, FILE* file),
-         (text, room, size, file))
+GET_LINE(__fgetws_chk, (wchar_t * text, size_t capacity, int size, FILE* file),
+         (text, capacity, size, file))
+GET_LINE(__fgetws_unlocked_chk, (wchar_t * text, size_t capacity, int size, FILE* file),
+         (text, capacity, size, file))
 
 #define PUT_LINE(name)                                                                       \
   SESAME_TEXT_HOOK(int, name, fputws, (const wchar_t* text, FILE* file), (text, file), file, \

@@ -96,9 +96,9 @@ static void look_through(const char* path, struct sought* sought, unsigned count
   FILE* list = fopen(path, "re");
   if (list == NULL) return;
   char* line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   unsigned major, minor;
-  while (getline(&line, &room, list) > 0) {
+  while (getline(&line, &capacity, list) > 0) {
     if (sscanf(line, "%*u %*u %u:%u", &major, &minor) != 2) continue;
     for (unsigned i = 0; i < count; ++i) {
       if (sought[i].device == (major << 20 | minor)) look_at(line, &sought[i], is_theirs);
@@ -144,8 +144,9 @@ static bool is_in_question(const struct fs_mount* mount, bool has_changed) {
 
 static bool has_ended(__u32 process) { return kill((pid_t)process, 0) != 0 && errno == ESRCH; }
 
-/* Nobody says when what is not mounted here is gone, and its address another's. The list of whoever
- * uses it next says it; once an interval, since that costs more than a call. */
+/* The kernel does not notify us when a file system that is not mounted in our namespace is
+ * unmounted and its address reused. So the mount list of a process that uses it is read again, once
+ * an interval, since that costs more than a call. */
 static void after_read(void* memory) {
   struct fs_shared* shared = memory;
   forget(shared, 0, FS_TYPES);

@@ -47,11 +47,11 @@ enum fs_class {
 #define FS_KNOWN_BITS 10
 #define FS_KNOWN (1 << FS_KNOWN_BITS)
 
-/* A mounted file system, as the programs fill it in when they meet it. */
+/* A mounted file system, as the programs fill it in at its first call. */
 struct fs_mount {
   __u64 super_block; /* its address, written last; 0, FS_FREE: of none, FS_GONE: unmounted */
   __u32 device;      /* its s_dev */
-  __u32 process;     /* one that uses it; the user side writes 0 to be told another */
+  __u32 process;     /* one that uses it; the user side writes 0 to get another */
   __u32 parent;      /* of that: it sees the same mounts mostly, and lives longer */
   __u32 type;
   /* The user side's. */

@@ -3,8 +3,8 @@
 #include "probes/subsystem.h"
 
 static const struct point points[POINTS] = {
-    [IPC_SEND] = {"send", "data goes into a socket", {"send"}, DETAIL_COUNT},
-    [IPC_RECEIVE] = {"receive", "data comes out of a socket", {"receive"}, DETAIL_COUNT},
+    [IPC_SEND] = {"send", "data is sent to a socket", {"send"}, DETAIL_COUNT},
+    [IPC_RECEIVE] = {"receive", "data is received from a socket", {"receive"}, DETAIL_COUNT},
     [IPC_TRANSMIT] = {"transmit",
                       "a network interface is given a packet",
                       {"transmit"},

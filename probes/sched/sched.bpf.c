@@ -25,7 +25,7 @@ int wakeup(__u64* ctx) { return woken((const void*)ctx[0]); }
 SEC("tp_btf/sched_wakeup_new")
 int wakeup_new(__u64* ctx) { return woken((const void*)ctx[0]); }
 
-/* The record is of this task, whoever runs. */
+/* The record is of this task, not of the running one. */
 static __always_inline void record(__u32 point, __u32 class_, const struct task_struct* task,
                                    __u64 now_ns, __u64 duration_ns) {
   struct event* event = begin_record(point, class_);
@@ -45,7 +45,7 @@ static __always_inline void ended(struct cells* mine, __u32 point, __u32 class_,
   record(point, class_, task, now_ns, duration_ns);
 }
 
-/* The idle task, number 0, neither waits nor runs. A task that is still in state 0 wants to go on,
+/* The idle task, number 0, neither waits nor runs. A task that is still in state 0 could continue,
  * whether the kernel calls the switch a preemption (ctx[0]) or the task came to it by itself, on
  * the way out of a call or polling. */
 SEC("tp_btf/sched_switch")

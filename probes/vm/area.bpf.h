@@ -1,6 +1,6 @@
 /* Which area of a process's memory an address lies in, found in the kernel's own tree of areas
  * without its lock: what is read may change meanwhile, so each read may fail or give the area of a
- * moment before. Nobody promises what the trees look like, so that it is checked when the programs
+ * moment before. The trees are no stable interface, so their layout is checked when the programs
  * are loaded (check_classes). */
 #pragma once
 
@@ -106,7 +106,7 @@ struct mm_struct___since_6_4 {
   int mm_lock_seq;
 } __attribute__((preserve_access_index));
 
-/* 0 where it cannot be told whether areas have changed. */
+/* 0 if changes of areas cannot be detected. */
 static __always_inline __u32 changes_of(const struct mm_struct* memory) {
   const struct mm_struct___since_6_13* counted = (const void*)memory;
   if (bpf_core_field_exists(counted->mm_lock_seq.sequence)) {

@@ -1,4 +1,4 @@
-/* What kind of page is written to make room, and how many small ones it is. */
+/* What kind of page is written to free memory, and how many small ones it is. */
 #pragma once
 
 #include "probes/probe.bpf.h"

@@ -16,7 +16,7 @@
 
 static const struct point points[POINTS] = {
     [VM_PAGE_IN] = FAULT("page-in", "a fault whose data had to be read", DETAIL_DURATION),
-    [VM_PAGE_OUT] = {"page-out", "a page is written to make room", {"write_folio"}, DETAIL_COUNT},
+    [VM_PAGE_OUT] = {"page-out", "a page is written to free memory", {"write_folio"}, DETAIL_COUNT},
     [VM_REACTIVATION] = FAULT("reactivation", "a fault on a page that was in memory",
                               DETAIL_DURATION, .needs_class = 1),
     [VM_ZERO_FILL] = FAULT("zero-fill", "first touch of memory without a file", DETAIL_DURATION,
@@ -25,10 +25,10 @@ static const struct point points[POINTS] = {
         FAULT("copy-on-write", "a write to a page that was shared or protected", DETAIL_DURATION),
     [VM_PROTECTION] =
         FAULT("protection", "another access that the mapping did not allow", DETAIL_DURATION),
-    [VM_FIRST_TOUCH] =
-        FAULT("first-touch",
-              "zero-fill or reactivation, not told apart when only counted; or its begin not seen",
-              DETAIL_COUNT),
+    [VM_FIRST_TOUCH] = FAULT(
+        "first-touch",
+        "zero-fill or reactivation, not distinguished when only counted, or its begin not seen",
+        DETAIL_COUNT),
     [VM_TOTAL] = FAULT("total", "all faults", DETAIL_DURATION, .is_sum = 1),
 };
 
@@ -64,6 +64,6 @@ static const char* check_classes(struct bpf_object* object) {
   return "the areas of memory are not where they are in the kernels known so far";
 }
 
-DEFINE_SUBSYSTEM(vm, "page faults, and pages written out to make room", "the address",
+DEFINE_SUBSYSTEM(vm, "page faults, and pages written out to free memory", "the address",
                  "the activity: number of a point", .check_classes = check_classes,
                  .substitutes = substitutes);

@@ -1,5 +1,5 @@
-/* Page faults and pages written out to make room: the six activities of the SESAME report (4.2.6),
- * each split into file, executable and internal memory. */
+/* Page faults and pages written out to free memory: the six activities of the SESAME report
+ * (4.2.6), each split into file, executable and internal memory. */
 #pragma once
 
 #define POINTS 8
@@ -8,7 +8,7 @@
 
 enum vm_point {
   VM_PAGE_IN,       /* the data had to be read */
-  VM_PAGE_OUT,      /* a page was written to make room */
+  VM_PAGE_OUT,      /* a page was written to free memory */
   VM_REACTIVATION,  /* the page was in memory and only had to be mapped */
   VM_ZERO_FILL,     /* first touch of memory that has no file */
   VM_COPY_ON_WRITE, /* a private page was written that had been shared */

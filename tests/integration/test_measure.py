@@ -64,7 +64,7 @@ def run(*arguments: str, status: int = 0, cwd: Path | None = None) -> Outcome:
     return done
 
 
-def test_every_point_says_whether_it_can_be_had():
+def test_every_point_says_whether_it_is_available():
     answer = json.loads(run("measure", "list", "--json").stdout)
     points = {row["point"]: row["missing"] for row in answer["points"]}
     assert {"task.create", "vm.total", "ipc.send", "fs.read", "block.complete"} <= set(points)
@@ -455,7 +455,7 @@ def missing(altered) -> dict[str, str | None]:
     return {row["point"]: row["missing"] for row in json.loads(done.stdout)["points"]}
 
 
-def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(altered, tmp_path):
+def test_a_new_subsystem_is_a_directory_and_touches_nothing_else(altered, tmp_path):
     command = ("--only", "signal", "--", "sh", "-c", "kill -CONT $$")
     rows = altered.rows("kernel_summary", tmp_path, *command)
     counts = {row["class"]: row["count"] for row in rows}

@@ -126,7 +126,7 @@ def test_what_was_there_before_is_not_of_the_measurement(tmp_path):
         assert counted_since(again)[0][3] == 3
 
 
-def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, directory):
+def test_who_comes_when_no_reader_was_there_for_long_is_counted(probes, directory):
     os.utime(directory, (0, 0))
     assert counted_since(probes) == []
     program = Program(directory, os.getpid())

@@ -182,7 +182,7 @@ def _merged(parts: list[Pairs]) -> Pairs:
 
 
 def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = None) -> list[Cost]:
-    """Of all points that a load here reaches, as closely as they can look.
+    """Costs of all points that a load here reaches, at each level of detail.
 
     In rounds, each with probes loaded anew: where they lie in memory, and how fast the machine is
     at the time, makes a difference of some ten percent.
@@ -202,7 +202,7 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
 
 
 def calibrate(probes: LoadedProbes, pairs: int) -> list[Cost]:
-    """Of the points that a load here reaches, as closely as they can look, on these very probes."""
+    """Costs of the points that a load here reaches, at full detail, with these loaded probes."""
     loads = [load for load in (ASK, *LOADS) if load.subsystem == probes.subsystem.name]
     details = [_details(load)[-1] for load in loads]
     return [
@@ -218,8 +218,8 @@ def _details(load: Load) -> list[Detail]:
 
 
 def _place() -> Path:
-    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder) / "sesame" / f"run-costs-{platform.release()}.json"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "sesame" / f"run-costs-{platform.release()}.json"
 
 
 def keep_costs(costs: list[Cost]) -> None:

@@ -68,7 +68,7 @@ class CounterDirectory:
             self.descriptor = _open_directory(path, owner)
             self._file = self._open_settings(calls)
             self.notifications = self._open_notifications()
-            # World-writable only now, so that nobody else could have created the files opened
+            # World-writable only now, so that no other user could have created the files opened
             # above.
             os.fchmod(self.descriptor, 0o1777)
         except OSError as error:

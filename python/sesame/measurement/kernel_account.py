@@ -1,16 +1,15 @@
-"""What programs in the kernel take by its own account, for events that no load's time shows.
+"""Measures the cost of probes at block requests by the kernel's statistics of eBPF programs.
 
-A request to a device ends in an interrupt, on whoever's time that is. While the kernel keeps
-account (sysctl kernel.bpf_stats_enabled), /proc/PID/fdinfo has each program's runs and their time
-(Linux: Documentation/bpf/, kernel/bpf/syscall.c). That has the account's own looks at the clock in
-it, and not the way into the program. So a program that does nothing is at the same tracepoints at
-the same time: what ours take longer is the time of what they do. The way, which goes on top, is
-what more such programs add to a call of the system, in pairs by processor time.
+A request completes in an interrupt, during the time of any process, so the processor time of a load
+does not show its cost. With kernel.bpf_stats_enabled, /proc/PID/fdinfo has the number of runs of
+each program and their time (Linux: Documentation/bpf/, kernel/bpf/syscall.c). This time includes
+reading the clock, but not entering the program. So an empty program is attached to the same
+tracepoints at the same time; the difference is the cost of our program. The cost of entering is
+added: it is measured by empty programs at a system call, in pairs by processor time.
 
-Reads are many at once, as where requests are so many that their cost counts, and one at a time,
-where the processor sleeps between two and finds little in its caches: the dearer one, which the
-governor goes by. They are from two processors in turn, as a request that one gives to the device
-and another completes costs more, too.
+Reads are made many at once, as with many requests, and one at a time, where the processor sleeps in
+between and finds little in its caches. The governor uses the larger cost. Reads come from two
+processors in turn, since a request that another processor completes costs more.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ DEPTHS = (32, 1)
 # Each request is in both once; whether it is put into a queue before depends on the device.
 POINTS = {"issue": "block_rq_issue", "complete": "block_rq_complete"}
 EVERY_CALL = "sys_enter"
-# One is too little beside the call to be told in pairs of 5 ms; so many are about half of it.
+# One program is too cheap to be resolved in pairs of 5 ms; so many cost about half of the call.
 MANY = 8
 
 
