@@ -1,8 +1,8 @@
-"""The errors that a person can do something about. `main` prints them; nothing else does."""
+"""Errors that the user can act on. Only `main` prints them."""
 
 
 class SesameError(Exception):
-    """What is wrong, and where there is one a hint. Ends the command with `exit_status`."""
+    """A message and, where there is one, a hint. The command ends with `exit_status`."""
 
     exit_status = 1
 
@@ -61,7 +61,7 @@ class BuildError(SesameError):
 
 
 class WorkloadError(SesameError):
-    """A workload that ended without saying what it found."""
+    """A workload that ended without a report."""
 
 
 class ReplayError(SesameError):

@@ -1,4 +1,4 @@
-"""Whether the machine had anything else to do while a measurement ran.
+"""The load that other programs put on the machine while a measurement ran.
 
 `LoadWatch` reads /proc/stat at its start and again at `stop`: the processor time of all processes,
 less what the measuring process and its finished children used, is what others took; steal is what

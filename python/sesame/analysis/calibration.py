@@ -87,7 +87,7 @@ class NetworkFit:
         return found.relative_width * found.value / self.segments[0].intercept
 
     def doubts(self) -> list[Doubt]:
-        """Why these constants must not be believed."""
+        """Why these constants are doubtful."""
         return [
             Doubt(Reason.SCATTER, text, MEASURE_AGAIN)
             for text in (*self._curve_doubts(MOST_ERROR), *self._constant_doubts())
@@ -149,24 +149,9 @@ class ComputeFit:
     shared: dict[int, Estimate] = field(default_factory=dict)  # by copies, over the time alone
 
     def doubts(self) -> list[Doubt]:
-        """Why the cost of sharing must not be believed."""
-        return self._scattered(
-            lambda ratio: ratio.samples < FEWEST or ratio.relative_width > WIDEST
-        )
-
-    def uncertainties(self) -> list[Doubt]:
-        """Costs of sharing with wide intervals that a prediction can live with."""
-        return self._scattered(
-            lambda ratio: ratio.samples >= FEWEST and WIDE_SHARING < ratio.relative_width <= WIDEST
-        )
-
-    def _scattered(self, is_wide: Callable[[Estimate], bool]) -> list[Doubt]:
-        return [
-            Doubt(
-                Reason.SCATTER,
-                f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}",
-                MEASURE_AGAIN,
-            )
+        """Why the cost of sharing is doubtful."""
+        texts = [
+            f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}"
             for count, ratio in self.shared.items()
             if is_wide(ratio)
         ]

@@ -1,4 +1,4 @@
-"""What in a machine file cannot be believed: constants beyond belief, and what the comments say of
+"""Doubtful constants of a machine file: implausible values, and what the comments say of
 the measurement that they come from."""
 
 from __future__ import annotations

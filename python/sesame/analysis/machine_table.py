@@ -23,7 +23,7 @@ def headline(model: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
-    """(parameter, value) in the order in which a person asks."""
+    """(parameter, value) the most asked for first."""
     topology = dict(model["topology"])
     kind = topology.pop("kind")
     diameter, mean = topology.pop("diameter_hops"), topology.pop("mean_hops")

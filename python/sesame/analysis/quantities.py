@@ -1,4 +1,4 @@
-"""Numbers with units, for people: three significant digits and the unit that fits."""
+"""Numbers as text: three significant digits and a suitable unit."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _limit_words(limit: Limit) -> str:
 
 
 def storage_sentences(fit: StorageFit) -> list[str]:
-    """For people."""
+    """The fitted constants in sentences."""
     write, read = fit.device_write, fit.device_read
     limit = fit.times.write_limit
     return [

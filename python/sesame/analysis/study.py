@@ -81,7 +81,7 @@ class Study:
 
     @property
     def damage(self) -> list[str]:
-        """What a reader must know before he trusts a number."""
+        """Warnings that concern all figures: lost and damaged records."""
         lines = []
         if self.discarded:
             lines.append(

@@ -1,2 +1,2 @@
-"""What `import sesame` offers; the command line is a user of it. Each name's module is loaded at
-its first use."""
+"""The public library, which the command line uses, too. Each name's module is loaded at its first
+use."""

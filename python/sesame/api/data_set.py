@@ -1,4 +1,4 @@
-"""A data set as programs and notebooks use it: tables, queries, findings, pages, plots."""
+"""`sesame.DataSet` and `sesame.open`: tables, queries, findings, pages and plots of a data set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DataSet(reader.DataSet):
     >>> run.sql("select call, sum(duration_s) from io group by call")
     """
 
-    # The data set that this one was made of, which keeps its directory.
+    # Keeps the temporary directory of the data set that this one was made of.
     _source: DataSet | None = None
 
     def to_pandas(self, name: str, *, exact: bool = False) -> pd.DataFrame:
@@ -55,16 +55,16 @@ class DataSet(reader.DataSet):
     def sql(self, query: str, *, exact: bool = False) -> duckdb.DuckDBPyRelation:
         """Runs a SELECT of DuckDB over the tables, times in seconds; with `exact` as stored.
 
-        The files are read where they are and as far as the query needs. The result shows itself as
-        a table; `.df()` gives pandas, `.pl()` Polars, `.arrow()` Arrow, `.fetchall()` tuples.
-        Raises InputError for a wrong query, or where DuckDB is not installed.
+        DuckDB reads only the columns and rows that the query needs. The result prints as a table;
+        `.df()` gives pandas, `.pl()` Polars, `.arrow()` Arrow, `.fetchall()` tuples. Raises
+        InputError for a wrong query, or where DuckDB is not installed.
         """
         from sesame.datasets.frames import run_sql
 
         return run_sql(self, query, exact=exact)
 
     def findings(self) -> list[str]:
-        """What the data mean, in sentences, the most important first; may be empty.
+        """The findings of the report as sentences, the most important first; may be empty.
 
         Raises InputError where the tables that its kind needs are missing.
         """
@@ -73,7 +73,7 @@ class DataSet(reader.DataSet):
         return sentences_of(self)
 
     def report(self, path: str | Path) -> Path:
-        """Writes a page on it, one HTML file that needs no network, over what is there.
+        """Writes its report, one self-contained HTML file; an existing file is replaced.
 
         Raises InputError where its kind has no report, OutputError where it cannot be written.
         """
@@ -112,12 +112,12 @@ Kept = TypeVar("Kept", bound=DataSet)
 
 
 def open(path: str | Path) -> DataSet:
-    """Opens a data set, or a log of another tool, which is imported on the way.
+    """Opens a data set, or imports a log of another tool and opens the result.
 
     `path` is a data set (NAME.sesame), or what `sesame import` reads: a Darshan log, a DFTracer
     trace, an OTF2 archive, a block trace. An import is kept in a temporary directory for as long
     as the data set is in use; to keep it, use `sesame import`.
-    Raises InputError where it is neither, or damaged.
+    Raises InputError where the path is neither, or the file is damaged.
     """
     path = Path(path)
     if is_data_set(path) or not path.exists() or _is_broken_data_set(path):
@@ -159,5 +159,5 @@ def _as_series(found: DataSet) -> DataSet:
 
 
 def _is_broken_data_set(path: Path) -> bool:
-    """Its reader says best what is wrong with it."""
+    """Then the reader's message is the most precise one."""
     return path.is_dir() and path.suffix == ".sesame"

@@ -1,4 +1,4 @@
-"""Machine models as programs use them: load one, change keys, save it."""
+"""`sesame.Machine`: load a machine model, change its keys, save it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BARE = {"count", "number", "index", "share", "flag", "counts", "numbers", "indic
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine model: the file of one and the keys that were changed since.
+    """A machine model: a machine file, and the keys that were changed since it was loaded.
 
     >>> machine = sesame.Machine.load("infiniband").set({"network.latency": "2us"})
     >>> sesame.simulate("./app", ranks=64, machine=machine)
@@ -37,8 +37,8 @@ class Machine:
     def load(name: str | Path) -> Machine:
         """A model that comes with Sesame, by its name, or a machine file.
 
-        Raises InputError for a name that there is not, with the nearest one, and for a file that
-        is wrong, with its line.
+        Raises InputError for an unknown name, with the most similar one, and for an invalid file,
+        with the line.
         """
         machine = Machine(find_machine(str(name)).resolve())
         machine.model  # noqa: B018  (raises for a wrong file)
@@ -55,9 +55,9 @@ class Machine:
         return {key["key"]: key["meaning"] for key in native.machine_keys()}
 
     def set(self, changes: Mapping[str, Value]) -> Machine:
-        """This machine with other values of some keys; itself it stays as it is.
+        """Returns a copy of this machine with other values of some keys.
 
-        Raises InputError for a key that there is not, or a value that the key cannot have.
+        Raises InputError for an unknown key, or a value that the key cannot have.
         """
         old = {key: value for key, value in self.settings if key not in changes}
         new = {key: setting(value) for key, value in changes.items()}
@@ -81,7 +81,7 @@ class Machine:
         return str(self.model["name"])
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes a machine file with the changed keys in their places; its comments stay.
+        """Writes a machine file with the changed keys; comments are kept.
 
         Raises OutputError where a file is there (`force` replaces it) or none can be written,
         InputError for a change that must be made in the file by hand.
@@ -117,7 +117,7 @@ class Machine:
 
 
 def machine_of(machine: str | Path | Machine) -> Machine:
-    """A machine, or the one of that name or file."""
+    """The machine itself, or the model of that name or file."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 

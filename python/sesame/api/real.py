@@ -26,7 +26,7 @@ def trace(
     output: str | Path | None = None,
     force: bool = False,
 ) -> DataSet:
-    """Runs a command and records what it and all that it starts do with files and messages.
+    """Runs a command and records the file and MPI calls of it and of all processes that it starts.
 
     `command` is a list of words (["mpiexec", "-n", "8", "./app"]); its output is passed on.
     `only` records calls on files or MPI calls alone; `max_size` ("2 GiB") bounds the raw records;
@@ -65,13 +65,13 @@ def replay(
     output: str | Path | None = None,
     force: bool = False,
 ) -> DataSet:
-    """Repeats the I/O of a traced run on a real file system; gives what it took there.
+    """Repeats the I/O of a traced run on a real file system; returns the measured times.
 
     The run's files are at their paths below `directory`; `mappings` puts those below a path
-    elsewhere. `cold` drops their caches first, `direct` moves data around the page cache,
-    `only_io` lets no rank wait for another, `as_fast_as_possible` leaves computation out, `keep`
-    leaves the files. The data set is of kind `replayed`: `info.result["replayed_time_s"]` beside
-    `["recorded_time_s"]`.
+    elsewhere. `cold` drops their caches first, `direct` bypasses the page cache (O_DIRECT),
+    `only_io` lets no rank wait for another, `as_fast_as_possible` skips computation, `keep` does
+    not delete the files. The data set is of kind `replayed`: `info.result["replayed_time_s"]`
+    beside `["recorded_time_s"]`.
 
     Raises InputError where there is nothing to replay, or no such directory.
     """
@@ -108,14 +108,14 @@ def measure(
     output: str | Path | None = None,
     force: bool = False,
 ) -> DataSet:
-    """Records what the kernel does while a command runs, for all processes; needs root.
+    """Counts kernel events of all processes while a command runs; needs root.
 
     `points` are subsystems or points of `sesame measure list` (["fs", "vm.total"]), by default all;
     `traced` ones also record every event. `budget` is the share of a processor that measuring may
     take (0.01); None: whatever it takes. The data set is of kind `measured`; the command's own use
     of resources is `info["command_usage"]`, its exit status `info.result["exit_status"]`.
 
-    Raises InputError for a point that there is not, SesameError without the rights.
+    Raises InputError for an unknown point, SesameError without permission.
     """
     from sesame.measurement import (
         Detail,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sesame import native
-from sesame.api.data_set import DataSet, kept_or_temporary
+from sesame.api.data_set import DataSet, Kept, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display, show_point
 from sesame.api.machine import Machine, Value, machine_of, setting
 from sesame.api.preparing import Prepared, RunSettings, check_traced_ranks, prepared
@@ -66,55 +66,33 @@ def simulate(
 ) -> SimulatedRun:
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
-    Which run:
-    `program` is an unmodified MPI program, linked to MPICH or the MPI 5 interface, or a traced run
-    (NAME.sesame), whose calls are played instead. `machine` is a `Machine`, the name of a model or
-    a machine file; `settings` are keys of it for this run only ({"network.latency": "2us"}).
-    `environment`, `cwd` and `stack_size` ("8MiB", of each rank) are those of the program. Each rank
-    gets its own copy of the `private_libraries` (patterns of names).
+    `program` is an unmodified MPI program (MPICH, or MPI 5), or a traced run (NAME.sesame), whose
+    calls are played. `machine` is a `Machine`, the name of a model or a machine file; `settings`
+    are keys of it for this run ({"network.latency": "2us"}). `private_libraries` are patterns of
+    libraries of which each rank gets a copy; `stack_size` is that of each rank.
+    `compute`: where the time of computation comes from: "measured" (default), "measured:2" (two
+    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run
+    "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
+    `files` keeps simulated files in a directory, `discard_data` only sizes of files; `mappings`
+    are directories of a traced run's files on the machine ({"/scratch/run": "."}).
+    `collective` is the strategy of collective accesses ("two-phase", …). Without `records` the
+    data set has sums only; `keep_raw` also keeps the raw streams. `output` is its path, where
+    `force` replaces another one; without it, it is deleted with the last reference to it. The
+    program's output is dropped unless `show_output`; `label` puts the rank before each line.
+    Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
+    in tables. `info.result["outcome"]` says whether the run completed.
 
-    Computation:
-    `compute` says where its time comes from: "measured" (default), "measured:2" (while two copies
-    compute), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run
-    "recorded" or "none". `scale_compute` multiplies that of a traced run. `repeat` measures it N
-    times; the predicted time is then the median, with its 95 % interval.
-
-    Files:
-    `files` keeps simulated files in a directory; `mappings` gives the directories that files of a
-    traced run have on the machine ({"/scratch/run": "."}); `discard_data` keeps only sizes of
-    files; `collective` is the strategy of collective accesses ("two-phase", …).
-
-    Output:
-    Without `records` the data set has sums only; `keep_raw` also keeps the raw event streams.
-    `output` is the path of the data set, where `force` replaces another one; without it the data
-    set is deleted with the last reference to it. The program's output is dropped unless
-    `show_output`; `label` puts the rank before each line. A `display` shows runs in another way.
-
-    Times are seconds in `info.result` ("predicted_time_s") and in data frames, integers of
-    picoseconds in tables. `info.result["outcome"]` says whether the run completed.
-
-    Raises InputError for a wrong argument, program or machine, with a hint; OutputError where the
-    data set cannot be written; SimulationError when the simulator ends without a result.
+    Raises InputError for a wrong argument, program or machine; OutputError where the data set
+    cannot be written; SimulationError when the simulator ends without a result.
     """
-    if output is not None:
-        check_destination(Path(output), force=force)
+    target = machine_of(machine).set(settings or {})
     wanted = RunSettings(
-        program, arguments, machine_of(machine).set(settings or {}), compute, repeat,
-        scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
-        shuffle, label, stack_size, private_libraries, files,
+        program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
+        mappings, discard_data, collective, seed, shuffle, label, stack_size, private_libraries,
+        files,
     )  # fmt: skip
-    display = display or CapturedOutput(quiet=not show_output)
-    with prepared(wanted, ranks, is_series=False, program_stdout=display.program_stdout) as found:
-        display.show_notes(found.scenario.notes)
-        outcomes: list[RunResult] = []
-
-        def write(path: Path) -> None:
-            with DataSetWriter(path, force=force) as writer:
-                outcomes.append(_simulate_one(found, writer, Keep(records, keep_raw), display))
-
-        run = kept_or_temporary(write, output, SimulatedRun)
-        run.outcome = outcomes[0]
-        return run
+    shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
+    return _simulate(wanted, ranks, keep, shown, _Output(output, force))
 
 
 def series(
@@ -152,34 +130,77 @@ def series(
 
     Raises InputError, OutputError and SimulationError as `simulate` does.
     """
-    if output is not None:
-        check_destination(Path(output), force=force)
     target = machine_of(machine).set(settings or {})
     wanted = RunSettings(
         program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
         mappings, discard_data, collective, seed, shuffle, label, stack_size, private_libraries,
     )  # fmt: skip
-    sweeps = _sweeps(sweep or {})
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
+    shown = display or CapturedOutput(quiet=not show_output)
+    return _simulate_series(wanted, counts, _sweeps(sweep or {}), shown, _Output(output, force))
+
+
+@dataclass(frozen=True)
+class _Output:
+    """Where the data set goes; without a path into a temporary directory."""
+
+    path: str | Path | None
+    force: bool
+
+    def check(self) -> None:
+        if self.path is not None:
+            check_destination(Path(self.path), force=self.force)
+
+    def write(self, write: Callable[[DataSetWriter], object], kind: type[Kept]) -> Kept:
+        def write_at(path: Path) -> None:
+            with DataSetWriter(path, force=self.force) as writer:
+                write(writer)
+
+        return kept_or_temporary(write_at, self.path, kind)
+
+
+def _simulate(
+    wanted: RunSettings, ranks: int | None, keep: Keep, display: Display, output: _Output
+) -> SimulatedRun:
+    output.check()
+    with prepared(wanted, ranks, is_series=False, program_stdout=display.program_stdout) as found:
+        display.show_notes(found.scenario.notes)
+        outcomes: list[RunResult] = []
+
+        def write(writer: DataSetWriter) -> None:
+            outcomes.append(_simulate_one(found, writer, keep, display))
+
+        run = output.write(write, SimulatedRun)
+        run.outcome = outcomes[0]
+        return run
+
+
+def _simulate_series(
+    wanted: RunSettings,
+    counts: list[int] | None,
+    sweeps: Sequence[Sweep],
+    display: Display,
+    output: _Output,
+) -> Series:
+    output.check()
     check_rank_counts(counts or ())
-    display = display or CapturedOutput(quiet=not show_output)
     begin = datetime.now(UTC)
     first = counts[0] if counts else None
     with prepared(wanted, first, is_series=True, program_stdout=display.program_stdout) as found:
         points = points_of(counts or [found.scenario.ranks], sweeps)
         check_traced_ranks(found.scenario, [point.ranks for point in points])
+        machine = wanted.machine
         for point in points:  # every wrong value is found before the first run
-            native.read_machine(str(target.path), [*target.overrides, *point.overrides])
+            native.read_machine(str(machine.path), [*machine.overrides, *point.overrides])
         display.show_notes(found.scenario.notes)
         runs, notes = _run_points(found, points, display)
         doubts = merged([run.doubts for _, run in runs], "points")
 
-        def write(path: Path) -> None:
-            with DataSetWriter(path, force=force) as writer:
-                every = [*found.scenario.notes, *notes]
-                write_series(writer, found.scenario, runs, begin, notes=every, doubts=doubts)
+        def write(writer: DataSetWriter) -> None:
+            every = [*found.scenario.notes, *notes]
+            write_series(writer, found.scenario, runs, begin, notes=every, doubts=doubts)
 
-        return Series.simulated(kept_or_temporary(write, output, DataSet), runs, notes)
+        return Series.simulated(output.write(write, DataSet), runs, notes)
 
 
 def _sweeps(values_of: Mapping[str, Sequence[Value]]) -> list[Sweep]:

@@ -1,4 +1,4 @@
-"""How a notebook shows a data set: what a person wants to see first."""
+"""How a notebook shows a data set: its time, facts and tables."""
 
 from __future__ import annotations
 

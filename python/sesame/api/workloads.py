@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,14 +64,7 @@ def bench(
     Raises InputError for a wrong argument, BuildError where the program cannot be built,
     WorkloadError where it ends without a report.
     """
-    from sesame.analysis.findings import with_findings
-    from sesame.workloads import (
-        build_workload,
-        find_compiler,
-        find_workload,
-        in_extended_form,
-        write_run,
-    )
+    from sesame.workloads import build_workload, find_compiler, find_workload
 
     if output is not None:
         check_destination(Path(output), force=force)
@@ -80,26 +74,40 @@ def bench(
     compiler = find_compiler(mpi)
     with status(f"building {workload} with {compiler.wrapper}"):
         built = build_workload(found, compiler)
-    display = display or CapturedOutput(quiet=not show_output)
+    shown = display or CapturedOutput(quiet=not show_output)
+    run = partial(_run_here, built, ranks, shown)
+    if target is not None:
+        run = partial(simulated.run, target, built, ranks, shown)
+    return _kept(run, workload, tuple(options), output, force)
+
+
+def _kept(
+    run: Callable[[Sequence[str]], BenchRun],
+    workload: str,
+    options: tuple[str, ...],
+    output: str | Path | None,
+    force: bool,
+) -> WorkloadRun:
+    """Runs the workload and writes its data set."""
+    from sesame.analysis.findings import with_findings
+    from sesame.workloads import in_extended_form, write_run
+
     begin = datetime.now(UTC)
-    with in_extended_form(workload, tuple(options)) as readable:
-        if target is None:
-            done = _run_here(built, ranks, readable, display)
-        else:
-            done = simulated.run(target, built, ranks, readable, display)
+    with in_extended_form(workload, options) as readable:
+        done = run(readable)
     # The options as they were given: a matrix in another form was a temporary file.
-    done = replace(done, report=with_findings(done.report), options=tuple(options))
+    done = replace(done, report=with_findings(done.report), options=options)
 
     def write(path: Path) -> None:
         with DataSetWriter(path, force=force) as writer:
             write_run(writer, done, begin)
 
-    run = kept_or_temporary(write, output, WorkloadRun)
-    run.outcome = done
-    return run
+    kept = kept_or_temporary(write, output, WorkloadRun)
+    kept.outcome = done
+    return kept
 
 
-def _run_here(built: Built, ranks: int, options: Sequence[str], display: Display) -> BenchRun:
+def _run_here(built: Built, ranks: int, display: Display, options: Sequence[str]) -> BenchRun:
     from sesame.workloads import run_here
 
     to_stderr = display.program_stdout == "stderr"
@@ -118,8 +126,8 @@ class _Simulated:
         machine: Machine,
         built: Built,
         ranks: int,
-        options: Sequence[str],
         display: Display,
+        options: Sequence[str],
     ) -> BenchRun:
         from sesame.workloads import run_simulated
 

@@ -32,7 +32,7 @@ VERBS = {
     "characterize": "sesame.cli.characterize:characterize_command",
     "collect": "sesame.cli.collect:collect",
 }
-# By then it has cleaned up.
+# After this time the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01
 
 
@@ -43,11 +43,11 @@ def cli() -> None:
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt  # SIGTERM must clean up as Ctrl-C does
+    raise KeyboardInterrupt  # SIGTERM cleans up like Ctrl-C
 
 
 def _interrupt_again(ignored: Any) -> None:
-    """What comes while the interpreter cleans up behind itself it ignores, Ctrl-C as well."""
+    """Repeats an interrupt that arrived while the interpreter cleaned up, when it is ignored."""
     if issubclass(ignored.exc_type, KeyboardInterrupt):
         threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
@@ -80,10 +80,10 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         print("error: interrupted", file=sys.stderr)
         sys.exit(Interrupted.exit_status)
-    except BrokenPipeError:  # the reader of our output has gone
+    except BrokenPipeError:  # the reader of our output has ended
         sys.stderr.close()
         sys.exit(1)
-    except OSError as error:  # of a path that may not even be asked whether it is there
+    except OSError as error:  # even `exists` may fail on a path
         if error.filename is None:
             raise
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -24,7 +24,7 @@ from sesame.errors import InputError
 @click.argument("first", metavar="A")
 @click.argument("others", metavar="B [C …]", nargs=-1, required=True)
 def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None) -> None:
-    """Compare data sets: what takes longer, and whether more than noise.
+    """Compare data sets: what takes longer, and whether the difference exceeds noise.
 
     A, B, … are data sets of simulated, traced, imported or replayed runs, or of workloads. Each is
     compared with A. Several runs of one side give an interval: name them with commas between, or a

@@ -1,4 +1,4 @@
-"""Help whose options stand in groups."""
+"""Help with options in groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class GroupedCommand(click.Command):
     groups: Mapping[str, Sequence[str]] = {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section for each group."""
+        """Writes one section for each group."""
         records = {
             parameter.name: record
             for parameter in self.get_params(ctx)

@@ -26,14 +26,14 @@ from sesame.exchange import IMPORTS, import_trace
     "--from",
     "format_name",
     type=click.Choice(list(IMPORTS)),
-    help="The format of FILE; found by itself from what is in it unless given.",
+    help="The format of FILE; by default it is detected.",
 )
-@click.option("--force", is_flag=True, help="Write over a data set that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing data set.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def import_command(
     path: Path, output: Path, format_name: str | None, force: bool, as_json: bool
 ) -> None:
-    """Make a data set of another tool's trace.
+    """Convert a trace of another tool to a data set.
 
     FILE is a Darshan log, a DFTracer trace, the anchor file of an OTF2 archive, or the directory
     that holds one; or a block trace: of blktrace, blkparse, perf script or MSR Cambridge's form.

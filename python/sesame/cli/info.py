@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--fields", is_flag=True, help="Also the fields of every record type.")
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
 def info(path: Path, fields: bool, as_json: bool) -> None:
-    """Say what is in a data set; of a traced run also what it did.
+    """Show what a data set holds; of a traced run also where its time went.
 
     \b
     sesame info run.sesame

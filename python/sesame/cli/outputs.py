@@ -1,4 +1,4 @@
-"""Files that a verb writes: whether they can be written, before a run that may be long."""
+"""Checks, before a run that may be long, that the files of a verb can be written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sesame.errors import OutputError
 
 
 def check_file(path: Path) -> None:
-    """A file that is written over without asking, once it is known to be writable."""
+    """Raises OutputError if `path` cannot be written. An existing file will be replaced."""
     if path.is_dir():
         raise OutputError(f"{path}: this is a directory")
     try:

@@ -28,7 +28,7 @@ MOST_DIFFERING = 5
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What the command line gives."""
+    """The options and arguments of `sesame replay`."""
 
     run: Path
     directory: Path | None
@@ -69,18 +69,22 @@ class ReplayOptions:
     help="Files below OLD are below NEW in the replay.",
 )
 @click.option("--cold", is_flag=True, help="Drop the caches of the files first.")
-@click.option("--direct", is_flag=True, help="Move data around the page cache where possible.")
+@click.option("--direct", is_flag=True, help="Bypass the page cache (O_DIRECT) where possible.")
 @click.option(
     "--payload",
     type=click.Choice(["zero", "compressible", "random"]),
     default="random",
-    help="What is written.",
+    help="Contents of the data that are written.",
 )
-@click.option("--scale-compute", default=1.0, metavar="X", help="Time of computation, times X.")
-@click.option("--only-io", is_flag=True, help="No rank waits for another one.")
-@click.option("--as-fast-as-possible", is_flag=True, help="Nothing is waited out; the order stays.")
-@click.option("--keep", is_flag=True, help="Leave the files.")
-@click.option("--force", is_flag=True, help="Write over existing files, and over a data set.")
+@click.option(
+    "--scale-compute", default=1.0, metavar="X", help="Multiply the time of computation by X."
+)
+@click.option("--only-io", is_flag=True, help="Replay I/O only: no rank waits for another one.")
+@click.option(
+    "--as-fast-as-possible", is_flag=True, help="Skip computation; keep the order of calls."
+)
+@click.option("--keep", is_flag=True, help="Do not delete the files after the replay.")
+@click.option("--force", is_flag=True, help="Replace existing files and an existing data set.")
 @click.option(
     "--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for a replay under mpiexec."
 )
@@ -96,8 +100,9 @@ class ReplayOptions:
 def replay(**options: Any) -> int:
     """Repeat a traced run on a real file system, and so predict its time there.
 
-    The I/O of RUN.sesame is done for real; what lay between is waited out, and ranks wait for each
-    other as they did. Also in several processes: mpiexec -n 4 sesame replay …
+    Issues the I/O calls of RUN.sesame. Between them it waits for the recorded time of computation,
+    and ranks wait for each other as recorded. It can run in several processes: mpiexec -n 4 sesame
+    replay …
 
     \b
     sesame replay run.sesame --dir /mnt/new

@@ -24,10 +24,10 @@ from sesame.errors import InputError
     "traced runs.",
 )
 def report(path: Path, page: Path | None, as_json: bool) -> None:
-    """Write a page on a run: what took its time, and what to do about it.
+    """Write a page about a run: where its time went, and what to do about it.
 
-    DATASET is a run of any kind, or a measurement of the kernel. The page is beside it unless
-    FILE.html is given. It opens in any browser and needs no network.
+    DATASET is a run of any kind, or a measurement of the kernel. By default the page is
+    written beside it. It opens in any browser and needs no network.
 
     \b
     sesame report run.sesame report.html

@@ -75,7 +75,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "-n",
     "--ranks",
     metavar="N[,N…]",
-    help="Number of ranks, 1; a list runs a series. Of a traced run it is known.",
+    help="Number of ranks, by default 1; a list runs a series. Of a traced run: as traced.",
 )
 @click.option(
     "--machine", required=True, help="A model of `sesame machine list`, or a machine file."
@@ -108,7 +108,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say where the time goes, which constants it uses and what the model leaves out.",
+    help="Show where the time goes, the constants used and what the model leaves out.",
 )
 @click.option(
     "--compute",
@@ -143,7 +143,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     metavar="block|cyclic|FILE",
     help="Which rank runs on which node.",
 )
-@click.option("--label", is_flag=True, help="Put the rank in front of each line that it prints.")
+@click.option("--label", is_flag=True, help="Print the rank before each line of output.")
 @click.option("--stack-size", default="8MiB", metavar="SIZE", help="Stack of each rank.")
 @private_library_option
 @environment_option
@@ -204,8 +204,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 def simulate(**options: Any) -> int:
     """Predict how an MPI program runs on a machine.
 
-    PROGRAM is the unmodified binary, linked to MPICH or to the MPI 5 standard interface. Its
-    ranks run here; their communication takes the time that the machine model says. Or it is a
+    PROGRAM is an unmodified binary, linked to MPICH or to the MPI 5 standard interface. Its ranks
+    run on this machine; communication takes the time of the machine model. PROGRAM may also be a
     traced run, whose calls are played.
 
     \b
@@ -219,14 +219,14 @@ def _simulate(options: SimulateOptions) -> int:
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
     points = points_of(ranks or [1], [Sweep.parse(text) for text in options.sweeps])
     _check_outputs(options, is_series=len(points) > 1)
-    common = _common_settings(options)
+    common = _shared_settings(options)
     if len(points) > 1:
         return _run_series(options, ranks, common)
     common["settings"] |= dict(points[0].settings)
     return _run_one(options, ranks, common)
 
 
-def _common_settings(options: SimulateOptions) -> dict[str, Any]:
+def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
     """The arguments that `sesame.simulate` and `sesame.series` share."""
     return {
         "program": options.program,

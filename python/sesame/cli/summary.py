@@ -1,4 +1,4 @@
-"""What a run gave, as tables on the terminal."""
+"""The result of a simulated run or series, as tables on the terminal."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TraceCommand:
-    """What the command line gives."""
+    """The options and arguments of `sesame trace`."""
 
     command: tuple[str, ...]
     output: Path | None
@@ -58,7 +58,7 @@ COMMAND_LINE = {"allow_interspersed_args": False}
     "--output",
     type=click.Path(path_type=Path),
     metavar="NAME.sesame",
-    help="The data set to write; NAME is the program's unless it is given.",
+    help="The data set to write; by default named after the program.",
 )
 @click.option("--only", type=click.Choice(["io", "mpi"]), help="Record only files, or only MPI.")
 @click.option(
@@ -72,9 +72,9 @@ COMMAND_LINE = {"allow_interspersed_args": False}
 @click.option(
     "--max-size",
     metavar="SIZE",
-    help="Stop recording when the raw records of all processes take so much.",
+    help="Stop recording when the raw records of all processes reach this size.",
 )
-@click.option("--keep-raw", is_flag=True, help="Keep the raw streams (Common Trace Format), too.")
+@click.option("--keep-raw", is_flag=True, help="Also keep the raw streams (Common Trace Format).")
 @click.option(
     "--json",
     "as_json",
@@ -87,20 +87,20 @@ COMMAND_LINE = {"allow_interspersed_args": False}
     "raw_directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Run nothing: print the variables that make programs record themselves in DIR.",
+    help="Run nothing: print environment variables with which programs record themselves in DIR.",
 )
 @click.option(
     "--from-raw",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Run nothing: make the data set of what programs recorded in DIR.",
+    help="Run nothing: make a data set of the records of programs in DIR.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def trace(**options: Any) -> int:
     """Record what a real run does with files and messages.
 
-    COMMAND is run as it stands, with all that it starts: programs with any MPI or none, C and
-    Fortran, threads and children. Nothing is compiled or linked anew.
+    Runs COMMAND unchanged and records all processes that it starts: programs with or without MPI,
+    in C or Fortran, with threads and children. Nothing has to be recompiled or relinked.
 
     \b
     sesame trace -o run.sesame -- mpiexec -n 8 ./app input.dat

@@ -102,7 +102,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class _BaselineSettings:
-    """What the baseline says of how it was made."""
+    """How the baseline was made, from its info.json."""
 
     scenario: dict[str, Any] = field(default_factory=dict)
     machine_file: str = ""
@@ -211,7 +211,7 @@ def _read(path: Path) -> _BaselineSettings:
 
 
 def _refuse_others(wanted: CheckSettings, known: _BaselineSettings, baseline: Path) -> None:
-    """What is given must be what the baseline is of."""
+    """Raises InputError where a given setting is not that of the baseline."""
     for what, given, of_baseline in _both(wanted, known):
         if given is not None and given != of_baseline:
             raise InputError(
@@ -269,7 +269,7 @@ def _machine_file(wanted: CheckSettings, known: _BaselineSettings | None) -> Ite
 
 
 def _scenario(wanted: CheckSettings, known: _BaselineSettings, machine: Path) -> Scenario:
-    """The baseline's, with what is wanted otherwise."""
+    """The baseline's scenario, with the settings that are given."""
     old = known.scenario
     program = wanted.command[0] if wanted.command else old.get("program")
     if program is None:
@@ -327,7 +327,7 @@ def _run(scenario: Scenario, path: Path, force: bool, start: Callable[[Path], Ho
 
 
 def _put(path: Path, baseline: Path) -> None:
-    """A copy in the baseline's place, whole or not at all."""
+    """Replaces the baseline by a copy of the data set; a failure leaves the old one."""
     beside = Path(tempfile.mkdtemp(prefix=f".{baseline.name}.", dir=baseline.parent))
     try:
         shutil.copytree(path, beside / "new")

@@ -1,4 +1,4 @@
-"""What differs between sides, and whether they can be compared at all."""
+"""Differences between sides, and the reasons why they may not be comparable."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Difference:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What differs most first."""
+        """Changes of calls and computation, the largest first."""
         of_sides = [side.call_times() for side in self.sides]
         names = dict.fromkeys(name for times in of_sides for name in times)
         found = [self._change(name, [times.get(name) for times in of_sides]) for name in names]
@@ -166,7 +166,7 @@ def compare(*sides: Paths) -> Difference:
 
 
 def compare_sides(sides: Sequence[Side]) -> Difference:
-    """The same of what `read_sides` has read."""
+    """Compares sides that `read_sides` has read."""
     base = sides[0]
     ratios = [_ratio(base, side, base.samples_s, side.samples_s) for side in sides[1:]]
     doubts = [*_not_comparable(sides), *_of_runs(sides)]
@@ -192,7 +192,7 @@ def _most_changed_rank(times: Sequence[CallTime | None]) -> int | None:
 
 
 def _not_comparable(sides: Sequence[Side]) -> Iterator[Doubt]:
-    """Reasons not to take a difference for what it looks like."""
+    """Reasons why a difference may have other causes than it seems."""
     programs = [
         Path(side.run.program).name
         for side in sides

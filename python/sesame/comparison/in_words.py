@@ -1,4 +1,4 @@
-"""Differences as people read them."""
+"""Differences as text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Reads for a comparison what was not simulated whole: traced, imported and replayed runs, and
-those of workloads."""
+"""Reads traced, imported and replayed runs, and runs of workloads, for a comparison."""
 
 from __future__ import annotations
 

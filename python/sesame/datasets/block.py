@@ -1,4 +1,4 @@
-"""Requests to block devices: what a disk is asked for, as a kernel saw it or a trace tells it."""
+"""Requests to block devices, as the kernel or a trace of another tool recorded them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where a data set is written: whether that is possible, whether one is there, and how it
-gets there."""
+"""The path of a new data set: checks that it can be written, and moves it there when it is
+complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sesame.errors import OutputError
 
 
 def check_destination(path: Path, *, force: bool) -> None:
-    """Says before a run what would keep its output from being written."""
+    """Raises OutputError, before a run, if its data set cannot be written to `path`."""
     try:
         there = path.exists()
     except OSError as error:  # a directory on the way may not be searched
@@ -19,7 +19,7 @@ def check_destination(path: Path, *, force: bool) -> None:
     if there and not force:
         raise OutputError(f"{path}: already there", hint="--force writes over it")
     if there and not is_data_set(path):
-        raise OutputError(f"{path}: this is no data set; remove it yourself if it may go")
+        raise OutputError(f"{path}: not a data set, so it is not replaced; remove it yourself")
     parent = path.parent
     if not parent.is_dir():
         raise OutputError(f"{path}: there is no directory {parent}")
@@ -36,7 +36,8 @@ def is_data_set(path: Path) -> bool:
 
 
 def move_into_place(new: Path, path: Path) -> None:
-    """Renames the directory `new` to `path`. What was there goes, and stays when that fails."""
+    """Renames the directory `new` to `path`. An existing data set is deleted, but kept if the
+    rename fails."""
     if not path.exists():
         new.rename(path)
         return

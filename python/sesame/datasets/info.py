@@ -1,6 +1,6 @@
 """The head of a data set: what was recorded, with what, where and when (info.json).
 
-`Info` is what writers hand over and readers get. Every data set declares its `Kind`; the writer
+Writers pass an `Info`, and readers return one. Every data set declares its `Kind`; the writer
 refuses an `Info` that lacks what its kind requires (REQUIRED). Data sets of format version 2 may
 lack the kind: `kind_of_old` derives it, and nothing else does.
 
@@ -69,7 +69,8 @@ class Instrument:
 
 @dataclass(frozen=True)
 class HostMachine:
-    """The machine that recorded; of several nodes the first and how many more."""
+    """The machine that recorded; of several nodes the name of the first and the number of
+    others."""
 
     name: str
     system: str = ""

@@ -48,7 +48,7 @@ class DataSet:
         return self.info.record_types
 
     def has(self, name: str) -> bool:
-        """Whether there are any records of this type."""
+        """Whether the table exists and has rows."""
         return bool(self.record_types.get(name, {}).get("rows", 0))
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
@@ -60,7 +60,7 @@ class DataSet:
     def batches(
         self, name: str, columns: list[str] | None = None, rows: int = 1 << 18
     ) -> Iterator[pa.RecordBatch]:
-        """The records of a type, a bounded number at a time."""
+        """The records of a type in batches of at most `rows`. Raises InputError as `table` does."""
         with self._open(name) as file:
             batches = file.iter_batches(batch_size=rows, columns=columns)
             while (batch := self._guard(name, lambda: next(batches, None))) is not None:

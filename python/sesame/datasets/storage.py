@@ -1,4 +1,4 @@
-"""Record types of simulated file systems: what each of their parts did in the whole run."""
+"""Record types of simulated file systems: totals of the run for each file, I/O node and cache."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes a data set: first beside its place, then moved there, so that none is half-written.
+"""Writes a data set: into a temporary directory beside its path, renamed when it is complete.
 
-Lists of Python values are written by the native part. Only arrays and parts need pyarrow, which
+Lists of Python values are written by the native part. Only arrays and batches need pyarrow, which
 takes as long to load as a short simulation.
 """
 
@@ -30,9 +30,10 @@ FORMAT_VERSION = 4
 
 
 class DataSetWriter:
-    """`with DataSetWriter(path) as writer:` … `writer.finish(info)`; without finish nothing stays.
+    """`with DataSetWriter(path) as writer:` … `writer.finish(info)`; without finish nothing is
+    kept.
 
-    `directory` is where the parts are written until then; `raw` is its directory of raw streams.
+    `directory` is the temporary directory; `raw` is its directory of raw streams.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
@@ -59,11 +60,14 @@ class DataSetWriter:
             raise OutputError(f"{self.path}: cannot write: {error.strerror}") from error
 
     def write_records(self, name: str, columns: dict[str, Any]) -> None:
-        """The records of one type from columns by field name."""
+        """Writes all records of one type: a list or array for each field, by name.
+
+        Integer times are in the unit of the field. Raises OutputError.
+        """
         self.write_described(self._type(name), columns)
 
     def write_described(self, described: RecordType, columns: dict[str, Any]) -> None:
-        """The records of a type that only this data set has."""
+        """Writes all records of a type that only this data set has. Raises OutputError."""
         values = [columns[field.name] for field in described.fields]
         if not all(isinstance(column, list) for column in values):
             self._write_batches(described, [columns])
@@ -83,7 +87,7 @@ class DataSetWriter:
         self.rows[described.name] = len(values[0])
 
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
-        """The records of one type, a part at a time, for those that memory may not hold."""
+        """Writes the records of one type in batches, for tables larger than memory."""
         self._write_batches(self._type(name), batches)
 
     def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:

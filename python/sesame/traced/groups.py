@@ -10,7 +10,8 @@ Array = np.ndarray[Any, Any]
 
 
 def number_in_group(*keys: Array, order: Array) -> tuple[Array, Array]:
-    """For each element the number of its group (equal keys), and its place there by `order`.
+    """For each element the number of its group (equal keys), and its index in the group, sorted by
+    `order`.
 
     Groups are numbered in the order of their keys, the first key first.
     """

@@ -109,7 +109,7 @@ class Chart:
         return {**self.settings, **self.axes, "marks": self.marks}
 
     def html(self, label: str) -> str:
-        """`label` says to those who cannot see it what the chart is."""
+        """The chart as HTML. Screen readers read `label`."""
         text = json.dumps(self.description(), default=_packed, separators=(",", ":"))
         data = text.replace("<", "\\u003c")  # no text of the user's ends the script that holds it
         return (

@@ -1,4 +1,4 @@
-"""A page: one file of HTML that needs nothing else, or the same text from a server."""
+"""Renders pages: one self-contained HTML file, or the same text from a server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCRIPTS = ("uplot/uPlot.iife.min.js", "marks.js", "chart.js", "table.js")
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page. `html` is trusted; the rest is text, which the page escapes."""
+    """A section of a page. `html` is trusted; the page escapes the other texts."""
 
     title: str
     about: str
@@ -116,7 +116,9 @@ def write_page(path: Path, **content: Any) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Whole or not at all: beside its place first."""
+    """Writes a temporary file beside `path` and renames it, so that none is half-written.
+
+    Raises OutputError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ from sesame.analysis.findings.found import Findings, Report
 from sesame.analysis.findings.regions import Array
 from sesame.analysis.quantities import format_seconds
 
-# What a person wants to know of, and the phases that it is made of.
+# The activities that are reported, and the phases of each.
 ACTIVITIES = {
     "sorting": ["sort"],
     "trading": ["ask", "answer"],

@@ -1,4 +1,4 @@
-"""What a rule looks at and what it gives."""
+"""The input of a rule (`Evidence`) and its result (`Finding`)."""
 
 from __future__ import annotations
 

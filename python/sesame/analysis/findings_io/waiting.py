@@ -1,4 +1,5 @@
-"""Communication that waits behind I/O, and I/O that waits for a rank that is not there yet."""
+"""Communication that waits for I/O of another rank, and collective I/O that waits for a late
+rank."""
 
 from __future__ import annotations
 

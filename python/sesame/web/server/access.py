@@ -1,4 +1,4 @@
-"""Who may do what: roles, which tokens give, and the check of each request."""
+"""Access control: roles, the tokens that grant them, and the check of each request."""
 
 from __future__ import annotations
 

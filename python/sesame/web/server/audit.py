@@ -1,4 +1,4 @@
-"""The audit log: who changed what, and who was refused."""
+"""The audit log: changes and refused requests, with the peer and role of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sesame.errors import OutputError
 
-MOST_BYTES = 10_000_000  # then the file gets the suffix .1, and a new one begins
+MOST_BYTES = 10_000_000  # then the file is renamed to .1 and a new one is started
 REFUSED = (401, 403, 408, 413, 431, 503)
 
 

@@ -1,6 +1,6 @@
 """Serves an application: the daemon, the collector, and what will come.
 
-Hypercorn serves, since it does nothing at all while there is no request.
+It uses Hypercorn, which causes no load while there is no request.
 """
 
 from __future__ import annotations
@@ -122,12 +122,14 @@ async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) 
     config.most_connections = limits.connections
     config.loglevel = "WARNING"
     config.keep_alive_timeout = limits.idle_seconds
-    config.h11_max_incomplete_size = 2 * limits.header_bytes  # we refuse before, in words
+    config.h11_max_incomplete_size = (
+        2 * limits.header_bytes
+    )  # `Protection` refuses earlier, with a message
     config.h2_max_header_list_size = limits.header_bytes
     config.include_server_header = False
     config.graceful_timeout = GRACE_SECONDS
     if listening.certificate is not None:
-        # Who keeps its connection does not answer that it ends, and asyncio waits 30 s for it.
+        # Clients with open connections do not confirm the end, and asyncio waits 30 s for them.
         constants.SSL_SHUTDOWN_TIMEOUT = GRACE_SECONDS
         asyncio.get_running_loop().set_exception_handler(_without_slow_ends)
         config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
