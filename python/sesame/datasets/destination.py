@@ -19,7 +19,7 @@ def check_destination(path: Path, *, force: bool) -> None:
     if there and not force:
         raise OutputError(f"{path}: already there", hint="--force writes over it")
     if there and not is_data_set(path):
-        raise OutputError(f"{path}: not a data set, so it is not replaced; remove it yourself")
+        raise OutputError(f"{path}: this is no data set, and is not replaced; remove it yourself")
     parent = path.parent
     if not parent.is_dir():
         raise OutputError(f"{path}: there is no directory {parent}")
