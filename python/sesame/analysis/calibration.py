@@ -23,7 +23,7 @@ Report = dict[str, Any]
 SEND, RECEIVE = "send overhead", "receive overhead"  # figures of the workload
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
 MOST_ERROR, WIDE_ERROR = 0.25, 0.1  # of half the sizes: no curve; a curve that scatters
-MOST_UNKNOWN = 0.25  # of the sizes, whose lines have wide intervals
+MOST_UNKNOWN, MANY_UNKNOWN = 0.5, 0.25  # share of the sizes whose lines have wide intervals
 WIDEST = 0.5  # half an interval over its value
 FEWEST = 3  # samples of the cost of sharing
 WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it the file says so
@@ -108,7 +108,9 @@ class NetworkFit:
             if (spread := self.overhead_spread(name)) > WIDE_OVERHEAD
         ]
         curve = [] if list(self._curve_doubts(MOST_ERROR)) else self._curve_doubts(WIDE_ERROR)
-        return [Doubt(Reason.SCATTER, text, MEASURE_AGAIN) for text in (*curve, *overheads)]
+        lines = [] if list(self._line_doubts(MOST_UNKNOWN)) else self._line_doubts(MANY_UNKNOWN)
+        texts = (*curve, *lines, *overheads)
+        return [Doubt(Reason.SCATTER, text, MEASURE_AGAIN) for text in texts]
 
     def _curve_doubts(self, limit: float) -> Iterator[str]:
         errors = np.abs(self.ping_pong_errors())
@@ -119,6 +121,15 @@ class NetworkFit:
                 f"rises with the size, expected at most {_percent(limit)}"
             )
 
+    def _line_doubts(self, limit: float) -> Iterator[str]:
+        open_ = [segment for segment in self.segments if segment.time_interval > WIDEST]
+        inside = sum(np.sum((self.sizes >= s.first) & (self.sizes <= s.last)) for s in open_)
+        if inside > limit * len(self.sizes):
+            yield (
+                f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not "
+                f"known within ± {_percent(WIDEST)}"
+            )
+
     def _constant_doubts(self) -> Iterator[str]:
         first, last = self.segments[0], self.segments[-1]
         if first.intercept_interval > WIDEST * first.intercept:
@@ -127,13 +138,7 @@ class NetworkFit:
         if last.slope_interval > WIDEST * last.slope:
             share = _percent(last.slope_interval / last.slope)
             yield f"the bandwidth is {format_bytes(last.bandwidth)}/s ± {share}"
-        open_ = [segment for segment in self.segments if segment.time_interval > WIDEST]
-        inside = sum(np.sum((self.sizes >= s.first) & (self.sizes <= s.last)) for s in open_)
-        if inside > MOST_UNKNOWN * len(self.sizes):
-            yield (
-                f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not "
-                f"known within ± {_percent(WIDEST)}"
-            )
+        yield from self._line_doubts(MOST_UNKNOWN)
         if max(self.send_overhead, self.receive_overhead, self.gap) <= 0:
             yield "sending, receiving and a stream of small messages took no time at all"
 

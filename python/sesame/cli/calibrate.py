@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
 BUDGET_S = 240.0
 USUAL = "a minute or two"  # on an idle machine
+MOST_NAMED = 3  # reasons of a refusal
 LOOK_S = 1.0  # for how long to watch the load before measuring
 HINT = "wait until the machine is idle; --accept-doubts writes the file with the doubts as comments"
 
@@ -147,7 +148,9 @@ def _calibrate(options: CalibrateOptions) -> None:
 
 def _refuse(doubts: Sequence[Doubt], options: CalibrateOptions) -> None:
     if doubts and not options.accept_doubts:
-        reasons = "; ".join(dict.fromkeys(doubt.text for doubt in doubts))
+        texts = list(dict.fromkeys(doubt.text for doubt in doubts))
+        more = [f"and {len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
+        reasons = "; ".join([*texts[:MOST_NAMED], *more])
         raise InputError(f"{options.file} is not written: {reasons}", hint=HINT)
 
 
