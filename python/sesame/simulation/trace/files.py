@@ -69,7 +69,7 @@ def place_files(
     mappings: Sequence[tuple[str, str]],
     directory: str,
 ) -> FilePlacement:
-    """Places the files of a traced run on the mounts of the target machine.
+    """Maps the files of a traced run on the mounts of the target machine.
 
     `directory` is the directory that the mount "." stands for. A mapping (OLD, NEW) moves files
     that were below OLD in the traced run to NEW.
