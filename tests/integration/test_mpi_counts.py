@@ -113,7 +113,7 @@ def run_counted(
     done = subprocess.run(
         [*MPIS[mpi].starter, "-n", str(ranks), str(program), part],
         env=environment(probes),
-        cwd=bench.folder,
+        cwd=bench.directory,
         capture_output=True,
         text=True,
         timeout=60,
@@ -169,7 +169,7 @@ def test_calls_of_fortran_programs_are_counted(mpi, bench):
         subprocess.run(
             [*MPIS[mpi].starter, "-n", "2", str(program)],
             env=environment(probes),
-            cwd=bench.folder,
+            cwd=bench.directory,
             check=True,
             capture_output=True,
             timeout=60,
@@ -371,9 +371,9 @@ def test_mpi_is_measured_without_rights(bench):
     program = bench.compile("mpi_counts.c", "mpich", "-pthread")
     command = [*MPIS["mpich"].starter, "-n", "2", str(program), "calls"]
     output = ("--only", "mpi", "--budget", "none", "-o", "mpi.sesame")
-    outcome = run([*SESAME, "measure", "run", *output, "--", *command], bench.folder)
+    outcome = run([*SESAME, "measure", "run", *output, "--", *command], bench.directory)
     assert outcome.status == 0, outcome.stderr
-    rows = DataSet(bench.folder / "mpi.sesame").table("kernel_summary").to_pylist()
+    rows = DataSet(bench.directory / "mpi.sesame").table("kernel_summary").to_pylist()
     counted = {
         (row["point"], row["class"], row["at_least_bytes"]): (row["count"], row["bytes"])
         for row in rows

@@ -55,6 +55,17 @@ def test_a_part_that_is_always_disturbed_is_measured_three_times(loads):
     assert uncertain.text == "while messages was measured other processes used 0.10 of 2 processors"
 
 
+def test_few_disturbed_repeats_do_not_refuse_their_median(loads):
+    session = Session(0.0, tell=lambda text: None)
+    for disturbed, doubts, uncertainties in ((2, 0, 2), (3, 3, 2)):
+        loads += [BUSY] * disturbed + [IDLE] * (5 - disturbed)
+        before = len(session.doubts)
+        for repeat in range(5):
+            session.measure(f"round {repeat}", lambda: None)
+        session.settle(before, 5)
+        assert (len(session.doubts), len(session.uncertainties)) == (doubts, uncertainties)
+
+
 def test_on_a_busy_machine_nothing_is_measured_or_written(monkeypatch, tmp_path):
     monkeypatch.setattr(calibrate, "load_of", lambda seconds: BUSY)
     monkeypatch.setattr(workloads, "find_compiler", lambda wanted: None)

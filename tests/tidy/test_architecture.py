@@ -82,7 +82,7 @@ LOADED = tracked(
     )
 )
 # All that they may use of the core: the list of traced calls and its records in C.
-LOADED_MAY_INCLUDE = {"core/trace/shapes.def", "core/trace/shapes.h"}
+LOADED_MAY_INCLUDE = {"core/trace/traced_records.def", "core/trace/traced_format.h"}
 PYTHON = tracked("python/*.py", "tests/*.py", "tools/*.py", "bench/*.py")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(core/[^"]+)"', re.M)
 

@@ -24,7 +24,7 @@ int check_writable(const FileObject& file) {
 }
 
 // MPI_ERR_NOT_SAME unless all ranks give this value.
-int check_same(Circle& control, Offset value, const char* what) {
+int check_same(ControlGroup& control, Offset value, const char* what) {
   const int high = static_cast<int>(value >> 32);
   const int low = static_cast<int>(value & 0xffffffff);
   int values[4] = {high, ~high, low, ~low};
@@ -52,7 +52,7 @@ int resize_collectively(File fh, Offset size, bool only_longer) {
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    Circle control(transfer);
+    ControlGroup control(transfer);
     MPI_TRY(check_same(control, size, "size"));
     int error[1] = {MPI_SUCCESS};
     if (file->is_first_of_host_file()) {
@@ -106,7 +106,7 @@ int File_set_atomicity(File fh, int flag) {
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    Circle control(transfer);
+    ControlGroup control(transfer);
     MPI_TRY(check_same(control, flag != 0 ? 1 : 0, "flag"));
     file->atomic = flag != 0;
     return MPI_SUCCESS;

@@ -112,7 +112,7 @@ std::vector<Extent> contiguous_extents(const FileView& view, int64_t first_byte,
   std::vector<Extent> list;
   ByteRangeCursor cursor(type, (first_byte + bytes - 1) / type.size() + 1);
   cursor.seek(first_byte);
-  Piece run;
+  ByteRange run;
   while (bytes > 0 && cursor.next(&run, bytes)) {
     list.push_back(
         {static_cast<uint64_t>(view.displacement + run.offset), static_cast<uint64_t>(run.length)});
@@ -141,7 +141,7 @@ int64_t byte_offset(const FileView& view, int64_t position) {
   const int64_t copy = byte / type.size();
   ByteRangeCursor cursor(type, 1);
   cursor.seek(byte - copy * type.size());
-  Piece run{0, 0};
+  ByteRange run{0, 0};
   cursor.next(&run, 1);
   return view.displacement + copy * static_cast<int64_t>(type.extent()) + run.offset;
 }
@@ -160,7 +160,7 @@ int64_t items_below(const FileView& view, uint64_t query_file_size) {
   int64_t bytes = whole * type.size();
   ByteRangeCursor cursor(type, std::max(last, whole) + 1);
   cursor.seek(bytes);
-  Piece run;
+  ByteRange run;
   while (cursor.next(&run) && run.offset < end) {
     bytes += std::min<int64_t>(run.length, end - run.offset);
   }

@@ -112,7 +112,7 @@ struct OpenCall {
 };
 
 // Returns the rank's own error, or an error of another rank if there is one.
-int agree_on_error(Circle& control, int error) {
+int agree_on_error(ControlGroup& control, int error) {
   int worst[1] = {error};
   control.maximum(worst);
   if (error != MPI_SUCCESS) return error;
@@ -120,7 +120,7 @@ int agree_on_error(Circle& control, int error) {
   return fail(worst[0], "another rank could not open the file");
 }
 
-int agree_on_amode(Circle& control, const OpenCall& call, int error) {
+int agree_on_amode(ControlGroup& control, const OpenCall& call, int error) {
   int values[3] = {error, call.amode, ~call.amode};
   control.maximum(values);
   if (error != MPI_SUCCESS) return error;
@@ -151,7 +151,7 @@ int open_first(const OpenCall& call, const ResolvedPath& path,
 
 // The first rank creates the file, then the others open it. It broadcasts a pointer to the shared
 // data, eight bytes, in the place of what an MPI library would broadcast.
-int open_collectively(Circle& control, OpenCall& call) {
+int open_collectively(ControlGroup& control, OpenCall& call) {
   const Rank& rank = this_rank();
   const std::string path = path_of(call.name);
   yield_until_now(self());  // files must be located in the order of simulated time
@@ -240,7 +240,7 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   if (error == MPI_SUCCESS) error = check_info(info, &call.hints);
   if (error == MPI_SUCCESS) record_open(call);
   return run_collective(*parent, [&](Transfer& transfer) {
-    Circle control(transfer);
+    ControlGroup control(transfer);
     MPI_TRY(agree_on_amode(control, call, error));
     MPI_TRY(open_collectively(control, call));
     const uint32_t context = agree_with_all(this_rank(), transfer, kIntraContexts);

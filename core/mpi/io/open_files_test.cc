@@ -139,7 +139,7 @@ TEST(OpenFiles, ReadingAndDeletingAnOriginalCopiesNothing) {
   World& world = job.world();
   world.mounts = std::move(*storage::Mounts::create({root / "backing", root / "work"}));
   machine::StorageParameters parameters;
-  parameters.detail = machine::Detail::kAnalytic;
+  parameters.detail = machine::StorageModel::kAnalytic;
   parameters.analytic_bandwidth = 1e9;
   ASSERT_TRUE(world.mounts->add(
       {"."}, storage::make_file_system(parameters, world.network, world.executive.events(), 1)));

@@ -43,16 +43,16 @@ int copy_bytes(const Representation& representation, const DatatypeObject& type,
   const TypeMap& type_map = type.type_map();
   *bytes = 0;
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
-  if (shape.kind == TypeShape::Kind::kBasic) return basic_bytes(representation, type, bytes);
+  if (type_map.kind == TypeMap::Kind::kBasic) return basic_bytes(representation, type, bytes);
   Count copy_size = 0;
-  if (shape.types.size() == 1) MPI_TRY(copy_bytes(representation, *shape.types[0], &copy_size));
-  for (Count i = 0; i < shape.count; ++i) {
-    if (shape.types.size() != 1) {
-      MPI_TRY(copy_bytes(representation, shape.block_type(i), &copy_size));
+  if (type_map.types.size() == 1) MPI_TRY(copy_bytes(representation, *type_map.types[0], &copy_size));
+  for (Count i = 0; i < type_map.count; ++i) {
+    if (type_map.types.size() != 1) {
+      MPI_TRY(copy_bytes(representation, type_map.block_type(i), &copy_size));
     }
-    *bytes += shape.block_length(i) * copy_size;
-    if (shape.kind == TypeShape::Kind::kVector) {
-      *bytes *= shape.count;
+    *bytes += type_map.block_length(i) * copy_size;
+    if (type_map.kind == TypeMap::Kind::kVector) {
+      *bytes *= type_map.count;
       break;
     }
   }

@@ -75,7 +75,7 @@ int run_ordered_call(File fh, storage::Direction direction, const void* buf, Cou
 }  // namespace
 
 int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
-  Circle control(transfer);
+  ControlGroup control(transfer);
   const int mine[2] = {high_half(call.items), low_half(call.items)};
   // The sum of the items of all lower ranks, for each rank; then the sum of all ranks.
   const SharedListRef all = control.gather_to_all(mine);
@@ -125,7 +125,7 @@ int File_seek_shared(File fh, Offset offset, int whence) {
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    Circle control(transfer);
+    ControlGroup control(transfer);
     int arguments[6] = {high_half(offset),  low_half(offset),  whence,
                         ~high_half(offset), ~low_half(offset), ~whence};
     control.maximum(arguments);

@@ -35,9 +35,9 @@ int check_displacements(const DatatypeObject& type, const char* what, bool writa
   if (type.true_lb() < 0) {
     return fail(MPI_ERR_IO, std::string("the ") + what + " has negative displacements");
   }
-  PieceCursor cursor(type, 1);
-  Piece run;
-  Piece last{0, 0};
+  ByteRangeCursor cursor(type, 1);
+  ByteRange run;
+  ByteRange last{0, 0};
   while (cursor.next(&run)) {
     if (run.offset < last.offset) {
       return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " fall");

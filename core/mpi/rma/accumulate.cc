@@ -10,7 +10,7 @@ namespace sesame::mpi {
 const DatatypeObject* element_of(const DatatypeObject& type) {
   if (type.is_predefined()) return &type;
   const DatatypeObject* element = nullptr;
-  for (const DatatypeRef& below : type.shape().types) {
+  for (const DatatypeRef& below : type.type_map().types) {
     const DatatypeObject* found = element_of(*below);
     if (found == nullptr || (element != nullptr && found != element)) return nullptr;
     element = found;

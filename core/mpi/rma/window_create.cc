@@ -50,7 +50,7 @@ char* allocate(size_t bytes) {
 
 // Rank 0 makes the shared data and broadcasts its address.
 std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
-  Circle control(transfer);
+  ControlGroup control(transfer);
   std::shared_ptr<SharedWindow> shared;
   std::vector<int> address(2);
   if (transfer.rank() == 0) {

@@ -64,6 +64,14 @@ class Session:
         self.note(load, f"while {what} was measured ")
         return result
 
+    def settle(self, before: int, repeats: int) -> None:
+        """Of repeats whose median counts fewer than half may be disturbed: `before` is the number
+        of doubts at their start."""
+        found = self.doubts[before:]
+        if 2 * len(found) < repeats:
+            del self.doubts[before:]
+            self.uncertainties += found
+
     def note(self, load: HostLoad, when: str = "") -> None:
         """Adds what `load` means for the constants; `when` begins each sentence."""
         found = self.doubts if load.is_heavy else self.uncertainties
@@ -82,14 +90,15 @@ def measure_messages(
         return checked(run_here(built, ranks, SIZES, quiet=True, mpiexec_options=where))
 
     reports: list[dict[str, Any]] = []
+    doubts_before = len(session.doubts)
     while True:
         reports.append(session.measure(f"{what}, run {len(reports) + 1}", one_run))
         if len(reports) < LEAST_RUNS and session.left_s > 0:
             continue
         fit = fit_network(*reports)
-        if fit.widest <= NARROW and not (fit.doubts() or fit.uncertainties()):
-            return fit, reports
-        if len(reports) >= MOST_RUNS or session.left_s <= 0:
+        is_narrow = fit.widest <= NARROW and not (fit.doubts() or fit.uncertainties())
+        if is_narrow or len(reports) >= MOST_RUNS or session.left_s <= 0:
+            session.settle(doubts_before, len(reports))
             return fit, reports
 
 
@@ -114,6 +123,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
         ]
         return single, both, checked(_simulated(built, arguments))["time_s"]
 
+    doubts_before = len(session.doubts)
     name = f"{built.workload.name} {arguments[-1]}"
     while True:
         what = f"computation, {name}, round {len(alone) + 1}"
@@ -127,6 +137,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
         widest = max(median_of(times).relative_width for times in (alone, *shared.values()))
         if widest <= NARROW or len(alone) >= MOST_ROUNDS or session.left_s <= 0:
             break
+    session.settle(doubts_before, len(alone))
     return ComputeFit(
         name,
         statistics.median(alone),

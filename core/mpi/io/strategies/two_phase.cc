@@ -336,7 +336,7 @@ int TwoPhase::run(Extent range) {
   // A write ends when all of it is complete, and all ranks learn about failures.
   if (!reads) {
     int worst = error_;
-    Circle(transfer_).maximum({&worst, 1});
+    ControlGroup(transfer_).maximum({&worst, 1});
     record_error(worst);
   }
   MPI_TRY(error_);
