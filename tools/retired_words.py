@@ -69,8 +69,8 @@ def uses(path: str, text: str, words: list[Retired]) -> Iterator[str]:
         for number in {_line_at(searched, one.start()) for one in word.filter.finditer(searched)}:
             if use := word.pattern.search(compared[number]):
                 found.append((number, f"'{use[0]}'; write: {word.instead}"))
-    for number, use in sorted(found):
-        yield f"{path}:{number + 1}: {use}"
+    for number, sentence in sorted(found):
+        yield f"{path}:{number + 1}: {sentence}"
 
 
 def _line_at(text: str, position: int) -> int:
