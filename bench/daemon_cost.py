@@ -99,7 +99,7 @@ def processor_ns(pids: list[int]) -> int:
 def sesame(directory: Path, how: argparse.Namespace) -> Iterator[list[int]]:
     token = directory / "collector-token"
     at = f"127.0.0.1:{PORTS['collector']}"
-    options = ["receive", "-o", directory / "out", "--token-file", token, "--listen", at]
+    options = ["collect", "-o", directory / "out", "--token-file", token, "--listen", at]
     with started(*SESAME, *options, log=directory / "collector.log"):
         while not token.exists():
             time.sleep(0.1)

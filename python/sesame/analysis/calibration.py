@@ -155,8 +155,23 @@ class ComputeFit:
 
     def doubts(self) -> list[Doubt]:
         """Why the cost of sharing is doubtful."""
-        texts = [
-            f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}"
+        return self._scattered(
+            lambda ratio: ratio.samples < FEWEST or ratio.relative_width > WIDEST
+        )
+
+    def uncertainties(self) -> list[Doubt]:
+        """Costs of sharing with wide intervals that a prediction can live with."""
+        return self._scattered(
+            lambda ratio: ratio.samples >= FEWEST and WIDE_SHARING < ratio.relative_width <= WIDEST
+        )
+
+    def _scattered(self, is_wide: Callable[[Estimate], bool]) -> list[Doubt]:
+        return [
+            Doubt(
+                Reason.SCATTER,
+                f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}",
+                MEASURE_AGAIN,
+            )
             for count, ratio in self.shared.items()
             if is_wide(ratio)
         ]

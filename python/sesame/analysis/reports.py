@@ -53,7 +53,7 @@ REPORTS: dict[Kind, Report] = {
     Kind.MEASURED: Report(
         "sesame.analysis.report.measured:write_measured",
         None,
-        ("kernel_summary", "measurement_cost", "cpu_time", "kernel_pull", "kernel_trace"),
+        ("kernel_summary", "measurement_cost", "cpu_time", "kernel_reading", "kernel_trace"),
         True,
         "`sesame characterize` reports on requests to disks",
     ),
