@@ -406,7 +406,7 @@ def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
     away = CliRunner().invoke(
         cli, ["measure", "environment", "--counters", str(tmp_path / "nowhere")]
     )
-    assert "no daemon is there now" in away.output
+    assert "no daemon uses it now" in away.output
 
 
 def test_a_daemon_serves_the_calls_of_any_program(bench):
