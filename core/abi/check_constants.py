@@ -1,10 +1,11 @@
 """Compares our constants with those of real MPI headers, by compiling a small program with them.
 
-usage: check_constants.py SOURCE_DIRECTORY mpich|mpiabi HEADER...
+usage: check_constants.py SOURCE_DIRECTORY mpich|mpiabi|openmpi HEADER...
 
 mpich compares core/mpi/objects/constants.h and tools.h with MPICH's mpi.h, mpiabi compares
-core/abi/mpiabi_constants.def with mpi_abi.h; and both compare types, and see that no constant of
-the header is forgotten. Headers that are not there are passed over; without any the check is
+core/abi/mpiabi_constants.def with mpi_abi.h, openmpi core/abi/openmpi_constants.def and
+openmpi_handles.def with Open MPI's mpi.h; all compare types, and see that no constant of the header
+is forgotten. Headers that are not there are passed over; without any the check is
 skipped (exit status 77).
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 # Constants of the headers that have no counterpart here.
 NOT_NEEDED = {
     r"MPI_(C_COMPLEX|LONG_LONG|C_FLOAT_COMPLEX)": "two names of one type",
+    r"MPI_2(DOUBLE_)?COMPLEX": "of Open MPI, in no version of the standard",
     r"MPI_(SUB)?VERSION|MPI_ABI_(SUB)?VERSION": "of MPI_Get_version and MPI_Abi_get_version",
     r"MPI_F_.*|MPI_MAX_.*|MPI_BSEND_OVERHEAD|MPI_ARGVS?_NULL|MPI_ERRCODES_IGNORE":
         "of the program's side only; strings of ours fit all interfaces",
@@ -53,14 +55,26 @@ EXPECTED = {
         "MPI_FILE_NULL": 0x118, "MPI_ERR_LASTCODE": 0x3FFF, "MPI_NULL_COPY_FN": 0, "MPI_DUP_FN": 1,
         "MPI_COMM_DUP_FN": 1, "MPI_T_PVAR_ALL_HANDLES": 1,
     },
+    "openmpi": COMMON | {
+        "sizeof(MPI_Status)": 24, "sizeof(MPI_Comm)": 8, "sizeof(MPI_File)": 8,
+        "offsetof(MPI_Status, MPI_SOURCE)": 0, "offsetof(MPI_Status, MPI_TAG)": 4,
+        "offsetof(MPI_Status, MPI_ERROR)": 8, "offsetof(MPI_Status, _cancelled)": 12,
+        "offsetof(MPI_Status, _ucount)": 16, "MPI_STATUS_IGNORE": 0, "MPI_STATUSES_IGNORE": 0,
+        "MPI_IN_PLACE": 1, "MPI_BOTTOM": 0, "MPI_UNWEIGHTED": 2, "MPI_WEIGHTS_EMPTY": 3,
+        "MPI_ERR_LASTCODE": 92,
+    },
 }  # fmt: skip
 # What MPICH calls a type that it was built without.
 MPICH_NO_TYPE = 0x0C000000
 
 
+def is_not_needed(name):
+    return any(re.fullmatch(pattern, name) for pattern in NOT_NEEDED)
+
+
 def our_constants(root, interface):
-    if interface == "mpiabi":
-        text = (root / "core/abi/mpiabi_constants.def").read_text()
+    if interface != "mpich":
+        text = (root / f"core/abi/{interface}_constants.def").read_text()
         rows = re.findall(r"^SESAME_ABI_CONSTANT\((\w+), (\w+), ([-\w]+)\)", text, re.M)
         return {name: int(value, 0) for _, name, value in rows}
     constants = {}
@@ -70,6 +84,38 @@ def our_constants(root, interface):
         for name, value in re.findall(pattern, text):
             constants[name] = int(value, 0)
     return constants
+
+
+def our_handles(root):
+    """The variables that Open MPI's predefined handles are addresses of, by the handles' names."""
+    text = (root / "core/abi/openmpi_handles.def").read_text()
+    rows = re.findall(r"^SESAME_OPENMPI_HANDLE\(\w+, (\w+), (\w+),", text, re.M)
+    return dict(rows) | {"MPI_FILE_NULL": "ompi_mpi_file_null"}
+
+
+def handles_of(header, names):
+    """The same from the header: what each name expands to."""
+    lines = [f'#include "{header}"', *(f"sesame_handle {name} {name}_" for name in sorted(names))]
+    text = subprocess.run(
+        ["cc", "-E", "-P", f"-I{Path(header).parent}", "-xc", "-"],
+        input="\n".join(lines), check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    return {
+        name.removesuffix("_"): variable
+        for variable, name in re.findall(
+            r"sesame_handle.*?&\s*\(?(ompi_\w+).*?(MPI_\w+_)$", text, re.MULTILINE
+        )
+    }
+
+
+def wrong_handles(root, header):
+    """A sentence for each handle of the header that ours lack or have elsewhere."""
+    ours, theirs = our_handles(root), handles_of(header, header_names(header))
+    return [
+        f"{name}: ours {ours.get(name)}, the header's {variable}"
+        for name, variable in theirs.items()
+        if ours.get(name) != variable and variable not in ours.values() and not is_not_needed(name)
+    ]
 
 
 def header_names(header):
@@ -111,17 +157,21 @@ def check(root, interface, header):
         for name in actual
         if not same(expected[name], actual[name])
     ]
+    handles = {}
+    if interface == "openmpi":
+        wrong += wrong_handles(root, header)
+        handles = handles_of(header, header_names(header)) | our_handles(root)
     forgotten = sorted(
         name
         for name in header_names(header)
-        if name not in expected and not any(re.fullmatch(p, name) for p in NOT_NEEDED)
+        if name not in expected and name not in handles and not is_not_needed(name)
     )
     absent = sorted(set(expected) - set(actual))
     print(f"{header}: {len(actual)} compared, {len(wrong)} differ, {len(forgotten)} forgotten,",
           f"{len(absent)} not in this header: {' '.join(absent)}")  # fmt: skip
     for line in wrong + [f"{name}: not among ours" for name in forgotten]:
         print("  " + line)
-    return not wrong and not forgotten and len(actual) > 200
+    return not wrong and not forgotten and len(actual) + len(handles) > 200
 
 
 def main():

@@ -25,6 +25,7 @@ def recipes(source, package):
         (source, "mpich", "mpicc.mpich"),
         (source, "mpich", str(package / "bin/mpicc")),
         (source, "mpiabi", str(package / "bin/mpicc_abi")),
+        (source, "openmpi", "mpicc.openmpi"),
     ]
 
 

@@ -1,13 +1,14 @@
 """Makes the entry points of one binary interface, MPI_Send and the like, from functions.table.
 
-usage: generate_entries.py TABLE mpich|mpiabi OUTPUT_DIRECTORY FILES
+usage: generate_entries.py TABLE mpich|mpiabi|openmpi OUTPUT_DIRECTORY FILES
 
 Writes INTERFACE_entries_1.cc to INTERFACE_entries_FILES.cc and INTERFACE.dynlist, the symbols that
 an executable with this interface exports. Entry points only translate: an argument by a function
 (`rank_in(dest)`), or, where something comes back through it, by an object with get() for the call
-and store() after it. The functions and classes are in narrow.h and mpiabi_translate.h.
+and store() after it. The functions and classes are in narrow.h and translate.h.
 """
 
+import re
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -28,7 +29,17 @@ EXTRA_SYMBOLS = {
         "MPI_F_STATUS_IGNORE", "MPI_T_PVAR_ALL_HANDLES", "MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY",
     ],
     "mpiabi": [],
+    "openmpi": [
+        *(f"OMPI_C_MPI_{of}{function}" for of in ("", "COMM_", "TYPE_", "WIN_")
+          for function in ("DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN")),
+        "MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "ompi_mpi_file_null",
+        # For the C++ layer (openmpi_bindings.cc).
+        "ompi_errcode_intern_lastused", "ompi_errcodes_intern", "ompi_mpi_errors_throw_exceptions",
+        "ompi_registered_datareps", "opal_class_init_epoch", "opal_list_item_t_class",
+        "opal_uses_threads",
+    ],
 }  # fmt: skip
+OPENMPI_HANDLES = Path(__file__).resolve().parent / "openmpi_handles.def"
 
 # Arguments whose classic form is narrower than ours, in every interface.
 NARROW = {
@@ -147,6 +158,15 @@ class MpiAbi:
         return f"error_out({expression})"
 
 
+class OpenMpi(MpiAbi):
+    """Open MPI's interface: everything is translated, as for the standard's."""
+
+    name = "openmpi"
+
+    def has(self, function):
+        return not function.name.startswith(("MPIX_", "Abi_"))
+
+
 def finish(interface, function, call):
     """The statement that ends the entry point; `call` is the error code's expression."""
     if function.returns:
@@ -226,7 +246,7 @@ def entries(interface, functions):
 
 def write_entries(interface, functions, directory, files):
     texts = list(entries(interface, functions))
-    header = "mpich_entry.h" if interface.name == "mpich" else "mpiabi_translate.h"
+    header = "mpich_entry.h" if interface.name == "mpich" else "translate.h"
     size = -(-len(texts) // files)
     for index in range(files):
         path = directory / f"{interface.name}_entries_{index + 1}.cc"
@@ -248,12 +268,15 @@ def write_symbols(interface, functions, directory):
             if function.large:
                 symbols.append(function.symbol + "_c")
     symbols += ["P" + symbol for symbol in symbols] + EXTRA_SYMBOLS[interface.name]
+    if interface.name == "openmpi":
+        pattern = r"^SESAME_OPENMPI_HANDLE\(\w+, \w+, (\w+),"
+        symbols += re.findall(pattern, OPENMPI_HANDLES.read_text(), re.MULTILINE)
     text = "".join(f"  {symbol};\n" for symbol in sorted(symbols))
     (directory / f"{interface.name}.dynlist").write_text("{\n" + text + "};\n")
 
 
 def main():
-    interfaces = {"mpich": Mpich, "mpiabi": MpiAbi}
+    interfaces = {"mpich": Mpich, "mpiabi": MpiAbi, "openmpi": OpenMpi}
     if len(sys.argv) != 5 or sys.argv[2] not in interfaces:
         sys.exit(__doc__)
     interface = interfaces[sys.argv[2]]()

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/abi/mpiabi_translate.h"
+#include "core/abi/translate.h"
 #include "core/mpi/api.h"
 #include "core/mpi/calls/call.h"
 

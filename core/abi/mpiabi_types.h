@@ -6,11 +6,36 @@
 
 #include <cstdint>
 
-#include "core/abi/mpiabi_constants.h"
+#include "core/abi/constants.h"
 
 namespace sesame::abi {
 
 using namespace sesame::mpi;
+
+// Addresses with a meaning of their own, and the last error class of the standard.
+inline constexpr uintptr_t kAbiInPlace = 1;
+inline constexpr uintptr_t kAbiBufferAutomatic = 2;
+inline constexpr uintptr_t kAbiUnweighted = 10;
+inline constexpr uintptr_t kAbiWeightsEmpty = 11;
+inline constexpr uintptr_t kAbiDuplicateFunction = 1;  // MPI_COMM_DUP_FN and its relatives
+inline constexpr int kAbiLastCode = 0x3fff;
+
+// Handles by table where a search would be long and the call is a common one. The standard gives
+// datatypes the numbers 0x200 to 0x2ff.
+inline constexpr int kFirstDatatype = 0x200;
+inline constexpr auto kDatatypesIn = [] {
+  std::array<int, 0x100> handles{};
+  for (const Constant& constant : kConstantsOf<ConstantKind::datatype>) {
+    handles[static_cast<size_t>(constant.abi - kFirstDatatype)] = constant.inside;
+  }
+  return handles;
+}();
+
+template <>
+constexpr int constant_in<ConstantKind::datatype>(int abi, int otherwise) {
+  const unsigned index = static_cast<unsigned>(abi - kFirstDatatype);
+  return index < kDatatypesIn.size() && kDatatypesIn[index] != 0 ? kDatatypesIn[index] : otherwise;
+}
 
 // A handle is passed and returned like the pointer that the program declares.
 template <ConstantKind kind>
@@ -66,5 +91,15 @@ struct AbiStatus {
   int unused[3];
 };
 static_assert(sizeof(AbiStatus) == 32);
+
+// The byte count and whether the operation was cancelled.
+inline void count_in(const AbiStatus& status, Status* inside) {
+  inside->count_lo = status.count_lo;
+  inside->count_hi_and_cancelled = status.count_hi_and_cancelled;
+}
+inline void count_out(const Status& status, AbiStatus* abi) {
+  abi->count_lo = status.count_lo;
+  abi->count_hi_and_cancelled = status.count_hi_and_cancelled;
+}
 
 }  // namespace sesame::abi

@@ -31,9 +31,10 @@ bool matches_any(const std::array<const char*, N>& patterns, std::string_view na
 }
 
 // Libraries known to keep state that belongs to one process: unit tables, handle tables.
-constexpr std::array kStateful = {"libgfortran.so*", "libmpichfort*", "libmpifort*", "libhdf5*",
-                                  "libnetcdf*",      "libpnetcdf*",   "libifcore*",  "libifport*",
-                                  "libnvf*",         "libpgf90*",     "libflang*"};
+constexpr std::array kStateful = {
+    "libgfortran.so*", "libmpichfort*", "libmpifort*", "libmpi_mpifh*", "libmpi_usempi*",
+    "libmpi_cxx*",     "libhdf5*",      "libnetcdf*",  "libpnetcdf*",   "libifcore*",
+    "libifport*",      "libnvf*",       "libpgf90*",   "libflang*"};
 
 // Libraries that exist once in a process; the loader treats each of their variables separately.
 constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*", "libgcc_s.so*",
@@ -44,8 +45,10 @@ constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*"
 // one copy serves all ranks.
 constexpr std::array kShared = {"libopenblas*", "libmkl_*", "libblis*"};
 
-constexpr std::array kOpenMpi = {"libmpi.so.40*", "libmpi.so.20*", "libmpi.so.1",   "libopen-rte*",
-                                 "libopen-pal*",  "libmpi_mpifh*", "libmpi_usempi*"};
+constexpr std::array kOpenMpi = {"libmpi.so.40*", "libopen-rte.so.40*", "libopen-pal.so.40*",
+                                 "libopen-pal.so.80*"};
+constexpr std::array kOldOpenMpi = {"libmpi.so.20*", "libmpi.so.1", "libopen-rte.so*",
+                                    "libopen-pal.so*"};
 constexpr std::array kStandard = {"libmpi_abi.so*"};
 constexpr std::array kMpich = {"libmpi.so.12*",     "libmpi.so.0",     "libmpi.so",
                                "libmpich.so*",      "libmpi_cray.so*", "libmpi_gnu*.so*",
@@ -184,6 +187,7 @@ MpiFamily mpi_family(std::string_view library_name) {
   const size_t slash = library_name.rfind('/');
   if (slash != std::string_view::npos) library_name.remove_prefix(slash + 1);
   if (matches_any(kOpenMpi, library_name)) return MpiFamily::kOpenMpi;
+  if (matches_any(kOldOpenMpi, library_name)) return MpiFamily::kOldOpenMpi;
   if (matches_any(kStandard, library_name)) return MpiFamily::kMpiStandard;
   if (matches_any(kMpich, library_name)) return MpiFamily::kMpich;
   return MpiFamily::kNone;

@@ -12,7 +12,7 @@
 
 namespace sesame::loader {
 
-enum class MpiFamily { kNone, kMpich, kMpiStandard, kOpenMpi };
+enum class MpiFamily { kNone, kMpich, kMpiStandard, kOpenMpi, kOldOpenMpi };
 
 // Which MPI implementation a library of this name belongs to: the library that our own definitions
 // stand in for. Language layers on top of it (libmpichfort) are kNone.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -99,34 +100,65 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
   return {};
 }
 
-bool uses_open_mpi(const ElfFile& file, const Closure& closure) {
-  for (const std::string& name : closure.mpi_libraries)
-    if (mpi_family(name) == MpiFamily::kOpenMpi) return true;
-  for (const Elf64_Sym& symbol : file.symbols())
-    if (strncmp(file.name_of(symbol), "ompi_mpi_", 9) == 0) return true;
-  return false;
+bool names_open_mpi_handles(const ElfFile& file) {
+  return std::ranges::any_of(file.symbols(), [&](const Elf64_Sym& symbol) {
+    return strncmp(file.name_of(symbol), "ompi_mpi_", 9) == 0;
+  });
+}
+
+std::string first_of(MpiFamily family, const Closure& closure) {
+  const auto found = std::ranges::find(closure.mpi_libraries, family, mpi_family);
+  return found == closure.mpi_libraries.end() ? std::string() : *found;
+}
+
+constexpr struct {
+  MpiFamily family;
+  BinaryInterface interface;
+  const char* name;
+} kFamilies[] = {
+    {MpiFamily::kMpich, BinaryInterface::kMpich, "MPICH's binary interface"},
+    {MpiFamily::kMpiStandard, BinaryInterface::kMpiStandard, "the MPI standard's"},
+    {MpiFamily::kOpenMpi, BinaryInterface::kOpenMpi, "Open MPI's"},
+};
+
+// Open MPI's Fortran layers read the structures that its handles point to, which ours do not.
+Result<> refuse_open_mpi_fortran(const std::string& name, const Closure& closure) {
+  for (const Library& library : closure.libraries)
+    for (const char* prefix : {"libmpi_mpifh.so", "libmpi_usempi"})
+      if (library.name.starts_with(prefix))
+        return error(quoted(name) + " uses MPI from Fortran through Open MPI (" + library.name +
+                         "); of Open MPI's programs, those in C and C++ can be simulated",
+                     "rebuild it with MPICH (mpif90.mpich)");
+  return {};
 }
 
 Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile& file,
                                          const Closure& closure) {
-  if (uses_open_mpi(file, closure))
-    return error(quoted(name) +
-                     " is linked to Open MPI, expected MPICH's binary interface or the "
-                     "MPI standard's",
-                 "rebuild it with MPICH (mpicc.mpich, mpif90.mpich) or with mpicc_abi");
-  bool mpich = false, standard = false;
-  for (const std::string& library : closure.mpi_libraries) {
-    mpich |= mpi_family(library) == MpiFamily::kMpich;
-    standard |= mpi_family(library) == MpiFamily::kMpiStandard;
+  const std::string old = first_of(MpiFamily::kOldOpenMpi, closure);
+  const std::string mpich = first_of(MpiFamily::kMpich, closure);
+  const bool is_old = !old.empty() || (!mpich.empty() && names_open_mpi_handles(file));
+  if (is_old)
+    return error(quoted(name) + " is linked to Open MPI 3 or older (" +
+                     (old.empty() ? mpich : old) + "), expected Open MPI 4 or newer",
+                 "rebuild it with Open MPI 4 or 5, or with MPICH");
+  const std::remove_extent_t<decltype(kFamilies)>* one = nullptr;
+  for (const auto& family : kFamilies) {
+    const std::string library = first_of(family.family, closure);
+    if (library.empty()) continue;
+    if (one != nullptr)
+      return error(quoted(name) + " needs both " + one->name + " and " + family.name + " (" +
+                       first_of(one->family, closure) + ", " + library + ")",
+                   "rebuild it and its libraries with one MPI compiler");
+    one = &family;
   }
-  if (!mpich && !standard)
+  if (one == nullptr)
     return error(quoted(name) + " is not an MPI program: no MPI library among those it needs",
-                 "build it with an MPI compiler, for instance mpicc.mpich");
-  if (mpich && standard)
-    return error(quoted(name) + " needs both MPICH's binary interface and the MPI standard's (" +
-                     closure.mpi_libraries[0] + ", " + closure.mpi_libraries[1] + ")",
-                 "rebuild it and its libraries with one MPI compiler");
-  return mpich ? BinaryInterface::kMpich : BinaryInterface::kMpiStandard;
+                 "build it with an MPI compiler, for instance mpicc");
+  if (one->interface == BinaryInterface::kOpenMpi) {
+    if (Result<> fortran = refuse_open_mpi_fortran(name, closure); !fortran)
+      return std::unexpected(fortran.error());
+  }
+  return one->interface;
 }
 
 // Sanitizer runtimes must be the first library of the process and support one program only.
@@ -147,6 +179,18 @@ std::string join(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+const char* name_of(BinaryInterface interface) {
+  switch (interface) {
+    case BinaryInterface::kMpich:
+      return "mpich";
+    case BinaryInterface::kMpiStandard:
+      return "mpiabi";
+    case BinaryInterface::kOpenMpi:
+      return "openmpi";
+  }
+  return "";
+}
 
 Result<Program> inspect_program(const std::string& name, const InspectOptions& options) {
   const Result<std::string> path = find_program(name);

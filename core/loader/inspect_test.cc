@@ -100,15 +100,25 @@ TEST_F(Inspect, RefusesSharedLibraries) {
   expect_words(refusal(program_path("liblibrary.so")), {"is a shared library"});
 }
 
+std::string linked_to(const std::string& directory, const std::string& library) {
+  const std::string build = "cd " + directory + " && echo 'int f(void){return 0;}' > l.c && " +
+                            "cc -shared -fPIC l.c -o " + library + " -Wl,-soname," + library +
+                            " && echo 'int f(void); int main(void){return f();}' > m.c && " +
+                            "cc m.c -o linked ./" + library;
+  EXPECT_EQ(run_command(build).status, 0);
+  fs::remove(directory + "/" + library);  // known by name alone
+  return directory + "/linked";
+}
+
 TEST_F(Inspect, RecognisesOpenMpi) {
-  const std::string build =
-      "cd " + directory_ + " && echo 'int f(void){return 0;}' > l.c && " +
-      "cc -shared -fPIC l.c -o libmpi.so.40 -Wl,-soname,libmpi.so.40 && " +
-      "echo 'int f(void); int main(void){return f();}' > m.c && cc m.c -o ompi ./libmpi.so.40";
-  ASSERT_EQ(run_command(build).status, 0);
-  expect_words(refusal(directory_ + "/ompi"), {"linked to Open MPI", "mpicc.mpich"});
-  fs::remove(directory_ + "/libmpi.so.40");  // known by name alone
-  expect_words(refusal(directory_ + "/ompi"), {"linked to Open MPI"});
+  const auto program = inspect_program(linked_to(directory_, "libmpi.so.40"));
+  ASSERT_TRUE(program) << program.error().to_string();
+  EXPECT_STREQ(name_of(program->interface), "openmpi");
+}
+
+TEST_F(Inspect, RefusesOldOpenMpi) {
+  for (const char* library : {"libmpi.so.20", "libmpi.so.1"})
+    expect_words(refusal(linked_to(directory_, library)), {"Open MPI 3 or older", library});
 }
 
 TEST_F(Inspect, NamesMissingLibrariesButNeedsNoMpiLibrary) {
@@ -186,6 +196,8 @@ TEST_F(Inspect, KnowsTheNamesOfMpiLibraries) {
   EXPECT_EQ(mpi_family("libmpi_abi.so.0"), MpiFamily::kMpiStandard);
   EXPECT_EQ(mpi_family("libmpi_abi.so.1"), MpiFamily::kMpiStandard);
   EXPECT_EQ(mpi_family("libmpi.so.40"), MpiFamily::kOpenMpi);
+  EXPECT_EQ(mpi_family("libmpi.so.20"), MpiFamily::kOldOpenMpi);
+  EXPECT_EQ(mpi_family("libmpi_mpifh.so.40"), MpiFamily::kNone);
   EXPECT_EQ(mpi_family("libmpichfort.so.12"), MpiFamily::kNone);
   EXPECT_EQ(mpi_family("libmpifort.so.12"), MpiFamily::kNone);
 }

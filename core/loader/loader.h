@@ -28,7 +28,11 @@ namespace sesame::loader {
 enum class BinaryInterface {
   kMpich,        // libmpi.so.12 and kin: MPICH, Intel MPI, MVAPICH, Cray
   kMpiStandard,  // libmpi_abi.so: the interface of the MPI 5 standard
+  kOpenMpi,      // libmpi.so.40: Open MPI 4 and 5
 };
+
+// As in the names of the simulators: "mpich", "mpiabi", "openmpi".
+const char* name_of(BinaryInterface interface);
 
 struct InspectOptions {
   // Shared libraries that get a copy per rank besides the built-in list: shell patterns on the
@@ -120,6 +124,11 @@ class ProgramImage {
 };
 
 int rank_of(const RankProcess& process);
+
+// What is added to the addresses of the program's file in the rank's copy of it.
+uintptr_t program_address(const RankProcess& process);
+// The variable of this name that the program defines or holds a copy of; null: none.
+const void* program_variable(const RankProcess& process, const char* name);
 
 // Addresses that a rank reads whenever it resumes, for prefetching: a few cache lines, the same
 // number for every rank.

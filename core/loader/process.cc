@@ -217,6 +217,14 @@ std::vector<const void*> often_used(const RankProcess& process) {
   return places;
 }
 
+uintptr_t program_address(const RankProcess& process) { return process.bases[0]; }
+
+const void* program_variable(const RankProcess& process, const char* name) {
+  const Elf64_Sym* symbol = process.images->images[0]->file.find(name);
+  if (symbol == nullptr || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) return nullptr;
+  return reinterpret_cast<const void*>(process.bases[0] + symbol->st_value);
+}
+
 int rank_of(const RankProcess& process) { return process.rank; }
 
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) {

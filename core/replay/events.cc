@@ -36,7 +36,7 @@ Events::Events(const Plan& plan, bool may_spin, Notify notify)
     : plan_(plan),
       events_(std::make_unique<Event[]>(plan.events.size())),
       may_spin_(may_spin),
-      notify_(std::move(tell)) {
+      notify_(std::move(notify)) {
   for (size_t i = 0; i < plan.events.size(); ++i) {
     events_[i].missing = plan.events[i].arrivals + plan.events[i].tokens;
     events_[i].missing_here = plan.events[i].arrivals;

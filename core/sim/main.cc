@@ -32,8 +32,8 @@ int refuse(const sesame::Error& error, const char* prefix = "error: ") {
 int inspect(const char* name) {
   auto program = sesame::loader::inspect_program(name);
   if (!program) return refuse(program.error(), "");
-  const bool mpich = program->interface == sesame::loader::BinaryInterface::kMpich;
-  nlohmann::json json{{"interface", mpich ? "mpich" : "mpiabi"}, {"path", program->path}};
+  nlohmann::json json{{"interface", sesame::loader::name_of(program->interface)},
+                      {"path", program->path}};
   std::printf("%s\n", json.dump().c_str());
   return 0;
 }

@@ -117,6 +117,10 @@ struct Hooks {
     mpi::read_clock();
     return strand.rank->computed;
   }
+  static const void* program_variable(const mpi::Rank& rank, const char* name) {
+    return loader::program_variable(*process_of(rank), name);
+  }
+
   static const char* name_of_node(int node) {
     static std::string name;
     name = running->machine_.name + "-" + std::to_string(node);
@@ -259,6 +263,7 @@ void Simulation::set_hooks() {
   world_->hooks.abort_job = Hooks::abort_job;
   world_->hooks.node_name = Hooks::name_of_node;
   world_->hooks.spawn = Hooks::spawn;
+  world_->hooks.program_variable = Hooks::program_variable;
   world_->universe_size =
       static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
   world_->hooks.warn = Hooks::warn;
@@ -295,6 +300,7 @@ void Simulation::make_environment(loader::LaunchArguments* launch) const {
 void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
+  rank.program_address = loader::program_address(*process);
   for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));
   rank.main.prepare(stack, Hooks::run_rank);

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 def fake_bin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both simulators, each the stand-in."""
     folder = tmp_path_factory.mktemp("bin")
-    for interface in ("mpich", "mpiabi"):
+    for interface in ("mpich", "mpiabi", "openmpi"):
         script = folder / f"sesame-simulator-{interface}"
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_host.py"} "$@"\n')
         script.chmod(0o755)

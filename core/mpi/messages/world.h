@@ -65,6 +65,8 @@ struct WorldHooks {
   // Starts the ranks of a new job for the running rank and sets ProgramStart::started. Starts
   // nothing when it returns an Error.
   Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
+  // The variable of this name that the rank's program itself holds; null: none.
+  const void* (*program_variable)(const Rank& rank, const char* name) = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };

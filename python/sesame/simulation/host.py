@@ -17,7 +17,7 @@ from sesame.errors import InputError, SimulationError
 from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
-INTERFACES = ("mpich", "mpiabi")
+INTERFACES = ("mpich", "mpiabi", "openmpi")
 PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
 
 

@@ -458,7 +458,7 @@ TEST(Grouping, LetsOneGroupInAtATime) {
 TEST(DiskDirected, IsOneCallForAllRanksInTheOrderOfTheDisk) {
   SimulatedJob job(7);
   machine::CollectiveParameters parameters;
-  parameters.strategy = Collective::kDiskDirected;
+  parameters.strategy = CollectiveStrategy::kDiskDirected;
   TestFile file(job, parameters);
   Pattern pattern = interleave(7, 5, 100);
   const SimTime end = run(job, file, Direction::kWrite, pattern);

@@ -1,5 +1,6 @@
-// Translation between the constants of the MPI 5 standard interface and those of Sesame (core/mpi).
-// A value without counterpart becomes the caller's `otherwise`.
+// Translation between the constants of a binary interface other than MPICH's, which the file
+// SESAME_ABI_CONSTANTS lists, and those of Sesame (core/mpi). A value without counterpart becomes
+// the caller's `otherwise`.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ struct Constant {
 
 inline constexpr Constant kConstants[] = {
 #define SESAME_ABI_CONSTANT(kind, name, value) {ConstantKind::kind, mpi::name, value},
-#include "core/abi/mpiabi_constants.def"
+#include SESAME_ABI_CONSTANTS
 #undef SESAME_ABI_CONSTANT
 };
 
@@ -83,23 +84,6 @@ constexpr int constant_out(int inside, int otherwise) {
     if (constant.inside == inside) return constant.abi;
   }
   return otherwise;
-}
-
-// The same by table where a search would be long and the call is a common one. The standard gives
-// datatypes the numbers 0x200 to 0x2ff.
-inline constexpr int kFirstDatatype = 0x200;
-inline constexpr auto kDatatypesIn = [] {
-  std::array<int, 0x100> handles{};
-  for (const Constant& constant : kConstantsOf<ConstantKind::datatype>) {
-    handles[static_cast<size_t>(constant.abi - kFirstDatatype)] = constant.inside;
-  }
-  return handles;
-}();
-
-template <>
-constexpr int constant_in<ConstantKind::datatype>(int abi, int otherwise) {
-  const unsigned index = static_cast<unsigned>(abi - kFirstDatatype);
-  return index < kDatatypesIn.size() && kDatatypesIn[index] != 0 ? kDatatypesIn[index] : otherwise;
 }
 
 }  // namespace sesame::abi

@@ -1,7 +1,7 @@
-// Calls functions of a program that uses the MPI 5 standard interface. There is no Fortran
-// layer below the standard's, which uses C functions only.
-#include "core/abi/mpiabi_translate.h"
+// Calls functions of a program that uses a binary interface other than MPICH's. There is no Fortran
+// layer below these interfaces' own, which use C functions only.
 #include "core/abi/operation_chunks.h"
+#include "core/abi/translate.h"
 #include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
@@ -20,9 +20,6 @@ using ConvertFunction = int (*)(void*, AbiDatatype, int, void*, Offset, void*);
 using LargeConvertFunction = int (*)(void*, AbiDatatype, Count, void*, Offset, void*);
 using ExtentFunction = int (*)(AbiDatatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
-
-// MPI_COMM_DUP_FN and its relatives.
-constexpr uintptr_t kDuplicate = 1;
 
 template <typename Type>
 Type as(Function function) {
@@ -59,7 +56,7 @@ int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int ob
                    void* extra_state, AttributeType, void* value, void** copy, bool* keep) {
   *keep = false;
   if (function.function == nullptr) return MPI_SUCCESS;
-  if (reinterpret_cast<uintptr_t>(function.function) == kDuplicate) {
+  if (reinterpret_cast<uintptr_t>(function.function) == kAbiDuplicateFunction) {
     *copy = value;
     *keep = true;
     return MPI_SUCCESS;

@@ -1,4 +1,5 @@
-// What the generated entry points of the MPI 5 standard interface need to translate arguments: a
+// What the generated entry points of a binary interface other than MPICH's need to translate
+// arguments. Its types are those of SESAME_ABI_TYPES (mpiabi_types.h, openmpi_types.h). Here are a
 // function x_in (from the program) or x_out (to it) for values, a class where something comes back
 // through an argument: get() is passed on, store() hands the result to the program. Constants that
 // the standard does not define become kInvalid, which every check of ours rejects.
@@ -9,7 +10,7 @@
 #include <climits>
 #include <memory>
 
-#include "core/abi/mpiabi_types.h"
+#include SESAME_ABI_TYPES
 #include "core/abi/narrow.h"
 #include "core/mpi/objects/callbacks.h"
 
@@ -36,10 +37,10 @@ typename Handle::Inside object_at(const Handle* handle) {
   return handle == nullptr ? typename Handle::Inside{} : Handle::in(*handle);
 }
 
-inline int rank_in(int rank) {
+constexpr int rank_in(int rank) {
   return rank >= 0 ? rank : constant_in<ConstantKind::rank>(rank, kInvalid);
 }
-inline int rank_out(int rank) {
+constexpr int rank_out(int rank) {
   return rank >= 0 ? rank : constant_out<ConstantKind::rank>(rank, rank);
 }
 inline int tag_in(int tag) {
@@ -48,7 +49,6 @@ inline int tag_in(int tag) {
 inline int tag_out(int tag) { return tag >= 0 ? tag : constant_out<ConstantKind::tag>(tag, tag); }
 
 // Error classes that the program adds follow MPI_ERR_LASTCODE, here and there.
-inline constexpr int kAbiLastCode = 0x3fff;
 inline int error_in(int error) {
   if (error > kAbiLastCode) return error - kAbiLastCode + MPI_ERR_LASTCODE;
   return constant_in<ConstantKind::error>(error, error);
@@ -117,8 +117,6 @@ inline int win_assertion_in(int flags) {
 }
 
 // MPI_BOTTOM is null on both sides.
-inline constexpr uintptr_t kAbiInPlace = 1;
-inline constexpr uintptr_t kAbiBufferAutomatic = 2;
 template <typename Pointer>
 Pointer buffer_in(Pointer buffer) {
   const auto address = reinterpret_cast<uintptr_t>(buffer);
@@ -127,8 +125,6 @@ Pointer buffer_in(Pointer buffer) {
   return address == kAbiInPlace ? MPI_IN_PLACE : MPI_BUFFER_AUTOMATIC;
 }
 
-inline constexpr uintptr_t kAbiUnweighted = 10;
-inline constexpr uintptr_t kAbiWeightsEmpty = 11;
 template <typename Pointer>
 Pointer weights_in(Pointer weights) {
   const auto address = reinterpret_cast<uintptr_t>(weights);

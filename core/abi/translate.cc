@@ -1,20 +1,19 @@
-#include "core/abi/mpiabi_translate.h"
+#include "core/abi/translate.h"
 
 #include "core/mpi/api.h"
 
 namespace sesame::abi {
 
 void status_in(const AbiStatus& status, Status* inside) {
-  *inside = {status.count_lo, status.count_hi_and_cancelled, rank_in(status.MPI_SOURCE),
-             tag_in(status.MPI_TAG), error_in(status.MPI_ERROR)};
+  *inside = {0, 0, rank_in(status.MPI_SOURCE), tag_in(status.MPI_TAG), error_in(status.MPI_ERROR)};
+  count_in(status, inside);
 }
 
 void status_out(const Status& status, AbiStatus* abi) {
   abi->MPI_SOURCE = rank_out(status.MPI_SOURCE);
   abi->MPI_TAG = tag_out(status.MPI_TAG);
   abi->MPI_ERROR = error_out(status.MPI_ERROR);
-  abi->count_lo = status.count_lo;
-  abi->count_hi_and_cancelled = status.count_hi_and_cancelled;
+  count_out(status, abi);
 }
 
 // ---- How long an array of types is ----
@@ -77,8 +76,7 @@ void store_status(const Status& status, AbiStatus* target) {
   if (status.MPI_SOURCE != kUnset || status.MPI_TAG != kUnset) {
     target->MPI_SOURCE = rank_out(status.MPI_SOURCE);
     target->MPI_TAG = tag_out(status.MPI_TAG);
-    target->count_lo = status.count_lo;
-    target->count_hi_and_cancelled = status.count_hi_and_cancelled;
+    count_out(status, target);
   }
   if (status.MPI_ERROR != kUnset) target->MPI_ERROR = error_out(status.MPI_ERROR);
 }
@@ -101,7 +99,7 @@ void StatusArrayOut::store() {
 namespace {
 
 // The values of predefined attributes that are constants, where programs can point to them.
-constexpr int kRanks[] = {-1, -3, -4};
+constexpr int kRanks[] = {rank_out(MPI_ANY_SOURCE), rank_out(MPI_PROC_NULL), rank_out(MPI_ROOT)};
 constexpr int kLastCodes = 1024;
 constexpr auto kCodes = [] {
   std::array<int, kLastCodes> codes{};

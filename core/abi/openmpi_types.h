@@ -1,0 +1,171 @@
+// Handles and statuses of Open MPI's binary interface (Open MPI 4 and 5, libmpi.so.40).
+//
+// A handle is a pointer. Predefined ones are addresses of variables of the MPI library
+// (ompi_mpi_comm_world); a program that names one holds the variable itself, by a COPY relocation,
+// so every rank has addresses of its own. Each variable of ours begins with a mark and our handle
+// (PredefinedHandle), and the copy has the same bytes: a handle from the program is translated by
+// reading what it points to, a handle to the program by OpenMpiHandles, which knows the rank's
+// addresses. Handles that a program creates are our own numbers above kCreatedHandle, which no
+// address of a process can be equal to; nothing is stored for them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/abi/constants.h"
+
+namespace sesame::abi {
+
+using namespace sesame::mpi;
+
+inline constexpr uintptr_t kAbiInPlace = 1;
+inline constexpr uintptr_t kAbiBufferAutomatic = 0;  // no such constant: null is no special buffer
+inline constexpr uintptr_t kAbiUnweighted = 2;
+inline constexpr uintptr_t kAbiWeightsEmpty = 3;
+inline constexpr uintptr_t kAbiDuplicateFunction = 0;  // MPI_COMM_DUP_FN is a function of its own
+inline constexpr int kAbiLastCode = 92;
+
+inline constexpr int kNoFortran = -1;
+
+struct PredefinedConstant {
+  ConstantKind kind;
+  int inside;
+  const char* symbol;
+  int fortran;  // the handle's number in Fortran; kNoFortran: it has none
+};
+inline constexpr PredefinedConstant kPredefined[] = {
+#define SESAME_OPENMPI_HANDLE(kind, name, symbol, fortran) \
+  {ConstantKind::kind, mpi::name, #symbol, fortran},
+#include "core/abi/openmpi_handles.def"
+#undef SESAME_OPENMPI_HANDLE
+};
+inline constexpr size_t kPredefinedCount = std::size(kPredefined);
+
+// How the variables of predefined handles begin. A program's copy has at least this much.
+struct PredefinedHandle {
+  static constexpr uint64_t kMark = 0x53455341'4d45484cU;
+  uint64_t mark;
+  int inside;
+  int fortran;
+};
+
+// The addresses that a rank knows predefined handles by: some in its copy of the program, the
+// others here. One table serves all ranks of a program; a rank has the address of its copy.
+struct OpenMpiHandles {
+  struct Position {
+    uintptr_t offset;   // added to the program's address, or the address itself
+    uintptr_t in_copy;  // all ones: in the rank's copy; 0: an address
+  };
+  std::array<Position, kPredefinedCount + 1> positions;  // the last one of MPI_FILE_NULL
+};
+
+// The address of a predefined handle for the rank that runs.
+uintptr_t predefined_address(size_t index);
+
+// Handles of ours that are predefined or null have 0 or 1 in their two highest bits, and those of
+// types like MPI_DOUBLE_INT the indices below 5 of their kind.
+constexpr bool is_predefined(int handle) {
+  const auto bits = static_cast<uint32_t>(handle);
+  return bits >> 31 == 0 || (bits & ~7U) == 0x8c000000U;
+}
+
+template <ConstantKind kind>
+constexpr size_t predefined_index(int inside) {
+  for (size_t i = 0; i < kPredefinedCount; ++i) {
+    if (kPredefined[i].kind == kind && kPredefined[i].inside == inside) return i;
+  }
+  return kPredefinedCount;
+}
+
+// Datatypes by their low byte: searches for them would be long.
+inline constexpr auto kDatatypeIndices = [] {
+  std::array<uint8_t, 0x100> indices{};
+  for (size_t i = 0; i < kPredefinedCount; ++i) {
+    const auto bits = static_cast<uint32_t>(kPredefined[i].inside);
+    if (kPredefined[i].kind == ConstantKind::datatype && bits >> 30 == 1)
+      indices[bits & 0xff] = static_cast<uint8_t>(i);
+  }
+  return indices;
+}();
+static_assert(kPredefinedCount < 0x100);
+
+template <>
+constexpr size_t predefined_index<ConstantKind::datatype>(int inside) {
+  const auto bits = static_cast<uint32_t>(inside);
+  const size_t near = kDatatypeIndices[bits & 0xff];
+  if (kPredefined[near].kind == ConstantKind::datatype && kPredefined[near].inside == inside)
+    return near;
+  for (size_t i = 0; i < kPredefinedCount; ++i) {
+    if (kPredefined[i].kind == ConstantKind::datatype && kPredefined[i].inside == inside) return i;
+  }
+  return kPredefinedCount;
+}
+
+// x86-64 has no addresses with these high bits.
+inline constexpr uintptr_t kCreatedHandle = 0x5e5a'0000'0000'0000;
+
+// 0, which is no handle of ours, for what is no handle of the program's.
+inline int handle_in(uintptr_t value) {
+  if (value >> 32 == kCreatedHandle >> 32) return static_cast<int>(static_cast<uint32_t>(value));
+  if (value < 4096) return 0;
+  const auto* handle = reinterpret_cast<const PredefinedHandle*>(value);
+  return handle->mark == PredefinedHandle::kMark ? handle->inside : 0;
+}
+
+template <ConstantKind kind>
+struct AbiHandle {
+  using Inside = int;
+  static constexpr ConstantKind kKind = kind;
+
+  static int in(AbiHandle handle) { return handle_in(handle.value); }
+  static AbiHandle out(int handle) {
+    if (is_predefined(handle)) {
+      const size_t index = predefined_index<kind>(handle);
+      if (index < kPredefinedCount) return {predefined_address(index)};
+    }
+    return {kCreatedHandle | static_cast<uint32_t>(handle)};
+  }
+
+  uintptr_t value;
+};
+
+using AbiComm = AbiHandle<ConstantKind::comm>;
+using AbiDatatype = AbiHandle<ConstantKind::datatype>;
+using AbiErrhandler = AbiHandle<ConstantKind::errhandler>;
+using AbiGroup = AbiHandle<ConstantKind::group>;
+using AbiInfo = AbiHandle<ConstantKind::info>;
+using AbiMessage = AbiHandle<ConstantKind::message>;
+using AbiOp = AbiHandle<ConstantKind::op>;
+using AbiRequest = AbiHandle<ConstantKind::request>;
+using AbiSession = AbiHandle<ConstantKind::session>;
+using AbiWin = AbiHandle<ConstantKind::win>;
+
+// Files are pointers inside as well; only the null handle differs.
+struct AbiFile {
+  using Inside = File;
+
+  static File in(AbiFile file);
+  static AbiFile out(File file);
+
+  uintptr_t value;
+};
+
+struct AbiStatus {
+  int MPI_SOURCE;
+  int MPI_TAG;
+  int MPI_ERROR;
+  int is_cancelled;
+  size_t byte_count;
+};
+static_assert(sizeof(AbiStatus) == 24);
+
+inline void count_in(const AbiStatus& status, Status* inside) {
+  inside->set_byte_count(static_cast<Count>(status.byte_count));
+  inside->set_cancelled(status.is_cancelled != 0);
+}
+inline void count_out(const Status& status, AbiStatus* abi) {
+  abi->byte_count = static_cast<size_t>(status.byte_count());
+  abi->is_cancelled = status.cancelled();
+}
+
+}  // namespace sesame::abi

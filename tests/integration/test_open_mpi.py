@@ -1,0 +1,72 @@
+"""Programs that are linked to Open MPI, as its compiler links them, as simulated ranks."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+INTERFACE = Path(__file__).resolve().parents[2] / "core/abi/programs/interface.c"
+pytestmark = pytest.mark.skipif(
+    shutil.which("mpicc.openmpi") is None, reason="Open MPI's compiler (libopenmpi-dev) is not here"
+)
+
+
+SUM = """
+#include <mpi.h>
+#include <iostream>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, sum = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) std::cout << "sum " << sum << std::endl;
+  MPI_Finalize();
+}
+"""
+
+
+def build(source: Path, directory: Path, compiler: str = "mpicc.openmpi") -> Path:
+    program = directory / source.stem
+    subprocess.run([compiler, "-w", source, "-o", program], check=True)
+    return program
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5, 16])
+def test_what_differs_between_interfaces_is_translated(ranks, simulate, tmp_path):
+    """The program compares handles, statuses, constants, callbacks and attributes."""
+    program = build(INTERFACE, tmp_path)
+    done = simulate("-n", ranks, "--machine", "infiniband", "--", program)
+    assert "0 checks failed" in done.stdout
+    assert done.status == 0, done.stderr
+
+
+def test_netpipe_runs_as_it_is(simulate):
+    program = shutil.which("NPopenmpi")
+    if program is None:
+        pytest.skip("netpipe-openmpi is not here")
+    options = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
+    done = simulate(*options, program, "-u", 4096, "-n", 10, "-o", "np.out")
+    assert re.search(r" 4096 bytes +10 times", done.stderr), done.stderr
+    assert done.status == 0
+
+
+def test_cpp_programs_run_with_their_layer(simulate, tmp_path):
+    source = tmp_path / "sum.cc"
+    source.write_text(SUM)
+    done = simulate(
+        "-n", 3, "--machine", "infiniband", "--", build(source, tmp_path, "mpicxx.openmpi")
+    )
+    assert done.stdout.splitlines()[0] == "sum 3"
+
+
+def test_fortran_programs_are_refused_in_a_sentence(simulate, tmp_path):
+    source = tmp_path / "f.f90"
+    source.write_text("use mpi\ncall mpi_init(i)\ncall mpi_finalize(i)\nend\n")
+    program = build(source, tmp_path, "mpif90.openmpi")
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    assert done.status == 2
+    assert "uses MPI from Fortran through Open MPI" in done.stderr
+    assert "mpif90.mpich" in done.stderr
