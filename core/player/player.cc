@@ -76,7 +76,7 @@ void prepare(const char* path) {
 
 const RankEntry& join() {
   MPI_Init(nullptr, nullptr);
-  const RankEntry& part = player.plan.parts[sesame_take_computation()];
+  const RankEntry& part = player.plan.parts[sesame_charge_computation()];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
   player.start_ns = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
   player.open_files = make_open_files(part.open_files);

@@ -11,7 +11,7 @@
 
 // Defined by the simulator: lets the recorded computation before the next call pass; returns the
 // rank.
-extern "C" int sesame_take_computation();
+extern "C" int sesame_charge_computation();
 
 namespace sesame::player {
 
