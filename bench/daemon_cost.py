@@ -103,7 +103,7 @@ def sesame(directory: Path, how: argparse.Namespace) -> Iterator[list[int]]:
     with started(*SESAME, *options, log=directory / "collector.log"):
         while not token.exists():
             time.sleep(0.1)
-        options = ["measure", "daemon", "--folder", directory, "--level", "summary"]
+        options = ["measure", "daemon", "--state-directory", directory, "--level", "summary"]
         options += ["--listen", f"127.0.0.1:{PORTS['daemon']}", "--interval", str(how.interval)]
         options += ["--budget", how.budget]
         options += ["--destination", f"http://{at}", "--destination-token-file", token]

@@ -21,7 +21,7 @@ SOFTWARE, TRACEPOINT = 1, 2
 MINOR_FAULTS, MAJOR_FAULTS = 5, 6
 SET_FILTER = 0x40082406
 INHERIT, INHERIT_THREAD = 1 << 1, 1 << 35
-# The kernel counts a fault at its end, points need its begin. Those that were under way when points
+# The kernel counts a fault at its end, points need its begin. Those in progress when points
 # were switched, which wait for a disk at times, have ended after so many seconds. Nothing tells
 # when.
 IN_PROGRESS_S = 0.3
@@ -29,7 +29,7 @@ PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 
 
 def tracepoint(name: str) -> Path:
-    """Where the kernel describes it. Mounts the place as systemd does, where nobody has."""
+    """Where the kernel describes it. Mounts it as systemd does, if it is not mounted."""
     if not (TRACING / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
     return TRACING / "events" / name

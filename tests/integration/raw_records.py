@@ -29,18 +29,18 @@ class Record:
         return self.fields[name]
 
 
-def tracing(folder: Path, **more: str) -> dict[str, str]:
-    """The environment of a program that is to record itself in the folder."""
+def tracing(directory: Path, **more: str) -> dict[str, str]:
+    """The environment of a program that is to record itself in the directory."""
     variables = {
         "LD_PRELOAD": str(find_installed("libsesame-trace.so")),
-        "SESAME_TRACE_DIRECTORY": str(folder),
+        "SESAME_TRACE_DIRECTORY": str(directory),
     }
     return {**os.environ, **variables, **more}
 
 
-def read_records(folder: Path) -> list[Record]:
+def read_records(directory: Path) -> list[Record]:
     """All records: those of a stream in its order, streams in the order of their names."""
-    metadata = (folder / "metadata").read_text()
+    metadata = (directory / "metadata").read_text()
     calls = re.findall(r'^  "(\w+)",$', metadata, re.M)
     events = {
         int(number): (name, re.findall(r"^ +(\w+) (\w+)(?:\[(\w+)\])?;", fields, re.M))
@@ -48,7 +48,7 @@ def read_records(folder: Path) -> list[Record]:
     }
     return [
         record
-        for stream in sorted(folder.glob("*.stream"))
+        for stream in sorted(directory.glob("*.stream"))
         for record in _records(stream.read_bytes(), events, calls)
     ]
 

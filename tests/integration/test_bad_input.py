@@ -124,7 +124,7 @@ def test_the_status_of_a_rank_counts_although_another_waits_for_it(tmp_path, sim
     assert "rank 0 in MPI_Barrier waits for a message from rank 1" in outcome.stderr
 
 
-def test_who_waits_for_a_rank_that_left_out_finalize_is_told(tmp_path, simulate):
+def test_a_rank_that_left_out_finalize_is_named(tmp_path, simulate):
     body = "if (rank == 1) return 0; MPI_Barrier(MPI_COMM_WORLD);"
     outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
     assert outcome.status == 1
@@ -143,7 +143,7 @@ def test_the_text_of_a_file_error_has_its_reason(tmp_path, simulate):
     assert outcome.status == 0, outcome.stderr
     first, second = outcome.stdout.splitlines()
     assert first == "no such file: cannot open no/such: No such file or directory"
-    assert ":" not in second  # another error, which nothing has met
+    assert ":" not in second  # another error, which nothing has matched
 
 
 def test_a_deadlock_is_explained(tmp_path, simulate):
@@ -175,7 +175,7 @@ def test_more_ranks_than_the_kernel_can_map_are_refused_with_the_limit(compiled,
 
 
 def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
-    program = build(tmp_path, MAIN % 'puts("begun"); fflush(stdout); for (;;) rank ^= 1;')
+    program = build(tmp_path, MAIN % 'puts("started"); fflush(stdout); for (;;) rank ^= 1;')
     before = {path.name for path in tmp_path.iterdir()}
     process = subprocess.Popen(
         [
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
         start_new_session=True,
         text=True,
     )
-    assert process.stdout.readline() == "begun\n"
+    assert process.stdout.readline() == "started\n"
     os.killpg(process.pid, signal.SIGINT)
     begin = time.monotonic()
     process.communicate(timeout=30)
@@ -218,7 +218,7 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
         ("simulate", ["-n", "2", "--machine", "{}", "--", "true"]),
     ],
 )
-def test_a_path_that_the_system_refuses_is_said_without_a_stack_trace(verb, arguments, tmp_path):
+def test_a_path_that_the_system_refuses_gives_no_stack_trace(verb, arguments, tmp_path):
     """As one behind a directory that may not be searched, which root always may."""
     refused = "long" * 100
     outcome = run([*SESAME, verb, *(part.format(refused) for part in arguments)], tmp_path)
@@ -228,7 +228,7 @@ def test_a_path_that_the_system_refuses_is_said_without_a_stack_trace(verb, argu
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said_and_leaves_no_data_set(tmp_path, compiled, simulate):
+def test_a_full_disk_is_reported_and_leaves_no_data_set(tmp_path, compiled, simulate):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     small = tmp_path / "small"

@@ -50,24 +50,24 @@ def counters(device: Path) -> list[int]:
     return [numbers[i] for i in (0, 2, 4, 6)]
 
 
-def recorded(device: Path, folder: Path, *fio: str) -> tuple[dict, list[tuple[int, int]], list]:
+def recorded(device: Path, directory: Path, *fio: str) -> tuple[dict, list[tuple[int, int]], list]:
     """What Sesame says; offset and size of each request in fio's log; the counters' difference."""
     before = counters(device)
     job = ["fio", "--name=j", f"--filename={device}", "--size=64M", "--direct=1", *fio]
-    job += [f"--write_iolog={folder / 'log'}", "--output=/dev/null"]
-    perf = ["perf", "record", "-q", "-a", "-e", EVENTS, "-o", str(folder / "perf.data"), "--"]
+    job += [f"--write_iolog={directory / 'log'}", "--output=/dev/null"]
+    perf = ["perf", "record", "-q", "-a", "-e", EVENTS, "-o", str(directory / "perf.data"), "--"]
     done = subprocess.run([*perf, *job], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"perf does not record here: {done.stderr}")
     difference = [b - a for a, b in zip(before, counters(device), strict=True)]
-    text = folder / "perf.txt"
-    text.write_text(run("perf", "script", "--ns", "-i", str(folder / "perf.data")))
-    import_trace(text, folder / "d.sesame")
+    text = directory / "perf.txt"
+    text.write_text(run("perf", "script", "--ns", "-i", str(directory / "perf.data")))
+    import_trace(text, directory / "d.sesame")
     numbers = device.stat().st_rdev
     name = f"{os.major(numbers)},{os.minor(numbers)}"
-    assert DataSet(folder / "d.sesame").has("block_request")
-    command = [*SESAME, "characterize", str(folder / "d.sesame"), "--device", name, "--json"]
-    rows = [line.split() for line in (folder / "log").read_text().splitlines()]
+    assert DataSet(directory / "d.sesame").has("block_request")
+    command = [*SESAME, "characterize", str(directory / "d.sesame"), "--device", name, "--json"]
+    rows = [line.split() for line in (directory / "log").read_text().splitlines()]
     logged = [(int(r[-2]), int(r[-1])) for r in rows if r[-3] in ("read", "write")]
     return json.loads(run(*command)), logged, difference
 

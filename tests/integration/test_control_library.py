@@ -1,4 +1,4 @@
-"""libsesame in C, Fortran and Python: a real daemon where probes can be had, and none at all."""
+"""libsesame in C, Fortran and Python: a real daemon where probes are available, and none at all."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ print(control.read("task.none"), control.error())
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory) -> Path:
-    """The folder of ./c and ./fortran."""
-    folder = tmp_path_factory.mktemp("control")
+    """The directory of ./c and ./fortran."""
+    directory = tmp_path_factory.mktemp("control")
     library = find_installed("libsesame.so").parent
     linked = [f"-L{library}", f"-Wl,-rpath,{library}", "-lsesame"]
-    (folder / "main.c").write_text(C)
+    (directory / "main.c").write_text(C)
     flags = ["-Wall", "-Werror", f"-I{library}"]
-    subprocess.run(["cc", *flags, "main.c", "-o", "c", *linked], cwd=folder, check=True)
+    subprocess.run(["cc", *flags, "main.c", "-o", "c", *linked], cwd=directory, check=True)
     if shutil.which("gfortran"):
-        (folder / "main.f90").write_text(FORTRAN)
+        (directory / "main.f90").write_text(FORTRAN)
         sources = [str(library / "sesame.f90"), "main.f90"]
         subprocess.run(
-            ["gfortran", "-Wall", *sources, "-o", "fortran", *linked], cwd=folder, check=True
+            ["gfortran", "-Wall", *sources, "-o", "fortran", *linked], cwd=directory, check=True
         )
-    return folder
+    return directory
 
 
 def play(programs: Path, name: str, **environment: str) -> Outcome:

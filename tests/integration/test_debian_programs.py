@@ -41,16 +41,16 @@ nstages 6
 ABUNDANCES = {1: "1.", 2: "0.1", 6: "2.2e-4", 7: "4.e-5", 8: "3.3e-4", 10: "5.e-5", 16: "9.e-6"}
 
 
-def prepare_nebula(folder: Path) -> None:
-    (folder / "input").mkdir(parents=True)
-    (folder / "output").mkdir()
-    (folder / "input/input.in").write_text(MOCASSIN_INPUT)
+def prepare_nebula(directory: Path) -> None:
+    (directory / "input").mkdir(parents=True)
+    (directory / "output").mkdir()
+    (directory / "input/input.in").write_text(MOCASSIN_INPUT)
     elements = "".join(f"{ABUNDANCES.get(z, '0.')}\n" for z in range(1, 31))
-    (folder / "input/abundances.in").write_text(elements)
+    (directory / "input/abundances.in").write_text(elements)
 
 
-def hydrogen_temperature(folder: Path) -> float:
-    for line in (folder / "output/temperature.out").read_text().splitlines():
+def hydrogen_temperature(directory: Path) -> float:
+    for line in (directory / "output/temperature.out").read_text().splitlines():
         fields = line.split()
         if fields[:2] == ["1", "1"]:
             return float(fields[2])

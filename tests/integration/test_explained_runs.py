@@ -44,7 +44,7 @@ def late(compiled) -> Any:
     return compiled("tests/programs/model/late.c")
 
 
-def test_a_late_sender_and_its_message_are_told_apart(late, simulate, tmp_path):
+def test_a_late_sender_and_its_message_are_distinguished(late, simulate, tmp_path):
     """Rank 1 is the slowest: it waits for rank 0, and for what a message takes, twice."""
     command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--", late)
     explanation = explained(simulate, tmp_path, *command, EAGER, RENDEZVOUS, PAUSE_US, "last")

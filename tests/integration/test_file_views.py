@@ -24,7 +24,7 @@ def bench(tmp_path: Path) -> Bench:
 
 @EVERY_MPI
 def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path, monkeypatch):
-    """MPI_File_get_byte_offset of each etype, and the pieces of an access to all of them."""
+    """MPI_File_get_byte_offset of each etype, and the fragments of an access to all of them."""
     program = bench.compile("mpi_view_places.c", mpi)
     (tmp_path / "data").write_bytes(b"")
     command = [*MPIS[mpi].starter, "-n", str(RANKS), str(program), "data"]
@@ -41,10 +41,10 @@ def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path, monkeypatch):
     for row, rank in enumerate(table["rank"]):
         etype, *places = said[rank].pop(0)
         size = np.array([len(places) * etype])
-        pieces = views.pieces(np.array([row]), np.array(places[:1]), size)
+        fragments = views.fragments(np.array([row]), np.array(places[:1]), size)
         found = [
             at + step
-            for at, length in zip(pieces.offset, pieces.bytes, strict=True)
+            for at, length in zip(fragments.offset, fragments.bytes, strict=True)
             for step in range(0, length, etype)
         ]
         assert found == places, table["runs"][row]

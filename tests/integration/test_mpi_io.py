@@ -8,7 +8,7 @@ import pytest
 
 from sesame.datasets import DataSet
 
-FOLDER = "tests/programs/files"
+DIRECTORY = "tests/programs/files"
 PROGRAMS = ("data.c", "views.c", "whole.c", "forms.c")
 FORTRAN = ("mpif.f90", "module.f90", "f08.f90")
 CASES = [(name, mpi) for name in PROGRAMS for mpi in ("debian", "wheel-abi")]
@@ -25,7 +25,7 @@ def said(text: str) -> list[str]:
 def test_a_program_on_files_says_the_same_as_under_mpiexec(
     name, mpi, compiled, mpiexec, simulate, tmp_path
 ):
-    program = compiled(f"{FOLDER}/{name}", mpi)
+    program = compiled(f"{DIRECTORY}/{name}", mpi)
     for ranks in (1, 4):
         real = mpiexec(ranks, program, str(tmp_path / "real"), mpi=mpi)
         ours = simulate("-n", ranks, "--machine", "infiniband", "--", program, tmp_path / "ours")
@@ -37,7 +37,7 @@ def test_a_program_on_files_says_the_same_as_under_mpiexec(
 @pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
 @pytest.mark.parametrize("name", ["data.c", "views.c"])
 def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/{name}")
+    program = compiled(f"{DIRECTORY}/{name}")
     machine = ("--machine", "infiniband")
     plain = simulate("-n", 4, *machine, "--", program, tmp_path / "host")
     chosen = ("--collective", strategy)
@@ -48,7 +48,7 @@ def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, sim
 
 @pytest.mark.parametrize("mpi", ["debian", "wheel-abi"])
 def test_representations_convert_as_the_standard_says(mpi, compiled, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/representations.c", mpi)
+    program = compiled(f"{DIRECTORY}/representations.c", mpi)
     run = simulate("-n", 2, "--machine", "infiniband", "--", program, tmp_path / "file")
     assert run.status == 0, run.stdout + run.stderr
     assert said(run.stdout) == sorted(
@@ -73,7 +73,7 @@ def test_collective_calls_go_by_the_strategy_where_the_machine_or_the_user_says_
     compiled, simulate
 ):
     """Each rank has a part of its own: on its own it writes that, together one rank writes all."""
-    program = compiled(f"{FOLDER}/parts.c")
+    program = compiled(f"{DIRECTORY}/parts.c")
 
     def requests(*options: str) -> int:
         done = simulate("-n", 4, "--machine", "infiniband", *options, "--", program, "f")
@@ -89,23 +89,23 @@ def test_collective_calls_go_by_the_strategy_where_the_machine_or_the_user_says_
 
 
 def test_collective_calls_that_do_not_match_are_named(compiled, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/mismatch.c")
+    program = compiled(f"{DIRECTORY}/mismatch.c")
     run = simulate("-n", 2, "--machine", "infiniband", "--", program, tmp_path / "file")
     assert run.status == 1
     for name in ("MPI_File_read_at_all", "MPI_File_write_at_all", "do not match"):
         assert name in run.stderr
 
 
-def test_files_of_the_host_are_said_to_take_no_time(compiled, simulate, tmp_path, tmp_path_factory):
+def test_files_of_the_host_take_no_time(compiled, simulate, tmp_path, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("host") / "elsewhere"
-    program = compiled(f"{FOLDER}/mismatch.c")
+    program = compiled(f"{DIRECTORY}/mismatch.c")
     run = simulate("-n", 1, "--machine", "infiniband", "--", program, elsewhere)
     assert run.status == 0, run.stderr
     assert f"no file system for {elsewhere}" in run.stderr
 
 
 def test_a_new_file_lies_as_its_hints_say(compiled, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/hints.c", "debian")
+    program = compiled(f"{DIRECTORY}/hints.c", "debian")
     run = simulate(
         "-n",
         2,
@@ -129,7 +129,7 @@ def test_a_new_file_lies_as_its_hints_say(compiled, simulate, tmp_path):
 
 
 def test_a_rank_that_leaves_out_a_collective_write_is_named(compiled, simulate):
-    program = compiled(f"{FOLDER}/absent.c", "debian")
+    program = compiled(f"{DIRECTORY}/absent.c", "debian")
     run = simulate("-n", 2, "--machine", "infiniband", "--", program)
     assert run.status == 1
     assert (

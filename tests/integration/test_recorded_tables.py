@@ -85,7 +85,7 @@ def check_tables(run: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("ranks", "rounds"), [(1, 1), (2, 3000), (9, 40), (64, 10)])
 def test_tables_hold_what_streams_hold(ranks, rounds, compiled, simulate, tmp_path):
-    """Fewer calls than a buffer has room for, and many more than a page."""
+    """Fewer calls than a buffer holds, and many more than a page."""
     program = compiled("bench/programs/halo.c")
     machine = ("--machine", "infiniband", "-n", ranks, "--compute", "fixed:1us")
     command = ("-o", tmp_path / "run.sesame", "--keep-raw", "--", program, rounds)

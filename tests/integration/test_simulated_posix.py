@@ -113,7 +113,7 @@ def test_a_full_file_system_says_so(compiled, simulate, machine):
     assert "note: a simulated file system was full" in ours.stderr
 
 
-def test_an_open_file_keeps_its_room_after_its_name_is_gone(compiled, simulate, machine):
+def test_an_open_file_keeps_its_space_after_its_name_is_gone(compiled, simulate, machine):
     program = compiled("tests/programs/files/unlinked.c")
     ours = simulate("-n", 1, "--machine", machine('capacity = "1 MB"'), "--", program)
     assert ours.status == 0, ours.stdout + ours.stderr
@@ -176,7 +176,7 @@ def test_discarded_data_keep_their_size(compiled, simulate, machine, tmp_path):
     assert (tmp_path / "b/written").read_bytes() == bytes(5000)
 
 
-def test_time_in_file_systems_is_told_of_each_rank(compiled, simulate, machine):
+def test_time_in_file_systems_is_reported_for_each_rank(compiled, simulate, machine):
     program = compiled("tests/programs/files/times.c")
     run = ("-n", 1, "--machine", machine(), "--compute", "none", "--", program, 100_000_000)
     ours = simulate(*run)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 MACHINE = ("--machine", "infiniband", "--compute", "none")
-FOLDER = "tests/programs/answers"
+DIRECTORY = "tests/programs/answers"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ FOLDER = "tests/programs/answers"
 def test_a_program_gives_the_same_answer_as_under_mpiexec(
     source, flags, compiled, mpiexec, simulate
 ):
-    program = compiled(f"{FOLDER}/{source}", "debian", flags)
+    program = compiled(f"{DIRECTORY}/{source}", "debian", flags)
     for ranks in (1, 2, 5):
         real = mpiexec(ranks, program)
         ours = simulate("-n", ranks, *MACHINE, "--", program)
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 """
 
 
-def test_a_plugin_that_cannot_be_opened_keeps_no_room(compiled, simulate, tmp_path):
+def test_a_plugin_that_cannot_be_opened_keeps_no_memory(compiled, simulate, tmp_path):
     """Thread-local variables of each take over half of what ranks have for all."""
     source = tmp_path / "opens.c"
     source.write_text(FAILING)
@@ -72,7 +72,7 @@ def test_a_plugin_that_cannot_be_opened_keeps_no_room(compiled, simulate, tmp_pa
 
 
 def test_a_plugin_with_state_calls_mpi_for_its_rank(compiled, mpiexec, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/opens_plugin.c")
+    program = compiled(f"{DIRECTORY}/opens_plugin.c")
     library = plugin(
         tmp_path,
         "#include <mpi.h>\nstatic int state;\n"
@@ -86,7 +86,7 @@ def test_a_plugin_with_state_calls_mpi_for_its_rank(compiled, mpiexec, simulate,
 
 
 def test_a_library_that_a_shared_library_opens_is_named(compiled, simulate, tmp_path):
-    program = compiled(f"{FOLDER}/opens_plugin.c")
+    program = compiled(f"{DIRECTORY}/opens_plugin.c")
     inner = plugin(tmp_path, "static int state; int inner(int x) { return state += x; }")
     inner = inner.rename(tmp_path / "inner.so")
     opener = tmp_path / "libopener.so"
@@ -112,7 +112,7 @@ def test_a_library_that_a_shared_library_opens_is_named(compiled, simulate, tmp_
 
 
 def test_a_thread_that_calls_mpi_is_named(compiled, simulate):
-    program = compiled(f"{FOLDER}/thread_calls.c", "debian", ("-pthread",))
+    program = compiled(f"{DIRECTORY}/thread_calls.c", "debian", ("-pthread",))
     ours = simulate("-n", 2, *MACHINE, "--", program)
     assert ours.status == 2
     assert "a thread that the program started itself called MPI" in ours.stderr

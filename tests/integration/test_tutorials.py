@@ -1,4 +1,4 @@
-"""The tutorial of `sesame bench` as a reader types it, from top to bottom in one folder."""
+"""The tutorial of `sesame bench` as a reader types it, from top to bottom in one directory."""
 
 from __future__ import annotations
 

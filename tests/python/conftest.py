@@ -16,13 +16,13 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def fake_bin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with both simulators, each the stand-in."""
-    folder = tmp_path_factory.mktemp("bin")
+    """A directory with both simulators, each the stand-in."""
+    directory = tmp_path_factory.mktemp("bin")
     for interface in ("mpich", "mpiabi", "openmpi"):
-        script = folder / f"sesame-simulator-{interface}"
+        script = directory / f"sesame-simulator-{interface}"
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_host.py"} "$@"\n')
         script.chmod(0o755)
-    return folder
+    return directory
 
 
 @pytest.fixture

@@ -45,24 +45,24 @@ OUTCOME = Outcome(
 )
 
 
-def write_every_kind(folder: Path, simulators: Path) -> dict[str, Path]:
+def write_every_kind(directory: Path, simulators: Path) -> dict[str, Path]:
     """The paths by what each is: a kind, and where a kind has several forms, more words."""
-    (folder / "bench").mkdir()
+    (directory / "bench").mkdir()
     made = {
-        "simulated": _simulate(folder / "simulated.sesame", simulators, "2"),
-        "series": _simulate(folder / "series.sesame", simulators, "1,2"),
-        "traced": writer().write(folder / "traced.sesame"),
-        "traced, nothing done": TracedRun().write(folder / "idle.sesame"),
-        "imported": _import(folder),
-        "replayed": _replay(folder),
-        "measured": _measure(folder / "measured.sesame"),
-        "bench": _bench(folder / "bench"),
-        "characterised": _characterize(folder),
-        "reproduced": _reproduce(folder / "reproduced.sesame"),
+        "simulated": _simulate(directory / "simulated.sesame", simulators, "2"),
+        "series": _simulate(directory / "series.sesame", simulators, "1,2"),
+        "traced": writer().write(directory / "traced.sesame"),
+        "traced, nothing done": TracedRun().write(directory / "idle.sesame"),
+        "imported": _import(directory),
+        "replayed": _replay(directory),
+        "measured": _measure(directory / "measured.sesame"),
+        "bench": _bench(directory / "bench"),
+        "characterised": _characterize(directory),
+        "reproduced": _reproduce(directory / "reproduced.sesame"),
     }
     # A kind without a single table must be answered, too.
     for kind in ("simulated", "traced", "measured", "bench", "series", "characterised"):
-        made[f"{kind}, no tables"] = _empty(folder / f"empty-{kind}.sesame", kind)
+        made[f"{kind}, no tables"] = _empty(directory / f"empty-{kind}.sesame", kind)
     return made
 
 
@@ -74,17 +74,17 @@ def _simulate(path: Path, simulators: Path, ranks: str) -> Path:
     return path
 
 
-def _import(folder: Path) -> Path:
-    write_log(folder / "job.darshan", LogContents(1, {7: "/data/out"}, [Record("POSIX", 7, 0)]))
-    path = folder / "imported.sesame"
-    import_trace(folder / "job.darshan", path)
+def _import(directory: Path) -> Path:
+    write_log(directory / "job.darshan", LogContents(1, {7: "/data/out"}, [Record("POSIX", 7, 0)]))
+    path = directory / "imported.sesame"
+    import_trace(directory / "job.darshan", path)
     return path
 
 
-def _replay(folder: Path) -> Path:
-    target, path = folder / "target", folder / "replayed.sesame"
+def _replay(directory: Path) -> Path:
+    target, path = directory / "target", directory / "replayed.sesame"
     target.mkdir()
-    run = writer(count=2).write(folder / "to-replay.sesame")
+    run = writer(count=2).write(directory / "to-replay.sesame")
     done = in_this_process("replay", str(run), "--dir", str(target), "-o", str(path), "--json")
     assert done.status == 0, done.stderr
     return path
@@ -104,16 +104,16 @@ def _measure(path: Path) -> Path:
     return path
 
 
-def _bench(folder: Path) -> Path:
-    run = run_here(built_with(folder, REPORT, 0), 2, [], output_to_stderr=True)
-    with DataSetWriter(folder / "cg.sesame") as made:
+def _bench(directory: Path) -> Path:
+    run = run_here(built_with(directory, REPORT, 0), 2, [], output_to_stderr=True)
+    with DataSetWriter(directory / "cg.sesame") as made:
         write_run(made, run, datetime.now(UTC))
-    return folder / "cg.sesame"
+    return directory / "cg.sesame"
 
 
-def _characterize(folder: Path) -> Path:
-    path = folder / "characterised.sesame"
-    run = writer(count=5).write(folder / "to-characterize.sesame")
+def _characterize(directory: Path) -> Path:
+    path = directory / "characterised.sesame"
+    run = writer(count=5).write(directory / "to-characterize.sesame")
     done = in_this_process("characterize", str(run), "-o", str(path), "--json")
     assert done.status in (None, 0), done.stderr
     return path

@@ -117,7 +117,7 @@ def test_writers_at_the_same_time_lose_nothing(pairs):
     }
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path):
+def test_a_path_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="cannot write"):
         Pairs(tmp_path / "file/pairs").add(a_pair())

@@ -35,7 +35,7 @@ def name_column(values: list[str]) -> pa.Array:
 
 
 def write_requests(path: Path, sector, *, duration_s=None, **more) -> Path:
-    """Pages read from one device once each millisecond, unless told otherwise."""
+    """Pages read from one device once each millisecond, unless stated otherwise."""
     count = len(sector)
     columns = {
         "time_ns": np.arange(count) * 10**6,
@@ -316,7 +316,7 @@ def test_files_have_positions_of_their_own_and_devices_are_no_files(tmp_path):
     )
 
 
-def test_a_stream_goes_on_from_one_part_of_the_requests_to_the_next(tmp_path, monkeypatch):
+def test_a_stream_continues_from_one_part_of_the_requests_to_the_next(tmp_path, monkeypatch):
     run = TracedRun(1)
     files = [run.file(f"/data/{name}") for name in "ab"]
     for i in range(40):

@@ -1,4 +1,4 @@
-"""From raw records of files to the data set: openings, positions, paths, mappings, nesting."""
+"""From raw records of files to the data set: opens, positions, paths, mappings, nesting."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_size_before_the_run_is_that_of_the_first_opening(tmp_path, flags, s
     assert done.rows("file", "size_before", "kind", "block_size") == [(before, "regular", 4096)]
 
 
-def test_descriptors_from_elsewhere_are_met_and_pipes_have_no_position(tmp_path):
+def test_descriptors_from_elsewhere_are_matched_and_pipes_have_no_position(tmp_path):
     trace = RawTrace()
     process = trace.process()
     process.put("descriptor", file=4, mode=REGULAR, size=50, offset=20, path="/etc/in")
@@ -394,7 +394,7 @@ def test_times_without_the_processor_are_those_of_their_threads(tmp_path):
     assert (first, write, second) == (opening + 5, opening + 5 + 3000 + 10, first + 9)
 
 
-def test_a_run_in_which_nobody_lacked_the_processor_has_no_such_records(tmp_path):
+def test_a_run_without_preemption_has_no_such_records(tmp_path):
     trace = RawTrace()
     open_file(trace.process())
     assert "preempted" not in Collated(trace, tmp_path).data.record_types

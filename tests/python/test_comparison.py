@@ -141,7 +141,7 @@ def test_runs_of_other_programs_and_ranks_are_not_comparable(simulated):
     assert found.as_json()["ranks"] is None
 
 
-def test_computation_that_one_side_leaves_out_is_said(simulated):
+def test_computation_that_one_side_leaves_out_is_reported(simulated):
     found = compare(simulated("a", "--compute", "none"), simulated("b"))
     [doubt] = [d for d in found.doubts if d.reason == Reason.NOT_COMPARABLE]
     assert doubt.text == "the computation is not that of the program in A (--compute none)"

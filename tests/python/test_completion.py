@@ -25,9 +25,9 @@ ASK = {
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("share")
-    subprocess.run([sys.executable, SCRIPT, folder], check=True)
-    return folder
+    directory = tmp_path_factory.mktemp("share")
+    subprocess.run([sys.executable, SCRIPT, directory], check=True)
+    return directory
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_babeltrace2_reads_the_raw_streams(run_path):
     assert "discarded" not in done.stderr
 
 
-def test_data_set_tells_everything_a_stranger_needs(run_path):
+def test_data_set_describes_all_of_its_records(run_path):
     info = DataSet(run_path).info
     for key in ("title", "description", "instrument", "target_system", "host", "begin_time"):
         assert info[key], key

@@ -1,4 +1,4 @@
-"""Optional packages: what works without them, and what is said where one is missing."""
+"""Optional packages: what works without them, and what is reported where one is missing."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_time_is_shared_out_to_activities():
     assert found["findings"] == [
         "Of 10.0 s, in the mean of the ranks: sorting 50 %, trading 10 %, reading and writing 20 "
         "%, waiting until all are as far 20 %.",
-        "Rank 0 waits longest until nobody has more to trade: 30 % of the time.",
+        "Rank 0 waits longest until no rank has more to trade: 30 % of the time.",
     ]
     phases = found["tables"]["phases"]
     assert phases["phase"]["values"][:2] == ["read", "sort"]

@@ -12,12 +12,12 @@ COMMAND = """
 import os, time, weakref
 from sesame import cli
 
-class Thing: pass
+class Item: pass
 
 def sleep(**_):
-    thing = Thing()
-    watched = weakref.ref(thing, lambda _: os.kill(os.getpid(), {number}))
-    del thing
+    item = Item()
+    watched = weakref.ref(item, lambda _: os.kill(os.getpid(), {number}))
+    del item
     time.sleep(60)
 
 cli.cli.main = sleep

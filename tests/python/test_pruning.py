@@ -194,12 +194,12 @@ class History:
                             break
                         if received is None or message.number in received:
                             news[i] |= in_message[message.number]
-                    elif op.kind == "collective" and not self._meet(op, at, news, collective):
+                    elif op.kind == "collective" and not self._match(op, at, news, collective):
                         break
                     at[i] += 1
         return {(before, io) for io, befores in known.items() for before in befores}
 
-    def _meet(self, op: Op, at: list[int], news: list[set[Any]], kept: set[int] | None) -> bool:
+    def _match(self, op: Op, at: list[int], news: list[set[Any]], kept: set[int] | None) -> bool:
         here = [
             i
             for i, log in enumerate(self.logs)
@@ -240,7 +240,7 @@ def test_the_causal_rule_keeps_the_order_of_all_io(tmp_path: Path) -> None:
 
 
 def chain() -> Model:
-    """Rank 0 writes and tells 1, which tells 2, which writes. All have met before and after
+    """Rank 0 writes and tells 1, which tells 2, which writes. All have matched before and after
     their own I/O, so that only the news passes."""
     barrier = Op("collective", 0, number=1)
     io = Op("io")

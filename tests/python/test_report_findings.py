@@ -200,7 +200,7 @@ def test_a_metadata_storm_takes_a_tenth_of_the_io_time(findings, meta, is_found)
         assert "500 opens, 500 stat and the like" in found["metadata storm"].sentence
 
 
-def test_a_few_openings_are_no_storm(findings):
+def test_a_few_opens_are_no_storm(findings):
     assert "metadata storm" not in findings(opener(499, 1, meta=MS, data=US))
 
 
@@ -341,7 +341,7 @@ def test_interleaved_requests_with_holes_are_not_contiguous(findings):
     assert "no collective I/O" not in findings(run)
 
 
-def test_parts_one_behind_the_other_are_not_interleaved(findings):
+def test_consecutive_parts_are_not_interleaved(findings):
     run = MadeRun(2)
     file = run.file("/data/out")
     for rank in range(2):
@@ -453,7 +453,7 @@ def test_writing_what_was_read_is_not_reading_what_was_written(findings):
 
 
 @pytest.mark.parametrize(("compute", "is_found"), [(96 * MS, True), (94 * MS, False)])
-def test_little_io_is_said_below_a_twentieth_of_the_time(findings, compute, is_found):
+def test_little_io_is_reported_below_a_twentieth_of_the_time(findings, compute, is_found):
     run = MadeRun(2)
     file = run.file("/data/out")
     for rank in range(2):
@@ -472,7 +472,7 @@ def test_io_of_one_rank_only_is_not_little_when_it_takes_that_rank_long(findings
     assert "little I/O" not in findings(run)
 
 
-def test_where_no_io_was_recorded_nothing_is_said_of_it(findings):
+def test_where_no_io_was_recorded_nothing_is_reported(findings):
     run = MadeRun(2)
     run.compute(None, MS)
     assert findings(run) == {}
@@ -515,7 +515,7 @@ def test_reads_at_unknown_places_are_not_the_same(findings):
     assert "ranks read the same" not in findings(run)
 
 
-def test_what_only_some_ranks_read_twice_is_said_of_each_byte(findings):
+def test_what_only_some_ranks_read_twice_is_reported_for_each_byte(findings):
     run = MadeRun(4)
     file = run.file("/data/in")
     for rank in range(4):

@@ -18,7 +18,7 @@ S = 10**9
 
 
 def cost(node: str, begin_s: int, end_s: int, estimated_ns: int) -> list[dict]:
-    """One pull: of a subsystem, and of the process that measures."""
+    """One reading: of a subsystem, and of the process that measures."""
     times = {"begin_ns": begin_s * S, "end_ns": end_s * S, "node": node}
     fs = {"subsystem": "fs", "detail": 3, "active_ns": S, "events": 7, "estimated_ns": estimated_ns}
     return [times | fs, times | fs | {"subsystem": "sesame", "estimated_ns": 0}]

@@ -103,7 +103,7 @@ def test_discarded_records_and_processes_cut_off_stand_on_top(page):
     assert html.index("1,234 records were lost") < html.index("<h2>Findings")
 
 
-def test_what_pruning_left_out_is_said(tmp_path):
+def test_what_pruning_left_out_is_reported(tmp_path):
     data_set = rank_zero_writer().write(tmp_path / "run.sesame")
     result = {**data_set.info.result, "pruning": "causal", "kept": 5, "dropped": 4321}
     data_set.info = replace(data_set.info, result=result)
@@ -120,7 +120,7 @@ def test_messages_that_were_not_recorded_are_no_time_of_zero(page):
     assert "calls of MPI were not recorded" in html
 
 
-def test_accesses_to_mapped_files_are_told_and_not_counted(tmp_path):
+def test_accesses_to_mapped_files_are_reported_and_not_counted(tmp_path):
     run = MadeRun(1)
     file = run.file("/data/map")
     run.io(0, "mmap", file=file)
@@ -294,7 +294,7 @@ def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
         (["run.sesame", "no/where.html"], 2, "cannot write"),
     ],
 )
-def test_wrong_names_are_said(sesame, tmp_path, arguments, status, message):
+def test_wrong_names_are_reported(sesame, tmp_path, arguments, status, message):
     rank_zero_writer().write(tmp_path / "run.sesame")
     done = sesame("report", *arguments)
     assert done.status == status

@@ -129,7 +129,7 @@ def test_calls_inside_others_are_not_counted_twice(study):
     assert found.headline["writes"] == 40
     assert found.totals.bottom.sum("bytes_written") == 40 * MIB
     assert found.totals.bottom.sum("writes") == 10
-    # 1 ms to open and ten times 2 ms to write, whatever goes on inside
+    # 1 ms to open and ten times 2 ms to write, whatever happens inside
     assert found.activity.io == pytest.approx([0.021] * 4)
 
 
@@ -276,7 +276,7 @@ def test_messages_without_another_end_are_counted(study):
     assert any("1 sends have no receive" in line for line in found.damage)
 
 
-def test_messages_to_nobody_are_not_missed(study):
+def test_messages_to_no_rank_are_not_missed(study):
     run = MadeRun(1)
     run.mpi(0, "MPI_Send", peer=-2, tag=1)
     assert study(run).damage == []

@@ -54,7 +54,7 @@ def stat_line(user: int, steal: int) -> str:
     return f"cpu  {user} 0 0 500 0 0 0 {steal} 0 0\n"
 
 
-def test_what_others_and_the_hypervisor_took_is_told_apart(tmp_path: Path):
+def test_what_others_and_the_hypervisor_took_is_distinguished(tmp_path: Path):
     stat = tmp_path / "stat"
     stat.write_text(stat_line(100, 0))
     watch = LoadWatch(stat)

@@ -33,7 +33,7 @@ class Served:
     def __init__(self, audit: AuditLog) -> None:
         access = Access(TOKENS, open_paths=frozenset({"/openapi.json", "/slow"}))
         app = make_app("test", LIMITS, access, audit)
-        self.go_on = threading.Event()
+        self.resume = threading.Event()
         self.stored: list[int] = []
 
         @app.post("/store")
@@ -59,7 +59,7 @@ class Served:
 
         @app.get("/slow")
         async def slow() -> int:
-            await asyncio.to_thread(self.go_on.wait, 10)
+            await asyncio.to_thread(self.resume.wait, 10)
             return 1
 
         self.listening = listen("127.0.0.1:0", None, None)
@@ -76,7 +76,7 @@ class Served:
         started.wait()
 
     def close(self) -> None:
-        self.go_on.set()
+        self.resume.set()
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
 
@@ -120,13 +120,13 @@ def test_roles(served):
     assert served.ask("GET", "/number", token=CONTROL[:-1])[0] == 401
 
 
-def test_a_body_is_limited_whether_its_length_is_said_or_not(served):
+def test_a_body_is_limited_whether_its_length_is_given_or_not(served):
     assert served.ask("POST", "/length", b"x" * 1000, CONTROL)[:2] == (200, 1000)
     assert served.ask("POST", "/length", b"x" * 1001, CONTROL)[0] == 413
-    pieces = (b"x" * 100 for _ in range(10))
-    assert served.ask("POST", "/length", pieces, CONTROL)[:2] == (200, 1000)
-    pieces = (b"x" * 100 for _ in range(11))
-    assert served.ask("POST", "/length", pieces, CONTROL)[0] == 413
+    chunks = (b"x" * 100 for _ in range(10))
+    assert served.ask("POST", "/length", chunks, CONTROL)[:2] == (200, 1000)
+    chunks = (b"x" * 100 for _ in range(11))
+    assert served.ask("POST", "/length", chunks, CONTROL)[0] == 413
 
 
 def test_headers_are_limited(served):
@@ -158,8 +158,8 @@ def test_a_body_without_the_right_token_is_not_waited_for(served, token):
 
 def test_a_body_that_is_cut_off_is_not_carried_out(served):
     json_type = {"Content-Type": "application/json"}
-    pieces = (piece for piece in [b"1", *([b" " * 100] * 10)])
-    status, content, _ = served.ask("POST", "/store", pieces, CONTROL, **json_type)
+    chunks = (chunk for chunk in [b"1", *([b" " * 100] * 10)])
+    status, content, _ = served.ask("POST", "/store", chunks, CONTROL, **json_type)
     assert (status, content["error"]) == (413, "the request is too large")
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
         head = f"POST /store HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
@@ -189,7 +189,7 @@ def test_requests_at_the_same_time_are_limited(served):
     end = time.monotonic() + 10
     while (status := served.ask("GET", "/number", token=READ)[0]) != 503:
         assert status == 200 and time.monotonic() < end
-    served.go_on.set()
+    served.resume.set()
     for one in slow:
         one.join()
     assert found == [200, 200]

@@ -56,7 +56,7 @@ for command in (daemon, start, stop, status, set_, read, record, flags, environm
 @measure.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
-    """Show the subsystems and points, and which of them can be had here.
+    """Show the subsystems and points, and which of them are available here.
 
     \b
     sesame measure list
@@ -86,7 +86,7 @@ def list_points(*, as_json: bool) -> None:
         return
     table = Table("point", "what it sees", "here", box=None)
     for row in rows:
-        # What is said of all stands below, once.
+        # Remarks that hold for all of them are printed once, below.
         no = "no" if refused and row["missing"] == refused.message else row["missing"]
         table.add_row(row["point"], row["meaning"], no or "yes")
     Console().print(table)
@@ -133,7 +133,7 @@ _budget_option = click.option(
     type=click.Choice([detail.name.lower() for detail in Detail if detail]),
     default="duration",
     show_default=True,
-    help="How closely points look, if the budget allows.",
+    help="Level of detail of the points, if the budget allows.",
 )
 @_budget_option
 @click.option(

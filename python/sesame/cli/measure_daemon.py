@@ -126,7 +126,7 @@ def daemon(
     from sesame.measurement.daemon.process import DaemonOptions, start
     from sesame.measurement.daemon.settings import Settings, check, read_settings
 
-    # Until it serves there is nothing to read again, and nobody to end for.
+    # Before the server runs, SIGHUP and SIGTERM have nothing to act on.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not keep_privileges:
         privileges.restart_without_threads()

@@ -84,7 +84,7 @@ def _report(outcomes: Sequence[Outcome[Any]]) -> None:
     type=click.Choice(["count", "sampled", "duration"]),
     default="duration",
     show_default=True,
-    help="How closely the points look.",
+    help="Level of detail of the points.",
 )
 @with_nodes
 def start(
@@ -168,7 +168,7 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
             f"  events of traces: {counts['delivered']:,} delivered, "
             f"{counts['discarded']:,} discarded, {counts['waiting']:,} wait"
         )
-    table = Table("subsystem", "trace", "summary", "off", "cannot be had", box=None)
+    table = Table("subsystem", "trace", "summary", "off", "unavailable", box=None)
     for name, subsystem in state["subsystems"].items():
         by_level: dict[str, list[str]] = {"trace": [], "summary": [], "off": [], "missing": []}
         for point, one in subsystem["points"].items():
@@ -292,13 +292,13 @@ def record(
 
     check_destination(output, force=force)
     with (
-        TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder,
-        closing(Journal(Path(folder) / "journal")) as journal,
+        TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as directory,
+        closing(Journal(Path(directory) / "journal")) as journal,
     ):
         recording = Recording(_connect(nodes, token_file, ca), journal)
-        begun = recording.begin()
-        if all(outcome.error for outcome in begun):
-            _report(begun)
+        started = recording.begin()
+        if all(outcome.error for outcome in started):
+            _report(started)
         result = _wait(recording, command, seconds)
         ended = recording.finish()
         if recording.is_empty:
@@ -307,7 +307,7 @@ def record(
             output, journal.path, instrument="sesame measure record", force=force
         )
     click.echo(f"{output}: {', '.join(written)}", err=True)
-    _report([a if a.error else b for a, b in zip(begun, ended, strict=True)])
+    _report([a if a.error else b for a, b in zip(started, ended, strict=True)])
     return result
 
 
@@ -333,7 +333,7 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
             except subprocess.TimeoutExpired:
                 recording.fetch()
     finally:
-        process.terminate()  # whoever ends us ends it; has no effect where it has ended
+        process.terminate()  # it ends with this process; no effect if it has ended
 
 
 @click.command("environment")
@@ -359,10 +359,10 @@ def environment_(counters: Path | None) -> None:
 
 @click.command()
 def flags() -> None:
-    """Print what a compiler is told to build a program with libsesame.
+    """Print the compiler options to build a program with libsesame.
 
     \b
     sesame measure flags
     """
-    folder = find_installed("libsesame.so").parent
-    click.echo(f"-I{folder} -L{folder} -Wl,-rpath,{folder} -lsesame")
+    directory = find_installed("libsesame.so").parent
+    click.echo(f"-I{directory} -L{directory} -Wl,-rpath,{directory} -lsesame")

@@ -142,11 +142,12 @@ def _alerts(data_set: DataSet) -> list[str]:
     if not data_set.has("kernel_summary"):
         lines.append("No point has counted an event.")
     if data_set.has("kernel_reading"):
-        pulls = data_set.table("kernel_reading")
-        starts = pulls.group_by(["node", "start"]).aggregate([("dropped", "max")])
+        readings = data_set.table("kernel_reading")
+        starts = readings.group_by(["node", "start"]).aggregate([("dropped", "max")])
         for row in starts.to_pylist():
             if row["dropped_max"]:
-                lines.append(f"{row['node']}: {row['dropped_max']} pulls found no way.")
+                lost = f"{row['dropped_max']} readings were dropped, since the queue was full"
+                lines.append(f"{row['node']}: {lost}.")
     return lines
 
 

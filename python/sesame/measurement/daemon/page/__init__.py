@@ -20,7 +20,7 @@ def _script() -> str:
 @cache
 def _page() -> tuple[bytes, str]:
     """The page and its policy."""
-    html = render("page.html", scripts=[_script()], folder=DIRECTORY)
+    html = render("page.html", scripts=[_script()], directory=DIRECTORY)
     return html.encode(), page_policy([_script()])
 
 

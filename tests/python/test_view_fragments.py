@@ -1,4 +1,4 @@
-"""Pieces of accesses through file views, against each byte's place by the definition of a view."""
+"""Fragments of accesses through file views, against the definition of a view, byte by byte."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILETYPES = {
 
 
 @pytest.mark.parametrize("name", FILETYPES)
-def test_pieces_are_the_bytes_of_the_access(name):
+def test_fragments_are_the_bytes_of_the_access(name):
     data_bytes, extent, runs, blocks = FILETYPES[name]
     views = table((0, 3, 10, data_bytes, extent, runs))
     where = places(data_bytes, extent, blocks, 5 * data_bytes)
@@ -44,14 +44,14 @@ def test_pieces_are_the_bytes_of_the_access(name):
     view = np.zeros(len(starts), np.int64)
     offset = np.array(where)[starts]
     count = views.count(view, offset, sizes)
-    pieces = views.pieces(view, offset, sizes)
-    assert np.array_equal(np.bincount(pieces.access, minlength=len(starts)), count)
-    assert pieces.bytes.min() > 0
+    fragments = views.fragments(view, offset, sizes)
+    assert np.array_equal(np.bincount(fragments.access, minlength=len(starts)), count)
+    assert fragments.bytes.min() > 0
     for access, (start, size) in enumerate(zip(starts, sizes, strict=True)):
-        own = pieces.access == access
+        own = fragments.access == access
         found = [
             at + i
-            for at, length in zip(pieces.offset[own], pieces.bytes[own], strict=True)
+            for at, length in zip(fragments.offset[own], fragments.bytes[own], strict=True)
             for i in range(length)
         ]
         assert found == where[start : start + size]
@@ -71,11 +71,11 @@ def test_places_that_do_not_tell_the_data_are_not_used(data_bytes, extent, runs)
     assert not read_filetype(data_bytes, extent, runs).is_known
     zero = np.zeros(1, np.int64)
     assert views.count(zero, zero + DISPLACEMENT, zero + 8).tolist() == [0]
-    assert len(views.pieces(zero, zero + DISPLACEMENT, zero + 8).access) == 0
+    assert len(views.fragments(zero, zero + DISPLACEMENT, zero + 8).access) == 0
 
 
 def test_a_filetype_of_endless_blocks_takes_no_memory(monkeypatch):
-    monkeypatch.setattr(module, "MOST_PIECES", 1000)
+    monkeypatch.setattr(module, "MOST_FRAGMENTS", 1000)
     assert not read_filetype(10**12, 2 * 10**12, f"0+1x{10**12}/2").is_known
 
 
