@@ -41,6 +41,16 @@ EXTRA_SYMBOLS = {
 }  # fmt: skip
 OPENMPI_HANDLES = Path(__file__).resolve().parent / "openmpi_handles.def"
 
+# Texts for which Open MPI's programs have less memory than ours may need, with the null byte:
+# MPI_MAX_ERROR_STRING, MPI_MAX_OBJECT_NAME and MPI_MAX_INFO_KEY of its mpi.h.
+STRING_LIMITS = {
+    "Error_string": 256,
+    "Comm_get_name": 64,
+    "Type_get_name": 64,
+    "Win_get_name": 64,
+    "Info_get_nthkey": 37,
+}
+
 # Arguments whose classic form is narrower than ours, in every interface.
 NARROW = {
     "count_out": "CountOut",
@@ -104,7 +114,7 @@ class Mpich:
     def has(self, function):
         return True
 
-    def argument(self, parameter, large):
+    def argument(self, parameter, large, function):
         kind = KINDS[parameter.kind]
         name = parameter.name
         declaration = declare(kind.large if large else kind.c, name)
@@ -137,12 +147,12 @@ class MpiAbi:
                 return f"Abi{inside}"
         return type_.replace("Status*", "AbiStatus*")
 
-    def argument(self, parameter, large):
+    def argument(self, parameter, large, function):
         kind = KINDS[parameter.kind]
         name = parameter.name
         type_ = kind.large if large else kind.c
         if parameter.kind in NARROW and not large:
-            return Mpich.argument(self, parameter, large)
+            return Mpich.argument(self, parameter, large, function)
         if parameter.kind in ABI_FUNCTIONS:
             prepare = f"const auto {name} = {ABI_FUNCTIONS[parameter.kind]}({name}_abi);"
             return Argument(declare(self.abi_type(type_), name + "_abi"), prepare, name, "")
@@ -165,6 +175,16 @@ class OpenMpi(MpiAbi):
 
     def has(self, function):
         return not function.name.startswith(("MPIX_", "Abi_"))
+
+    def argument(self, parameter, large, function):
+        limit = STRING_LIMITS.get(function.name)
+        box = {"string_out": "ShortString", "int_out": "ShortLength"}.get(parameter.kind)
+        if limit is None or box is None:
+            return super().argument(parameter, large, function)
+        name = parameter.name
+        prepare = f"{box}<{limit}> {name}_box({name});"
+        declaration = declare(KINDS[parameter.kind].c, name)
+        return Argument(declaration, prepare, f"{name}_box.get()", f"{name}_box.store();")
 
 
 def finish(interface, function, call):
@@ -193,7 +213,7 @@ def passed_on(function, arguments, large):
 
 def body(interface, function, large):
     """The arguments and the statements of an entry point."""
-    arguments = [interface.argument(p, large) for p in function.parameters]
+    arguments = [interface.argument(p, large, function) for p in function.parameters]
     # Values first: the length of an array may depend on them.
     values = [a.prepare for a in arguments if a.prepare.startswith("const auto")]
     boxes = [a.prepare for a in arguments if a.prepare and a.prepare not in values]

@@ -61,10 +61,10 @@ OpenMpiHandles positions_of(const mpi::Rank& rank, uintptr_t program) {
   return handles;
 }
 
-// By the program's name: all ranks of a program have the same.
+// By the loaded program: all of its ranks have the same.
 const OpenMpiHandles* handles_of(const mpi::Rank& rank) {
-  static std::map<std::string, std::unique_ptr<OpenMpiHandles>> by_program;
-  auto& handles = by_program[rank.program];
+  static std::map<const void*, std::unique_ptr<OpenMpiHandles>> by_program;
+  auto& handles = by_program[rank.loaded_program];
   if (!handles) {
     handles = std::make_unique<OpenMpiHandles>(positions_of(rank, rank.program_address));
   }

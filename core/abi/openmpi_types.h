@@ -1,5 +1,10 @@
 // Handles and statuses of Open MPI's binary interface (Open MPI 4 and 5, libmpi.so.40).
 //
+// Use: translate.h includes this file when it is compiled for this interface, and the generated
+// entry points translate with it: AbiComm::in() gives the simulator's handle for a program's, and
+// AbiComm::out() the program's for the simulator's. `inside` is the simulator's side, `Abi…` and
+// `kAbi…` the program's. Call both on the strand of a rank.
+//
 // A handle is a pointer. Predefined ones are addresses of variables of the MPI library
 // (ompi_mpi_comm_world); a program that names one holds the variable itself, by a COPY relocation,
 // so every rank has addresses of its own. Each variable of ours begins with a mark and our handle
@@ -10,7 +15,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "core/abi/constants.h"
 
@@ -23,7 +30,7 @@ inline constexpr uintptr_t kAbiBufferAutomatic = 0;  // no such constant: null i
 inline constexpr uintptr_t kAbiUnweighted = 2;
 inline constexpr uintptr_t kAbiWeightsEmpty = 3;
 inline constexpr uintptr_t kAbiDuplicateFunction = 0;  // MPI_COMM_DUP_FN is a function of its own
-inline constexpr int kAbiLastCode = 92;
+inline constexpr int kAbiLastCode = 92;  // MPI_ERR_LASTCODE
 
 inline constexpr int kNoFortran = -1;
 
@@ -59,7 +66,8 @@ struct OpenMpiHandles {
   std::array<Position, kPredefinedCount + 1> positions;  // the last one of MPI_FILE_NULL
 };
 
-// The address of a predefined handle for the rank that runs.
+// The address of a predefined handle for the running rank. Its first call of a program looks up
+// where ranks have the variables (openmpi_handles.cc).
 uintptr_t predefined_address(size_t index);
 
 // Handles of ours that are predefined or null have 0 or 1 in their two highest bits, and those of
@@ -104,7 +112,8 @@ constexpr size_t predefined_index<ConstantKind::datatype>(int inside) {
 // x86-64 has no addresses with these high bits.
 inline constexpr uintptr_t kCreatedHandle = 0x5e5a'0000'0000'0000;
 
-// 0, which is no handle of ours, for what is no handle of the program's.
+// 0, which is no handle of ours, for what is no handle of the program's. Like Open MPI, reads what
+// the value points to: a value that is no address of the program's memory ends it with SIGSEGV.
 inline int handle_in(uintptr_t value) {
   if (value >> 32 == kCreatedHandle >> 32) return static_cast<int>(static_cast<uint32_t>(value));
   if (value < 4096) return 0;
@@ -140,7 +149,7 @@ using AbiRequest = AbiHandle<ConstantKind::request>;
 using AbiSession = AbiHandle<ConstantKind::session>;
 using AbiWin = AbiHandle<ConstantKind::win>;
 
-// Files are pointers inside as well; only the null handle differs.
+// A file's handle is the address of ompi_mpi_file_null or its number above kCreatedHandle.
 struct AbiFile {
   using Inside = File;
 

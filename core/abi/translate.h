@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstring>
 #include <memory>
 
 #include SESAME_ABI_TYPES
@@ -383,6 +384,38 @@ class AttributeOut {
  private:
   void** target_;
   int keyval_;
+};
+
+// A text of which the program has memory for kLimit bytes, with the null byte: what is longer is cut.
+template <size_t kLimit>
+class ShortString {
+ public:
+  explicit ShortString(char* target) : target_(target) {}
+  char* get() { return target_ == nullptr ? nullptr : text_.data(); }
+  void store() {
+    if (target_ == nullptr || text_[0] == kUnset) return;
+    text_[kLimit - 1] = 0;
+    std::strcpy(target_, text_.data());
+  }
+
+ private:
+  static constexpr char kUnset = 1;  // no text of ours begins with it
+  char* target_;
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text_{kUnset};
+};
+
+// The length of such a text.
+template <int kLimit>
+class ShortLength {
+ public:
+  explicit ShortLength(int* target) : target_(target) {}
+  int* get() { return target_; }
+  void store() {
+    if (target_ != nullptr) *target_ = std::min(*target_, kLimit - 1);
+  }
+
+ private:
+  int* target_;
 };
 
 class BufferAddressOut {

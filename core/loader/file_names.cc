@@ -95,6 +95,9 @@ int rename_path(const char* call, int from_directory, const char* from, int to_d
   if (target.error != 0) return operation.fail(target.error);
   if (!exists(source)) return operation.fail_lookup(ENOENT);
   if (source.name == target.name) return operation.result(0);
+  // Two names of one file: rename() does nothing (POSIX.1-2024).
+  if (exists(target) && source.file == target.file && !is_directory(source))
+    return operation.result(0);
   int error = refuse_to_replace(source, target, flags);
   if (error == 0) error = copy_originals(source);
   if (error != 0) return operation.fail_lookup(error);
@@ -129,7 +132,10 @@ int link_path(const char* call, int from_directory, const char* from, int to_dir
   if (const int error = copy_originals(operation.path()); error != 0)
     return operation.fail_lookup(error);
   const int status = REAL(link)(operation.path().backing.c_str(), target.backing.c_str());
-  if (status == 0) mounts().linked(operation.path(), target);
+  if (status == 0) {
+    const HostScope host;
+    mounts().linked(operation.path(), target);
+  }
   operation.charge_metadata(MetadataCall::kCreate);
   return operation.result(status);
 }

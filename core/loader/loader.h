@@ -125,6 +125,8 @@ class ProgramImage {
 
 int rank_of(const RankProcess& process);
 
+// Identifies the program that the rank is a copy of, as long as its ProgramImage lives.
+const void* loaded_program(const RankProcess& process);
 // What is added to the addresses of the program's file in the rank's copy of it.
 uintptr_t program_address(const RankProcess& process);
 // The variable of this name that the program defines or holds a copy of; null: none.

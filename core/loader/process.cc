@@ -217,6 +217,8 @@ std::vector<const void*> often_used(const RankProcess& process) {
   return places;
 }
 
+const void* loaded_program(const RankProcess& process) { return process.images; }
+
 uintptr_t program_address(const RankProcess& process) { return process.bases[0]; }
 
 const void* program_variable(const RankProcess& process, const char* name) {

@@ -60,9 +60,9 @@ class Network {
   // has no copy bandwidth.
   SimTime copy_time(uint64_t bytes) const;
 
+  int nodes() const { return distance_.nodes(); }
   // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
   // nodes, which are attached to the switch of a compute node.
-  int nodes() const { return distance_.nodes(); }
   MessageCost cost_between_nodes(int from_node, int to_node, int beyond, uint64_t bytes) const;
 
  private:

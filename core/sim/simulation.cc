@@ -301,6 +301,7 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
   rank.program_address = loader::program_address(*process);
+  rank.loaded_program = loader::loaded_program(*process);
   for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));
   rank.main.prepare(stack, Hooks::run_rank);

@@ -33,8 +33,8 @@ namespace sesame::storage {
 enum class PathIntent : uint8_t {
   kRead,      // read, list or stat the file; follows a link
   kReadLink,  // stat or read the name itself, which may be a link
-  kWrite,     // write, create or change the file; follows a link, copies an original
-  kUnlink,    // remove, rename or create the name itself; does not follow a link
+  kWrite,     // write or change the file, or open(O_CREAT); follows a link, copies an original
+  kUnlink,    // remove, rename, mkdir, symlink or link the name itself; does not follow a link
 };
 
 // The result of resolving a path for a process on `node`.

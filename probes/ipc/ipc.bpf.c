@@ -27,8 +27,21 @@ struct unix_sock {
   struct sock* peer;
 } __attribute__((preserve_access_index));
 
-/* The same number at both ends; 0 if the other end is unknown. Not inlined: its registers
- * would be too many for the checks of cells. */
+/* Random, from the first conversation on: records do not show the kernel's addresses. */
+static volatile __u64 mask = 0;
+
+static __always_inline __u64 masked(__u64 address) {
+  if (!mask) {
+    const __u64 drawn = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+    __sync_val_compare_and_swap(&mask, 0, drawn);
+  }
+  return address ^ mask;
+}
+
+/* The same number at both ends, and another one for each two ends; 0 if the other end is unknown.
+ * For Unix sockets it is the lower of their two addresses, which an end whose peer has closed still
+ * knows. The exclusive or of both would be the same for many pairs: the kernel places sockets at
+ * equal distances. Not inlined: its registers would be too many for the checks of cells. */
 static __attribute__((noinline)) __u64 conversation_of(const struct sock* socket) {
   const struct sock_common* common = &socket->__sk_common;
   const __u32 family = BPF_CORE_READ(common, skc_family);

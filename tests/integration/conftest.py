@@ -100,7 +100,9 @@ def mpiexec(tmp_path: Path, yielding: dict[str, str]) -> Callable[..., Outcome]:
         starter = MPIS[mpi].mpiexec
         if shutil.which(starter) is None:
             pytest.skip(f"{starter} is not installed")
-        return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path, env=yielding)
+        libraries = [os.environ.get("LD_PRELOAD"), yielding["LD_PRELOAD"]]
+        env = {**os.environ, "LD_PRELOAD": ":".join(filter(None, libraries))}
+        return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path, env=env)
 
     return execute
 

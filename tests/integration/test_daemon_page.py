@@ -162,11 +162,11 @@ def test_plots_show_what_was_counted(page, daemon):
 def test_the_interval_is_set(page, daemon):
     log_in(page)
     page.fill("#interval", "3")
-    page.fill("#together", "2")
+    page.fill("#batch", "2")
     page.keyboard.press("Enter")
     wait_for(page, "document.getElementById('message').textContent == 'set'")
     page.reload()
-    wait_for(page, "document.getElementById('together').value == '2'")
+    wait_for(page, "document.getElementById('batch').value == '2'")
     assert page.input_value("#interval") == "3"
     page.fill("#interval", "0.5")
     page.fill("#destination", "ftp://x")

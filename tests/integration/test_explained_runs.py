@@ -26,7 +26,7 @@ def explained(simulate: Any, tmp_path: Path, *command: object) -> Any:
     explanation = explain(data_set)
     assert run.json["explanation"] == explanation.as_json()
     # Every picosecond is in exactly one part.
-    assert sum(part.time_ps for part in explanation.parts) == explanation.end_ps
+    assert sum(part.time_ps for part in explanation.shares) == explanation.end_ps
     assert explanation.end_ps * PS == pytest.approx(run.json["predicted_time_s"], rel=1e-12)
     return explanation
 
@@ -48,7 +48,7 @@ def test_a_late_sender_and_its_message_are_distinguished(late, simulate, tmp_pat
     """Rank 1 is the slowest: it waits for rank 0, and for what a message takes, twice."""
     command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--", late)
     explanation = explained(simulate, tmp_path, *command, EAGER, RENDEZVOUS, PAUSE_US, "last")
-    parts = {part.name: part for part in explanation.parts}
+    parts = {part.name: part for part in explanation.shares}
     assert explanation.rank == 1
     eager, long = costs(EAGER), costs(RENDEZVOUS)
     assert (eager["rendezvous"], long["rendezvous"]) == (0, 1)
@@ -66,7 +66,7 @@ def test_a_late_sender_and_its_message_are_distinguished(late, simulate, tmp_pat
 def test_a_late_receiver_is_named(late, simulate, tmp_path):
     command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--", late)
     explanation = explained(simulate, tmp_path, *command, EAGER, RENDEZVOUS, PAUSE_US)
-    parts = {part.name: part for part in explanation.parts}
+    parts = {part.name: part for part in explanation.shares}
     assert explanation.rank == 0
     waiting = parts["waiting for late receivers"]
     assert set(waiting.by) == {"rank 1"}
@@ -79,7 +79,7 @@ def test_the_parts_of_an_example_add_up(machine, compiled, simulate, tmp_path):
     program = compiled("examples/heat.c")
     command = ("-n", 8, "--machine", machine, "--", program, 64, 64, 20)
     explanation = explained(simulate, tmp_path, *command)
-    names = {part.name for part in explanation.parts}
+    names = {part.name for part in explanation.shares}
     assert {"computation", "latency of messages"} <= names
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sesame.measurement import Cost, Detail, Session, Wanted, account, loaded, measure_requests
+from sesame.measurement import Cost, Detail, Session, Wanted, kernel_account, loaded, measure_requests
 from sesame.measurement.cost import ANOTHER_CALL, calibrate
 from sesame.measurement.governor import CostTable
 
@@ -36,7 +36,7 @@ def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):
     memory_only.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", memory_only], check=True)
     try:
-        monkeypatch.setattr(account, "SCRATCH", memory_only)
+        monkeypatch.setattr(kernel_account, "SCRATCH", memory_only)
         assert measure_requests(3) == []
     finally:
         subprocess.run(["umount", memory_only], check=True)

@@ -69,6 +69,7 @@ ppm 8 paragon -- --width 48 --height 64 --steps 4 --every 2
 ppm 16 infiniband --compute fixed:1us -- --width 48 --height 64 --steps 4 --every 2
 nbody 8 ethernet -- --bodies 120 --steps 10
 nbody 5 paragon -- --bodies 120 --steps 10
+examples/checkpoint.c 8 ethernet --
 examples/heat.c 8 ethernet -- 96 100
 examples/nbody.cc 16 sp2 -- 256 3
 examples/samplesort.c 16 infiniband --compute fixed:1us -- 2000

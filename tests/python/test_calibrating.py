@@ -59,10 +59,10 @@ def test_few_disturbed_repeats_do_not_refuse_their_median(loads):
     session = Session(0.0, tell=lambda text: None)
     for disturbed, doubts, uncertainties in ((2, 0, 2), (3, 3, 2)):
         loads += [BUSY] * disturbed + [IDLE] * (5 - disturbed)
-        before = len(session.doubts)
+        mark = session.mark()
         for repeat in range(5):
             session.measure(f"round {repeat}", lambda: None)
-        session.settle(before, 5)
+        session.settle(mark, 5)
         assert (len(session.doubts), len(session.uncertainties)) == (doubts, uncertainties)
 
 

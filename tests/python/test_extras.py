@@ -78,7 +78,7 @@ def test_a_data_set_is_exported_without_an_extra(bare, form, run_path):
     ("arguments", "extra", "package"),
     [
         (("measure", "daemon"), "daemon", "fastapi"),
-        (("receive", "-o", "node"), "daemon", "hypercorn"),
+        (("collect", "-o", "node"), "daemon", "hypercorn"),
         (("measure", "record", "--seconds", "1"), "daemon", "httptools"),
         (("measure", "status"), "daemon", "httptools"),
         (("export", "RUN", "--to", "otf2", "--file", "out"), "exchange", "otf2"),

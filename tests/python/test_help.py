@@ -33,7 +33,7 @@ TYPED = {
 }
 MOST_UNGROUPED = 8
 # It writes a directory of data sets.
-OTHER_OUTPUT = {("receive",)}
+OTHER_OUTPUT = {("collect",)}
 
 
 def command_of(words: tuple[str, ...]) -> click.Command:

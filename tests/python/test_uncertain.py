@@ -96,7 +96,7 @@ def test_repeating_what_does_not_vary_is_refused(sesame, run_path):
 def test_repeats_do_not_share_their_files(sesame):
     run = sesame("simulate", *MACHINE, "--repeat", "3", "--files", "kept", "--", "ring")
     assert run.status == 2
-    assert "--files would show it the files of the run before" in run.stderr
+    assert "each run would find the files of the one before" in run.stderr
 
 
 def test_doubts_are_warnings_json_and_a_note_on_the_page(sesame, tmp_path):

@@ -5,7 +5,11 @@
 // Use: make a ControlGroup of a Transfer (the ranks of a communicator or some of them) on each rank
 // and call the same functions on all of them; agree_on_context() gives the context of a new
 // communicator. All functions block the running strand. Errors (truncation) are in
-// Transfer::error(). One thread.
+// Transfer::error(). One thread. For instance, two new contexts for the ranks of `comm`:
+//
+//   Transfer transfer(comm, tag);  // a tag of the collective that calls this
+//   ControlGroup group(transfer);
+//   agree_on_context(rank, 2, {}, [&](auto values) { group.maximum(values); });
 #pragma once
 
 #include <cstdint>
@@ -33,8 +37,9 @@ class ControlGroup {
 
   // Replaces each value by the maximum over all ranks.
   void maximum(std::span<int> values);
-  // Allgather: the values of all ranks in order; all pass the same number of values. At most once
-  // in a collective.
+  // Allgather: the values of all ranks in order; all pass the same number of values. The ranks share
+  // the list and must not change it. At most once in a collective: lists are found by context, tag
+  // and first rank, which a second one would have in common with the first.
   SharedListRef gather_to_all(std::span<const int> mine);
   // Broadcasts the root's values, whose number the other ranks need not know.
   void broadcast(std::vector<int>& values, int root);

@@ -2,8 +2,9 @@
 // posted receives. Messages of one sender on one communicator match in the order sent, receives in
 // the order posted.
 //
-// Use: a message that reaches the rank goes to match_posted_receive() and, when that finds nothing,
-// to enqueue(); a receive goes to match_message_or_queue(). The caller moves the data
+// Use: a message that reaches the rank first gets an arrival that is not before the last one of its
+// channel (arrive() in messaging.h does all of this), goes to match_posted_receive() and, when that
+// finds nothing, to enqueue(); a receive goes to match_message_or_queue(). The caller moves the data
 // (messaging.h). Matching calls deliver() itself only for receives from any source and for messages
 // that they held back. A probe calls find(), wait_for() or sleep_until_arrival().
 //
@@ -47,6 +48,7 @@ class Matching {
     rank_ = rank;
   }
 
+  // Makes the channel if it is new, which invalidates all references to channels.
   Channel& channel(uint32_t context, int source) {
     return table(context).at(ChannelTable::key_of(context, source));
   }

@@ -44,6 +44,7 @@ class Session:
     tell: Callable[[str], None]  # what is being measured, and the time left
     doubts: list[Doubt] = field(default_factory=list)
     uncertainties: list[Doubt] = field(default_factory=list)
+    disturbed: int = 0  # heavily disturbed measurements
     begin_s: float = field(default_factory=time.monotonic)
 
     @property
@@ -64,16 +65,21 @@ class Session:
         self.note(load, f"while {what} was measured ")
         return result
 
-    def settle(self, before: int, repeats: int) -> None:
-        """Of repeats whose median counts fewer than half may be disturbed: `before` is the number
-        of doubts at their start."""
-        found = self.doubts[before:]
-        if 2 * len(found) < repeats:
-            del self.doubts[before:]
-            self.uncertainties += found
+    def mark(self) -> tuple[int, int]:
+        """The numbers of doubts and of heavily disturbed measurements so far, for `settle`."""
+        return len(self.doubts), self.disturbed
+
+    def settle(self, mark: tuple[int, int], repeats: int) -> None:
+        """Of `repeats` since `mark`, whose median counts, fewer than half may be disturbed: then
+        their doubts become uncertainties."""
+        doubts, disturbed = mark
+        if 2 * (self.disturbed - disturbed) < repeats:
+            self.uncertainties += self.doubts[doubts:]
+            del self.doubts[doubts:]
 
     def note(self, load: HostLoad, when: str = "") -> None:
         """Adds what `load` means for the constants; `when` begins each sentence."""
+        self.disturbed += load.is_heavy
         found = self.doubts if load.is_heavy else self.uncertainties
         found += [replace(doubt, text=f"{when}{doubt.text}") for doubt in load.doubts()]
 
@@ -90,7 +96,7 @@ def measure_messages(
         return checked(run_here(built, ranks, SIZES, quiet=True, mpiexec_options=where))
 
     reports: list[dict[str, Any]] = []
-    doubts_before = len(session.doubts)
+    mark = session.mark()
     while True:
         reports.append(session.measure(f"{what}, run {len(reports) + 1}", one_run))
         if len(reports) < LEAST_RUNS and session.left_s > 0:
@@ -98,7 +104,7 @@ def measure_messages(
         fit = fit_network(*reports)
         is_narrow = fit.widest <= NARROW and not (fit.doubts() or fit.uncertainties())
         if is_narrow or len(reports) >= MOST_RUNS or session.left_s <= 0:
-            session.settle(doubts_before, len(reports))
+            session.settle(mark, len(reports))
             return fit, reports
 
 
@@ -123,7 +129,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
         ]
         return single, both, checked(_simulated(built, arguments))["time_s"]
 
-    doubts_before = len(session.doubts)
+    mark = session.mark()
     name = f"{built.workload.name} {arguments[-1]}"
     while True:
         what = f"computation, {name}, round {len(alone) + 1}"
@@ -137,7 +143,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
         widest = max(median_of(times).relative_width for times in (alone, *shared.values()))
         if widest <= NARROW or len(alone) >= MOST_ROUNDS or session.left_s <= 0:
             break
-    session.settle(doubts_before, len(alone))
+    session.settle(mark, len(alone))
     return ComputeFit(
         name,
         statistics.median(alone),

@@ -74,7 +74,7 @@ class DataSet:
     def file(self, name: str) -> Path:
         """The Parquet file of a record type, which has an earlier name in older data sets."""
         stored: str = self.record_types[name].get("file", f"{name}.parquet")
-        return self.path / stored
+        return self.path / Path(stored).name
 
     def size_bytes(self) -> int:
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
