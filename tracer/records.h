@@ -51,14 +51,14 @@ static inline uint8_t* sesame_put_list(uint8_t* at, SesameList list) {
 }
 
 /* The size of a record with its texts and lists. */
-#define SESAME_TRACED_BEGIN(shape, id, meaning)                                     \
+#define SESAME_TRACED_BEGIN(shape, id, meaning)                                    \
   static inline size_t sesame_bytes_##shape(const struct sesame_##shape* record) { \
     (void)record;                                                                  \
     size_t bytes = SESAME_FIXED_RECORD_BYTES;
 #define SESAME_TRACED_TEXT(shape, field, meaning) bytes += strlen(record->field) + 1;
 #define SESAME_TRACED_LIST(shape, field, meaning) bytes += 4 + 4 * (size_t)record->field.length;
 #define SESAME_TRACED_END(shape) \
-  return bytes;                 \
+  return bytes;                  \
   }
 #include "core/trace/traced_records.def"
 

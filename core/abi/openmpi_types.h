@@ -30,7 +30,7 @@ inline constexpr uintptr_t kAbiBufferAutomatic = 0;  // no such constant: null i
 inline constexpr uintptr_t kAbiUnweighted = 2;
 inline constexpr uintptr_t kAbiWeightsEmpty = 3;
 inline constexpr uintptr_t kAbiDuplicateFunction = 0;  // MPI_COMM_DUP_FN is a function of its own
-inline constexpr int kAbiLastCode = 92;  // MPI_ERR_LASTCODE
+inline constexpr int kAbiLastCode = 92;                // MPI_ERR_LASTCODE
 
 inline constexpr int kNoFortran = -1;
 

@@ -386,7 +386,8 @@ class AttributeOut {
   int keyval_;
 };
 
-// A text of which the program has memory for kLimit bytes, with the null byte: what is longer is cut.
+// A text of which the program has memory for kLimit bytes, with the null byte: what is longer is
+// cut.
 template <size_t kLimit>
 class ShortString {
  public:

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from sesame.measurement import Cost, Detail, Session, Wanted, kernel_account, loaded, measure_requests
+from sesame.measurement import (
+    Cost,
+    Detail,
+    Session,
+    Wanted,
+    kernel_account,
+    loaded,
+    measure_requests,
+)
 from sesame.measurement.cost import ANOTHER_CALL, calibrate
 from sesame.measurement.governor import CostTable
 

@@ -508,7 +508,7 @@ def test_processes_and_switches_are_within_those_of_the_whole_system(all_probes)
         inner = of_stat("processes")
         subprocess.run(LOADS["fork storm"], check=True)
         inner = of_stat("processes") - inner
-        session.reading(is_last=True)
+        session.read(is_last=True)
     outer = of_stat("processes") - outer[0], of_stat("ctxt") - outer[1]
     counts = counts_of(session)
     assert 200 <= inner <= counts["task.create"] <= outer[0]

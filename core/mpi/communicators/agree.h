@@ -37,9 +37,9 @@ class ControlGroup {
 
   // Replaces each value by the maximum over all ranks.
   void maximum(std::span<int> values);
-  // Allgather: the values of all ranks in order; all pass the same number of values. The ranks share
-  // the list and must not change it. At most once in a collective: lists are found by context, tag
-  // and first rank, which a second one would have in common with the first.
+  // Allgather: the values of all ranks in order; all pass the same number of values. The ranks
+  // share the list and must not change it. At most once in a collective: lists are found by
+  // context, tag and first rank, which a second one would have in common with the first.
   SharedListRef gather_to_all(std::span<const int> mine);
   // Broadcasts the root's values, whose number the other ranks need not know.
   void broadcast(std::vector<int>& values, int root);

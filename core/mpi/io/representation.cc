@@ -45,7 +45,8 @@ int copy_bytes(const Representation& representation, const DatatypeObject& type,
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
   if (type_map.kind == TypeMap::Kind::kBasic) return basic_bytes(representation, type, bytes);
   Count copy_size = 0;
-  if (type_map.types.size() == 1) MPI_TRY(copy_bytes(representation, *type_map.types[0], &copy_size));
+  if (type_map.types.size() == 1)
+    MPI_TRY(copy_bytes(representation, *type_map.types[0], &copy_size));
   for (Count i = 0; i < type_map.count; ++i) {
     if (type_map.types.size() != 1) {
       MPI_TRY(copy_bytes(representation, type_map.block_type(i), &copy_size));

@@ -4,9 +4,9 @@
 //
 // Use: a message that reaches the rank first gets an arrival that is not before the last one of its
 // channel (arrive() in messaging.h does all of this), goes to match_posted_receive() and, when that
-// finds nothing, to enqueue(); a receive goes to match_message_or_queue(). The caller moves the data
-// (messaging.h). Matching calls deliver() itself only for receives from any source and for messages
-// that they held back. A probe calls find(), wait_for() or sleep_until_arrival().
+// finds nothing, to enqueue(); a receive goes to match_message_or_queue(). The caller moves the
+// data (messaging.h). Matching calls deliver() itself only for receives from any source and for
+// messages that they held back. A probe calls find(), wait_for() or sleep_until_arrival().
 //
 // A receive that names its source matches its message as soon as the simulator has it, whatever the
 // simulated time: messages of a channel arrive in the order sent, so no other one can match first.
