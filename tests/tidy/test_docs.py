@@ -94,6 +94,22 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of its headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+    headings = re.findall(r"^#+ +(.+?) *$", text, re.M)
+    titles = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {title.strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_somewhere(page):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text()):
+        other = page.parent / target if target else page
+        if other.suffix == ".md":
+            assert anchor in anchors(other), f"{target}#{anchor}"
+
+
 def test_page_of_record_types_is_complete():
     text = (ROOT / "docs/formats/records.md").read_text()
     for record in all_record_types().values():

@@ -66,10 +66,11 @@ def simulate(
 ) -> SimulatedRun:
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
-    `program` is an unmodified MPI program (MPICH, or MPI 5), or a traced run (NAME.sesame), whose
-    calls are played. `machine` is a `Machine`, the name of a model or a machine file; `settings`
-    are keys of it for this run ({"network.latency": "2us"}). `private_libraries` are patterns of
-    libraries of which each rank gets a copy; `stack_size` is that of each rank.
+    `program` is an unmodified MPI program (MPICH, MPI 5 or, in C and C++, Open MPI), or a traced
+    run (NAME.sesame), whose calls are played. Collectives use MPICH's algorithms. `machine` is a
+    `Machine`, the name of a model or a machine file; `settings` are keys of it for this
+    run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each
+    rank gets a copy; `stack_size` is that of each rank.
     `compute`: where the time of computation comes from: "measured" (default), "measured:2" (two
     copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run
     "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.

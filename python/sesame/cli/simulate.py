@@ -204,8 +204,9 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 def simulate(**options: Any) -> int:
     """Predict how an MPI program runs on a machine.
 
-    PROGRAM is an unmodified binary, linked to MPICH or to the MPI 5 standard interface. Its ranks
-    run on this machine; communication takes the time of the machine model. PROGRAM may also be a
+    PROGRAM is an unmodified binary, linked to MPICH, to the MPI 5 standard interface or, in C and
+    C++, to Open MPI. Its ranks run on this machine; communication takes the time of the machine
+    model, and collectives those of MPICH's algorithms. PROGRAM may also be a
     traced run, whose calls are played.
 
     \b
