@@ -213,3 +213,15 @@ def test_a_trace_of_a_real_command(tmp_path, monkeypatch):
     query = "select sum(bytes) from io join file on io.file = file.index where path = $$PATH$$"
     read = run.sql(query.replace("PATH", str(tmp_path / "a"))).fetchall()
     assert read[0][0] >= 1000
+
+
+@pytest.mark.parametrize("arguments", ["400000", 400000, [True], [None]])
+@pytest.mark.parametrize("call", [library.simulate, library.series])
+def test_arguments_are_a_list_of_words(call, arguments):
+    with pytest.raises(InputError, match="arguments: expected"):
+        call("ring", arguments, machine="paragon", ranks=2)
+
+
+def test_arguments_may_be_numbers(run_path):
+    run = library.simulate("ring", [3], machine="paragon", ranks=4, compute="none")
+    assert run.info.command == ["ring", "3"]

@@ -77,6 +77,7 @@ def prepared(
 
     Raises InputError for a wrong setting, OutputError where `files` cannot be written.
     """
+    _check_arguments(settings.arguments)
     if ranks is not None:
         check_rank_counts([ranks])
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
@@ -90,6 +91,16 @@ def prepared(
         yield Prepared(
             replace(scenario, program_stdout=program_stdout), executable, settings.repeat
         )
+
+
+def _check_arguments(arguments: object) -> None:
+    """They are a list of words: a string would be taken apart into letters."""
+    hint = 'for instance ["400000"]'
+    if isinstance(arguments, str | bytes) or not isinstance(arguments, Sequence):
+        raise InputError(f"arguments: expected a list, got {arguments!r}", hint=hint)
+    for word in arguments:
+        if isinstance(word, bool) or not isinstance(word, str | int | os.PathLike):
+            raise InputError(f"arguments: expected text, numbers or paths, got {word!r}", hint=hint)
 
 
 def is_trace(program: str | Path) -> bool:
