@@ -141,6 +141,13 @@ def test_a_notebook_shows_kind_and_tables_and_escapes(run):
     assert repr(run) == "<sesame.DataSet traced: <script>>"
 
 
+def test_a_notebook_shows_the_outcome_and_why_to_doubt_it(run):
+    doubt = {"reason": "busy host", "text": "others used <1> processor"}
+    run.info = replace(run.info, result={"outcome": "deadlock"}, doubts=(doubt,))
+    assert "busy host: others used &lt;1&gt; processor" in run._repr_html_()
+    assert repr(run).endswith(" (deadlock)>")
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_writer_refuses_what_is_incomplete(tmp_path, kind):
     whole = some_info(kind)

@@ -100,7 +100,9 @@ class DataSet(reader.DataSet):
         return plot_view(self, view, None if path is None else Path(path))
 
     def __repr__(self) -> str:
-        return f"<sesame.DataSet {self.kind}: {self.info.title or self.path.name}>"
+        outcome = self.info.result.get("outcome", "completed")
+        remark = "" if outcome in ("completed", "complete") else f" ({outcome})"
+        return f"<sesame.DataSet {self.kind}: {self.info.title or self.path.name}{remark}>"
 
     def _repr_html_(self) -> str:
         from sesame.api.shown import html_of

@@ -43,8 +43,8 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
 
 def doubts_of(info: Mapping[str, Any]) -> list[str]:
     """The reasons to doubt a run that its record itself knows, as `reason: what was seen`."""
-    found = info.get("result", {}).get("doubts") or []
-    return [f"{doubt['reason']}: {doubt['text']}" for doubt in found]
+    found = [*(info.get("doubts") or []), *(info.get("result", {}).get("doubts") or [])]
+    return list(dict.fromkeys(f"{doubt['reason']}: {doubt['text']}" for doubt in found))
 
 
 def _is_without_mpi(data_set: DataSet) -> bool:
