@@ -8,7 +8,7 @@ PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlpl
   openmpi-bin libopenmpi-dev clang libbpf-dev liblz4-dev
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
 TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5-mpich-dev liburing-dev \
-  linux-perf mocassin netpipe-mpich2 openssl perl scalapack-mpi-test sqlite3 strace systemd \
+  linux-perf mocassin netpipe-mpich2 netpipe-openmpi openssl perl scalapack-mpi-test sqlite3 strace systemd \
   util-linux vim
 LONG_TEST_PACKAGES := busybox-static qemu-system-x86
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')

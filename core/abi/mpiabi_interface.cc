@@ -1,7 +1,7 @@
 // Entry points of the MPI 5 standard interface that are not generated: conversions of handles
 // to integers, and queries about the interface.
-#include "core/abi/mpiabi_types.h"
 #include "core/abi/narrow.h"
+#include "core/abi/translate.h"
 #include "core/abi/version.h"
 
 namespace sesame::abi {
@@ -28,15 +28,6 @@ SESAME_CONVERSIONS(AbiRequest, Request)
 SESAME_CONVERSIONS(AbiSession, Session)
 SESAME_CONVERSIONS(AbiWin, Win)
 #undef SESAME_CONVERSIONS
-
-SESAME_ENTRY Aint MPI_Aint_add(Aint base, Aint displacement) { return base + displacement; }
-SESAME_PROFILE(MPI_Aint_add)
-SESAME_ENTRY Aint MPI_Aint_diff(Aint address, Aint base) { return address - base; }
-SESAME_PROFILE(MPI_Aint_diff)
-
-// A hint to profiling tools, of which there is none.
-SESAME_ENTRY int MPI_Pcontrol(int, ...) { return MPI_SUCCESS; }
-SESAME_PROFILE(MPI_Pcontrol)
 
 SESAME_ENTRY int MPI_Get_version(int* version, int* subversion) {
   *version = 5;

@@ -57,15 +57,6 @@ SESAME_STATUS_CONVERSION(MPI_Status_f2c, Fint, Status)
 SESAME_STATUS_CONVERSION(MPI_Status_f2f08, Fint, Status)
 #undef SESAME_STATUS_CONVERSION
 
-SESAME_ENTRY Aint MPI_Aint_add(Aint base, Aint displacement) { return base + displacement; }
-SESAME_PROFILE(MPI_Aint_add)
-SESAME_ENTRY Aint MPI_Aint_diff(Aint address, Aint base) { return address - base; }
-SESAME_PROFILE(MPI_Aint_diff)
-
-// A hint to profiling tools, of which there is none.
-SESAME_ENTRY int MPI_Pcontrol(int, ...) { return MPI_SUCCESS; }
-SESAME_PROFILE(MPI_Pcontrol)
-
 SESAME_ENTRY int MPI_Get_version(int* version, int* subversion) {
   *version = 4;
   *subversion = 0;

@@ -105,15 +105,6 @@ SESAME_ATTRIBUTE_FUNCTIONS(WIN, WIN_DUP_FN, WIN_NULL_COPY_FN, WIN_NULL_DELETE_FN
 SESAME_ATTRIBUTE_FUNCTIONS(, DUP_FN, NULL_COPY_FN, NULL_DELETE_FN)
 #undef SESAME_ATTRIBUTE_FUNCTIONS
 
-SESAME_ENTRY Aint MPI_Aint_add(Aint base, Aint displacement) { return base + displacement; }
-SESAME_PROFILE(MPI_Aint_add)
-SESAME_ENTRY Aint MPI_Aint_diff(Aint address, Aint base) { return address - base; }
-SESAME_PROFILE(MPI_Aint_diff)
-
-// A hint to profiling tools, of which there is none.
-SESAME_ENTRY int MPI_Pcontrol(int, ...) { return MPI_SUCCESS; }
-SESAME_PROFILE(MPI_Pcontrol)
-
 // That of Open MPI 4.1; Open MPI 5 says the same.
 SESAME_ENTRY int MPI_Get_version(int* version, int* subversion) {
   *version = 3;

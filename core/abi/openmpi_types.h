@@ -138,17 +138,6 @@ struct AbiHandle {
   uintptr_t value;
 };
 
-using AbiComm = AbiHandle<ConstantKind::comm>;
-using AbiDatatype = AbiHandle<ConstantKind::datatype>;
-using AbiErrhandler = AbiHandle<ConstantKind::errhandler>;
-using AbiGroup = AbiHandle<ConstantKind::group>;
-using AbiInfo = AbiHandle<ConstantKind::info>;
-using AbiMessage = AbiHandle<ConstantKind::message>;
-using AbiOp = AbiHandle<ConstantKind::op>;
-using AbiRequest = AbiHandle<ConstantKind::request>;
-using AbiSession = AbiHandle<ConstantKind::session>;
-using AbiWin = AbiHandle<ConstantKind::win>;
-
 // A file's handle is the address of ompi_mpi_file_null or its number above kCreatedHandle.
 struct AbiFile {
   using Inside = File;

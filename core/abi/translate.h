@@ -19,6 +19,17 @@ namespace sesame::abi {
 
 inline constexpr int kInvalid = -1000000;
 
+using AbiComm = AbiHandle<ConstantKind::comm>;
+using AbiDatatype = AbiHandle<ConstantKind::datatype>;
+using AbiErrhandler = AbiHandle<ConstantKind::errhandler>;
+using AbiGroup = AbiHandle<ConstantKind::group>;
+using AbiInfo = AbiHandle<ConstantKind::info>;
+using AbiMessage = AbiHandle<ConstantKind::message>;
+using AbiOp = AbiHandle<ConstantKind::op>;
+using AbiRequest = AbiHandle<ConstantKind::request>;
+using AbiSession = AbiHandle<ConstantKind::session>;
+using AbiWin = AbiHandle<ConstantKind::win>;
+
 // ---- Values ----
 
 inline Comm comm_in(AbiComm handle) { return AbiComm::in(handle); }
