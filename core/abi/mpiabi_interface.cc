@@ -1,5 +1,6 @@
 // Entry points of the MPI 5 standard interface that are not generated: conversions of handles
 // to integers, and queries about the interface.
+#include "core/abi/mpiabi_types.h"
 #include "core/abi/narrow.h"
 #include "core/abi/translate.h"
 #include "core/abi/version.h"
