@@ -4,7 +4,10 @@ A model of this machine is made by `sesame machine calibrate`, or given; then al
 under mpiexec and under the simulator with that model, in turns, at 2 ranks (bt and sp, which need
 square numbers, at 1). The fastest and the middle run of each are compared: what other tenants of
 the machine do makes runs slower, never faster, so the fastest ones say what the model is worth,
-and the spread of the real runs bounds what can be asked of the middle ones. Computation is
+and the spread of the real runs bounds what can be asked of the middle ones.
+
+When other processes or the hypervisor used the processors during a pair of runs, the pair is
+repeated. The last column counts the pairs that were disturbed ATTEMPTS times. Computation is
 measured while as many copies of the simulation compute as the real run has ranks, or with
 --slowdown one rank at a time and multiplied by the machine's node.slowdown.
 
@@ -23,9 +26,13 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sesame.host_load import LoadWatch
+
 SESAME = [sys.executable, "-m", "sesame"]
 RANKS = {"ep": 2, "is": 2, "cg": 2, "mg": 2, "ft": 2, "lu": 2, "bt": 1, "sp": 1}
 TARGET_MEDIAN, TARGET_WORST = 0.03, 0.10
+# Runs of a pair before a disturbed one is taken all the same.
+ATTEMPTS = 3
 
 
 @dataclass
@@ -33,6 +40,27 @@ class Times:
     name: str
     real: list[float] = field(default_factory=list)
     predicted: list[float] = field(default_factory=list)
+    disturbed: int = 0
+
+    def add_pair(self, size: str, *simulated: str) -> None:
+        """One real and one simulated run, repeated while the machine is busy with other things."""
+        for _ in range(ATTEMPTS):
+            watch = LoadWatch()
+            real, predicted = run(self.name, size), run(self.name, size, *simulated)
+            load = watch.stop()
+            print(
+                f"{self.name}: {real:.4f} s, predicted {predicted:.4f} s",
+                *load.doubts(),
+                sep="; ",
+                file=sys.stderr,
+                flush=True,
+            )
+            if not load.is_busy:
+                break
+        else:
+            self.disturbed += 1
+        self.real.append(real)
+        self.predicted.append(predicted)
 
     def error(self, of: str) -> float:
         pick = min if of == "minimum" else statistics.median
@@ -62,21 +90,20 @@ def measure(
     for _ in range(repeat):
         for row in rows:
             mode = "measured" if slowdown else f"measured:{RANKS[row.name]}"
-            row.real.append(run(row.name, size))
-            simulated = ("--simulate", str(machine), "--compute", mode)
-            row.predicted.append(run(row.name, size, *simulated))
+            row.add_pair(size, "--simulate", str(machine), "--compute", mode)
     return rows
 
 
 def print_table(rows: list[Times]) -> None:
     print(f"{'':4} {'ranks':>5} {'measured: min':>14} {'median':>8} {'spread':>7}", end="")
-    print(f" {'predicted: min':>15} {'median':>8} {'error: min':>11} {'median':>8}")
+    print(f" {'predicted: min':>15} {'median':>8} {'error: min':>11} {'median':>8} disturbed")
     for row in rows:
         print(
             f"{row.name:4} {RANKS[row.name]:5} {min(row.real):12.4f} s "
             f"{statistics.median(row.real):8.4f} {100 * row.spread():5.0f} % "
             f"{min(row.predicted):13.4f} s {statistics.median(row.predicted):8.4f} "
-            f"{100 * row.error('minimum'):+9.1f} % {100 * row.error('median'):+6.1f} %"
+            f"{100 * row.error('minimum'):+9.1f} % {100 * row.error('median'):+6.1f} % "
+            f"{row.disturbed:8}"
         )
     for of in ("minimum", "median"):
         errors = [abs(row.error(of)) for row in rows]
