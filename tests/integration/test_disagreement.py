@@ -10,10 +10,10 @@ ERRORS = {
     "length": "rank 1: MPI_Recv: message longer than the receive buffer: the message of 16 bytes "
     "from rank 0, tag 7 is longer than the receive, which takes 8",
     "root": "the ranks name different roots: rank 0 root 0, rank 1 root 1",
-    "operation": "the ranks bring different operations: rank 0 MPI_SUM, rank 1 MPI_MAX",
+    "operation": "the ranks pass different operations: rank 0 MPI_SUM, rank 1 MPI_MAX",
     "collective": "the ranks are in different collectives: rank 0 MPI_Bcast, rank 1 MPI_Barrier",
-    "amount": "the ranks bring different amounts of data: rank 0 16 bytes, rank 1 8 bytes",
-    "gather": "rank 1 sends 8 bytes, of which this rank expects 16",
+    "amount": "the ranks pass different amounts of data: rank 0 16 bytes, rank 1 8 bytes",
+    "gather": "rank 1 sends 8 bytes, but this rank expects 16",
 }
 
 

@@ -134,7 +134,7 @@ int check_reduction_buffers(const CommObject& comm, const void* send, const void
 int check_blocks_match(const CommObject& comm, const Source& sent, const Target& received) {
   if (comm.is_inter || sent.is_in_place() || sent.bytes() == received.bytes()) return MPI_SUCCESS;
   return fail(MPI_ERR_TRUNCATE, "the rank sends blocks of " + std::to_string(sent.bytes()) +
-                                    " bytes and receives such of " +
+                                    " bytes and receives blocks of " +
                                     std::to_string(received.bytes()));
 }
 

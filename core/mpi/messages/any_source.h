@@ -5,11 +5,12 @@
 // the rank's queues with add() and remove(); next_for_receives() gives the message to match next.
 // Updating the order takes O(log n) for n sources.
 //
-// Why it is correct to keep only some messages: messages of a channel (one source on one context)
-// do not overtake each other, so only the first one that a selector accepts can be matched next.
-// For one tag that is the first of a run of consecutive messages with this tag; for all tags it is
-// the first of the channel. A heap therefore has one message per channel and run, and a message
-// that leaves is replaced by the next one of its run.
+// A heap orders only some of the messages. Messages of a channel (one source on one context) do not
+// overtake each other, so a selector can match only the first one that it accepts. For all tags
+// that is the first message of the channel. For one tag it is the first of a run, that is, of
+// consecutive messages with this tag. The heap for all tags therefore has one message of each
+// channel, the heap for one tag has the first of each run. A message that leaves is replaced by the
+// next one of its channel or run.
 //
 // Owns neither messages nor receives. Times are simulated. One thread.
 #pragma once
@@ -36,7 +37,8 @@ class AnySource {
   // Receives from any source. REQUIRES: their selector is watched.
   void post(RequestObject& receive);
   void remove(RequestObject& receive);
-  // Of the posted receives that accept such a message the one posted first; null if there is none.
+  // The receive from any source that was posted first among those that accept a message with this
+  // context and tag; null if there is none.
   RequestObject* first_for(uint32_t context, int tag) const;
 
   // A message has been queued behind `previous` (null: the channel was empty).
@@ -44,10 +46,12 @@ class AnySource {
   // A message is about to leave its channel.
   void remove(QueuedMessage& message);
 
-  // A message of the channel that has the earliest message that a posted receive accepts; null when
-  // there is none. It is of the right channel, but not always the channel's first such message.
+  // Finds the earliest message that a posted receive accepts, and returns a message of its channel;
+  // null if there is none. If several messages of the channel arrive at this time, the one returned
+  // is not always the first.
   QueuedMessage* next_for_receives() const;
-  // The same among messages that the selector (from any source) accepts and no posted receive does.
+  // The same among the messages that the selector (from any source) accepts, but no posted receive
+  // from any source.
   // REQUIRES: the selector is watched.
   QueuedMessage* next_unclaimed(const Selector& selector) const;
 

@@ -27,8 +27,8 @@ struct alignas(64) Channel {
   uint64_t bytes = 0;    // of all messages so far
   uint32_t messages = 0;
   int32_t source_world : 31 = 0;
-  uint32_t is_held : 1 =
-      0;  // its messages are held back for a receive from any source (matching.h)
+  // 1: its messages are held back for a receive from any source (matching.h).
+  uint32_t is_held : 1 = 0;
 };
 
 class ChannelTable {
@@ -71,7 +71,8 @@ class ChannelTable {
   }
 
  private:
-  // The table grows at half load: it has four channels, those of a 2-D halo exchange, before.
+  // The table grows when more than half of its slots would be used, so these slots hold the four
+  // channels of a 2-D halo exchange.
   static constexpr uint32_t kNear = 8;
 
   // Fibonacci hashing: the high bits of the product depend on all bits of the key.

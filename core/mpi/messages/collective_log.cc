@@ -21,10 +21,11 @@ bool is_user_defined(Op op) { return op != MPI_OP_NULL && (op < MPI_MAX || op > 
 
 std::string name_of_op(Op op) {
   if (op == MPI_OP_NULL) return "none";
-  return is_user_defined(op) ? "one of its own" : kOpNames[op - MPI_MAX];
+  return is_user_defined(op) ? "a user-defined operation" : kOpNames[op - MPI_MAX];
 }
 
-// Collective calls on a file may differ (in how they give the offset): real MPIs accept that.
+// Real MPI libraries accept it if ranks call different collective functions on a file, such as
+// those with and without an explicit offset.
 bool may_differ(uint16_t a, uint16_t b) {
   return name_of_call(a).starts_with("MPI_File_") && name_of_call(b).starts_with("MPI_File_");
 }
@@ -50,12 +51,12 @@ int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t 
                   "root " + std::to_string(mine.root));
   }
   if (theirs.op != mine.op && !(is_user_defined(theirs.op) && is_user_defined(mine.op))) {
-    return differ(MPI_ERR_OP, "bring different operations", name_of_op(theirs.op),
+    return differ(MPI_ERR_OP, "pass different operations", name_of_op(theirs.op),
                   name_of_op(mine.op));
   }
   if (theirs.bytes != mine.bytes && theirs.bytes != CollectiveSignature::kAnyBytes &&
       mine.bytes != CollectiveSignature::kAnyBytes) {
-    return differ(MPI_ERR_TRUNCATE, "bring different amounts of data",
+    return differ(MPI_ERR_TRUNCATE, "pass different amounts of data",
                   std::to_string(theirs.bytes) + " bytes", std::to_string(mine.bytes) + " bytes");
   }
   if (mine.bytes > 0 && theirs.bytes == mine.bytes &&

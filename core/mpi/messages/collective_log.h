@@ -32,7 +32,7 @@ class CollectiveLog {
   explicit CollectiveLog(int ranks) : ranks_(ranks) {}
 
   // A rank enters the communicator's collective number `sequence` by the call `call` (a CallId).
-  // Gives an error class, with a detail, where the call does not agree with the first rank's.
+  // Returns an error class, with a detail, if the call does not agree with the first rank's.
   int enter(const CommObject& comm, uint32_t sequence, uint16_t call,
             const CollectiveSignature& signature);
 
@@ -51,8 +51,8 @@ class CollectiveLog {
   std::deque<Entry> entries_;
 };
 
-// The same for the running rank and its call, in the log of the communicator, which the first of
-// its ranks makes. Does nothing for inter-communicators.
+// Calls enter() for the running rank and its call. The first rank of the communicator makes the
+// log. Does nothing for inter-communicators and for communicators of one rank.
 int enter_collective_log(CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
 
 }  // namespace sesame::mpi

@@ -9,10 +9,10 @@
 namespace sesame::mpi {
 namespace {
 
-// Longer intervals are checked for time off the CPU. The check is a system call (3 us were measured
-// in a virtual machine), too much for the many shorter ones. These need none: the kernel runs
-// another process for a millisecond or so, and an interval in which that happened is longer than
-// this.
+// Longer intervals are checked for time off the CPU. The check is a system call, too expensive for
+// the many shorter intervals (it took 3 us in a virtual machine). Shorter intervals need no check:
+// when the kernel runs another process, it does so for about a millisecond, so that the interval is
+// longer than this.
 constexpr double kLongIntervalSeconds = 50e-6;
 
 // Makes the system call itself, since for a rank clock_gettime() reads the simulated clock.

@@ -1,12 +1,12 @@
 // How long the program computes between its calls, measured or taken from an earlier run.
 //
 // Use: configure() once; measure() when a rank enters the simulator, resume() when it returns to
-// the program; scale() makes the target's time of it. Only one rank runs at a time, so one meter
-// serves all. Host times are unscaled; one thread.
+// the program; scale() converts the result to target time. Only one rank runs at a time, so one
+// meter serves all. Host times are unscaled; one thread.
 //
-// Measured time comes from the time-stamp counter. Of intervals longer than 50 us the time during
-// which the thread was off the CPU is subtracted, by the thread's CPU clock. Shorter intervals do
-// without, because reading that clock is a system call.
+// The time-stamp counter measures the time. If an interval is longer than 50 us, the meter reads
+// the thread's CPU clock too and subtracts the time that the thread was off the CPU. It does not do
+// so for shorter intervals, because reading that clock is a system call.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ struct RecordedCompute {
   int64_t after_calls_ps = 0;
   size_t next = 0;
 
-  // The computation that ends with this; zero when the record has no more. Advances in the record.
+  // The next recorded computation that ends with `end`, and advances in the record. Zero if the
+  // record has none.
   SimTime take(ComputeEnd end);
 };
 

@@ -7,8 +7,8 @@
 
 namespace sesame::mpi {
 
-// A software pipeline over consecutive messages: the step for a message starts loads that the next
-// step, run when another message is added, needs in the cache.
+// A software pipeline over consecutive messages: each step for a message starts to load the memory
+// that its next step needs. The next step runs when another message is added.
 void InFlight::add(int target, QueuedMessage* message) {
   if (count_ == pending_.size()) deliver_all();
   pending_[count_++] = {message, target, nullptr};

@@ -28,7 +28,7 @@ struct Interface::Contention : pdes::ConditionalEvent {
 
 namespace {
 
-// Messages of the same channel keep their order.
+// Whether `a` is injected before `b`. Messages of the same channel keep their order.
 bool is_before(const Injection& a, const Injection& b) {
   const auto key = [](const Injection& i) {
     return std::tuple(i.ready, i.record.sent, i.record.destination, i.record.context);

@@ -1,8 +1,8 @@
 // A rank's network interface (docs/models/network.md). It injects one message after the other, in
 // the order of simulated time in which they are ready, whichever strand of the rank sends them and
-// in whichever order the simulator runs the ranks. Of messages ready at the same time the data of
-// announced (rendezvous) messages come first, by the time of the send, then messages of strands, by
-// the number of the strand.
+// in whichever order the simulator runs the ranks. If messages are ready at the same time, the data
+// of announced (rendezvous) messages goes first, by the time of the send. Messages of strands
+// follow, by the number of the strand.
 //
 // Use: a strand that sends calls inject(), or await_turn() and then reserve(). A rendezvous message
 // is announced with announce(); when its receive is posted, withdraw_announcement() and request()
@@ -12,8 +12,8 @@
 // message that is ready earlier can still be requested. Earlier requests can come from announced
 // messages whose receive is unknown (not before the clear to send could be back), from other
 // strands of the rank whose clocks are behind, and from accesses to files; a strand that waits for
-// this very message, or for a helper strand of its rank, sends nothing meanwhile. Mostly there is
-// nothing of that kind (`contenders_` is 0) and the strand that sends is served at once. Otherwise
+// this very message, or for a helper strand of its rank, sends nothing meanwhile. Mostly there are
+// no such senders (`contenders_` is 0), and the strand's message is injected at once. Otherwise
 // a strand yields until all earlier events have happened, and announced data waits for a
 // conditional event at the time at which it is ready. See docs/decisions/0015-order-of-service.md.
 //

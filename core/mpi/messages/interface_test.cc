@@ -27,8 +27,8 @@ constexpr SimTime kTransfer = SimTime::from_ns(kBytes);
 
 void work(SimTime time) { self().now += time; }
 
-// When a receive of kBytes that is posted at `posted` completes, of a send at time zero whose
-// interface is free.
+// When a receive of kBytes completes, if it is posted at `posted`, the send starts at time zero and
+// the sender's interface is free.
 SimTime rendezvous_end(SimTime posted) {
   return later(kSend + kControl, posted) + kControl + kWire + kTransfer + kReceive;
 }
@@ -121,8 +121,8 @@ TEST(Interface, AnnouncedMessagesAreInjectedInTheOrderInWhichTheyAreReady) {
         Waitall(kReceivers, requests.data(), MPI_STATUSES_IGNORE);
         return;
       }
-      const int place = sender_is_first ? rank - 1 : rank;
-      const int behind = kReceivers - 1 - place;  // so many receives are posted earlier
+      const int receiver = sender_is_first ? rank - 1 : rank;
+      const int behind = kReceivers - 1 - receiver;  // receives that are posted earlier
       const SimTime first_posted = SimTime::from_ns(20'000);
       work(first_posted + SimTime::from_ns(100) * behind);
       Recv(data.data(), kBytes, MPI_CHAR, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

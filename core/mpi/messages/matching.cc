@@ -148,7 +148,7 @@ void Matching::schedule_event() {
 void Matching::match_earliest() {
   QueuedMessage* message = any_source_->next_for_receives();
   CHECK(message != nullptr);
-  // Of a channel's messages that arrive at the same time the one sent first is matched.
+  // If several messages of the channel arrive at this time, the one sent first is matched.
   message = channel(message->context, message->source).first_message;
   while (claim_on(*message) == nullptr) message = message->next;
   RequestObject* receive = claim_on(*message);
@@ -164,8 +164,8 @@ void Matching::remove_any_source(RequestObject& receive) {
 }
 
 // Matches held messages with receives that name their source, after a receive from any source was
-// matched or cancelled. In the order of the channels' keys: the order of `held_` depends on which
-// ranks ran first.
+// matched or cancelled. Takes the channels in the order of their keys, because the order of `held_`
+// depends on which ranks ran first.
 void Matching::match_released() {
   std::vector<uint64_t> held = std::exchange(held_, {});
   std::sort(held.begin(), held.end());
@@ -209,7 +209,8 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
   } else {
     m = channel(selector.context, selector.source).first_message;
     while (m != nullptr && !selector.accepts_tag(m->tag)) m = m->next;
-    // Messages behind a claimed one are not visible: the claim may yet be given up.
+    // If the message is claimed, later ones are not visible either: the receive that claims it may
+    // still be cancelled or match another message.
     if (m != nullptr && is_claimed(*m)) m = nullptr;
   }
   return m != nullptr && m->arrival <= by ? m : nullptr;

@@ -10,13 +10,14 @@
 //
 // A receive that names its source matches its message as soon as the simulator has it, whatever the
 // simulated time: messages of a channel arrive in the order sent, so no other one can match first.
-// A receive from any source must match the message that arrives first in simulated time. Which one
-// that is, is known only when nothing earlier can be sent any more. A conditional event is
-// therefore scheduled for the earliest arrival; it fires when no rank can run and no earlier event
-// is pending. Until then every queued message that the receive could match is claimed: receives
-// posted later do not get it. Messages behind a claimed one must not overtake it, so its channel is
-// marked as held. When the receive is matched or cancelled, the held channels are matched again in
-// the order of their keys, which does not depend on the order in which the ranks ran.
+// A receive from any source must match the message that arrives first in simulated time. The
+// simulator knows that message only when no earlier one can be sent any more. Matching therefore
+// schedules a conditional event for the earliest arrival; it fires when no rank can run and no
+// earlier event is pending. Until then the receive claims every queued message that it could match:
+// receives posted later do not get it. Messages behind a claimed one must not overtake it, so its
+// channel is marked as held. When the receive is matched or cancelled, Matching matches the held
+// channels again, in the order of their keys, which does not depend on the order in which the ranks
+// ran.
 //
 // Ownership: queued messages belong to the queue until they are unlinked. Posted receives belong to
 // the caller and must not move until they are matched or withdrawn. Times are simulated. One

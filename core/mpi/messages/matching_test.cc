@@ -84,8 +84,9 @@ class Reference {
     match_named();
   }
 
-  // What a probe sees: no message that a posted receive may still match. Of a named source nothing
-  // behind such a message either: it would overtake that one if the receive matched another.
+  // The message that a probe finds. It finds no message that a posted receive may still match. If
+  // it names the source, it finds none behind such a message either, since that would overtake the
+  // message if the receive matched another.
   const Message* find(const Selector& selector) const {
     if (selector.source != MPI_ANY_SOURCE) {
       const auto first =
@@ -248,7 +249,7 @@ class Simulated : public Recorder {
   }
 
  public:
-  // Of each message, by number.
+  // Source, tag and context of each message, by its number.
   std::vector<int> source_of, tag_of;
   std::vector<uint32_t> context_of;
 

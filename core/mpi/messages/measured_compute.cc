@@ -54,8 +54,8 @@ ComputeSpread MeasuredCompute::spread() const {
     const auto repeats = static_cast<int64_t>(samples.count - 1);
     spread.repeated_ps += samples.sum_ps;
     spread.fastest_ps += samples.fastest_ps * repeats;
-    // n samples have n - 1 differences: scaled to n, so that the ratio to repeated_ps is that of
-    // the means.
+    // n samples have n - 1 differences. Their sum is scaled to n differences, so that its ratio to
+    // repeated_ps is that of the means.
     spread.difference_ps += samples.difference_ps / (repeats - 1) * repeats;
   }
   return spread;

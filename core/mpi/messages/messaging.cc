@@ -81,8 +81,9 @@ void record_message(World& world, const MessageRecord& record) {
   if (world.recorder != nullptr) world.recorder->record(record);
 }
 
-// Send and receive of a rendezvous are known: the data is ready when the receiver's clear-to-send
-// has reached the sender; the interface completes both requests when it injects the data.
+// Requests the injection of a rendezvous message whose send and receive are known. The data is
+// ready when the receiver's clear-to-send has reached the sender. The interface completes both
+// requests when it injects the data.
 void inject_announced(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
   Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
@@ -449,13 +450,13 @@ bool has_taken_effect(Strand& strand, RequestObject& request) {
 }
 
 SimTime charge_idle_poll(Strand& strand) {
-  // A program that polls again and again without work between the polls is waiting. Simulating each
-  // poll would take 10^7 of them for a wait of one second, so that it sleeps between polls, for
-  // 1/64 of the time since the first poll: it notices what it waits for at most 1.6 % of the wait
-  // too late, and the number of polls grows with the logarithm of the wait (the wait grows by 65/64
-  // with each poll: some 800 polls for one second). The first few polls never sleep, since programs
-  // also poll a few times between work; as 1/64 of their time is less than a poll, this changes
-  // little.
+  // A program that polls again and again without work between the polls is waiting. A wait of one
+  // second would take 10^7 polls. The simulator therefore lets it sleep between polls, for 1/64 of
+  // the time since the first poll. The program notices what it waits for at most 1.6 % of the wait
+  // too late. The number of polls grows with the logarithm of the wait: each poll makes the wait
+  // 65/64 as long, so one second takes some 800 polls. The first few polls never sleep, since
+  // programs also poll a few times between work. This changes little: 1/64 of their time is less
+  // than a poll.
   constexpr int kPollsWithoutSleep = 8;
   constexpr int64_t kSleepDivisor = 64;
   if (strand.idle_polls == 0) strand.idle_since = strand.now;

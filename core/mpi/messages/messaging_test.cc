@@ -42,8 +42,8 @@ SimTime receive_end(int bytes, SimTime posted) {
 
 using SendFunction = int (*)(const void*, Count, Datatype, int, int, Comm);
 
-// Each pair of roles, since the rank with the lower number runs first: the receive is posted before
-// the message is sent, in the order in which the simulator runs them, or after it.
+// Called with each rank as the sender. The simulator runs the rank with the lower number first, so
+// it posts the receive before the send in one case and after it in the other.
 void expect_receive_time(SendFunction send, int bytes, SimTime posted, int sender) {
   SCOPED_TRACE(std::to_string(bytes) + " bytes, posted at " + std::to_string(posted.ps()) +
                " ps, sent by rank " + std::to_string(sender));

@@ -6,7 +6,7 @@
 namespace sesame::mpi {
 namespace {
 
-// One mistake of a program may give many pairs of types; the first ones show it.
+// One mistake of a program may lead to many pairs of types; the first ones are enough to show it.
 constexpr size_t kMostWarnings = 8;
 
 Rank& receiver_of(World& world, const RequestObject& receive) {
@@ -27,7 +27,7 @@ std::string name_of_member(const Members& group, int rank) {
   return this_rank().world.ranks[static_cast<size_t>(group[rank])]->name();
 }
 
-// Whether this pair of types is to be reported; remembers it.
+// Whether this pair of types has to be reported; true only once for each pair.
 static bool is_new_mismatch(World& world, SignatureId first, SignatureId second) {
   auto& known = world.reported_mismatches;
   return world.hooks.warn != nullptr && known.size() < kMostWarnings &&
@@ -38,7 +38,7 @@ void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int firs
                                  SignatureId first_type, SignatureId type) {
   World& world = this_rank().world;
   if (!is_new_mismatch(world, first_type, type)) return;
-  world.hooks.warn("the ranks bring different types to " +
+  world.hooks.warn("the ranks pass different types to " +
                    std::string(call_name(static_cast<CallId>(call))) + ": " +
                    name_of_member(*comm.local, first) + " " + describe_signature(first_type) +
                    ", " + name_of_member(*comm.local, comm.rank) + " " + describe_signature(type));
@@ -52,7 +52,7 @@ void warn_of_types(World& world, const RequestObject& receive, SignatureId sent)
   world.hooks.warn(receiver.name() + " receives " + describe_signature(wanted) +
                    (call != 0 ? std::string(" in ") + call_name(static_cast<CallId>(call)) : "") +
                    ", but " + describe_signature(sent) + " were sent (by " +
-                   describe_peer(receive) + "): the bytes are taken for what they are not");
+                   describe_peer(receive) + "): the receiver misinterprets the bytes");
 }
 
 void explain_truncation(const RequestObject& receive, uint64_t bytes) {

@@ -16,15 +16,15 @@ struct World;
 // Warns that a message of another type than the receive's was received. The receive's status must
 // be set. `sent`: the type that was sent.
 [[gnu::cold]] void warn_of_types(World& world, const RequestObject& receive, SignatureId sent);
-// Calls it when the types of the first `bytes` bytes differ.
+// Calls warn_of_types() if the types of the first `bytes` bytes differ.
 inline void check_types(World& world, const RequestObject& receive, SignatureId sent, Count bytes) {
   if (!do_signatures_agree(sent, receive.type->signature(), static_cast<uint64_t>(bytes)))
       [[unlikely]]
     warn_of_types(world, receive, sent);
 }
 
-// Warns that a rank passes another type to a collective than the rank `first` did, the first one to
-// enter it. `call` is the CallId.
+// Warns that a rank passes another type to a collective than `first`, the first rank that entered
+// it. `call` is the CallId.
 [[gnu::cold]] void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int first,
                                                SignatureId first_type, SignatureId type);
 

@@ -72,7 +72,7 @@ TEST_F(TypeSignature, IsThatOfTheElementsInTheirOrderWhateverTheLayout) {
   EXPECT_TRUE(agree(mixed, MPI_INT, 4)) << "only the first element is there";
   EXPECT_FALSE(agree(pair(mixed, MPI_FLOAT, 16), mixed));
   EXPECT_TRUE(agree(pair(mixed, MPI_FLOAT, 16), mixed, 12));
-  // Bytes inside agree with whatever stands there.
+  // Bytes inside a sequence agree with any element at the same position.
   EXPECT_TRUE(agree(pair(contiguous(4, MPI_BYTE), MPI_DOUBLE, 8), mixed));
 }
 
@@ -114,7 +114,7 @@ TEST(Mismatch, OfTypesIsReportedOnce) {
     EXPECT_EQ(warnings_of(2, MPI_FLOAT, 1, MPI_DOUBLE, receives_first),
               std::vector<std::string>{"rank 1 receives 8-byte floating-point numbers, but 4-byte "
                                        "floating-point numbers were sent (by rank 0, tag 7): the "
-                                       "bytes are taken for what they are not"});
+                                       "receiver misinterprets the bytes"});
     EXPECT_TRUE(warnings_of(2, MPI_DOUBLE, 3, MPI_DOUBLE, receives_first).empty());
     EXPECT_TRUE(warnings_of(8, MPI_BYTE, 1, MPI_DOUBLE, receives_first).empty());
   }
@@ -172,11 +172,11 @@ TEST(Mismatch, OfRootsOperationsAndLengthsIsAnError) {
                                    MPI_COMM_WORLD);
                 },
                 MPI_ERR_OP),
-            "the ranks bring different operations: rank 0 MPI_SUM, rank 1 MPI_MAX (on "
+            "the ranks pass different operations: rank 0 MPI_SUM, rank 1 MPI_MAX (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(error_of([&](int rank) { return Bcast(value, 1 + rank, MPI_INT, 0, MPI_COMM_WORLD); },
                      MPI_ERR_TRUNCATE),
-            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
+            "the ranks pass different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(error_of(
                 [&](int rank) {
@@ -184,12 +184,12 @@ TEST(Mismatch, OfRootsOperationsAndLengthsIsAnError) {
                                 MPI_COMM_WORLD);
                 },
                 MPI_ERR_TRUNCATE),
-            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
+            "the ranks pass different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(
       error_of([&](int) { return Allgather(value, 1, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD); },
                MPI_ERR_TRUNCATE),
-      "the rank sends blocks of 4 bytes and receives such of 8");
+      "the rank sends blocks of 4 bytes and receives blocks of 8");
 }
 
 // Ranks are named as in the run, roots as in the communicator.
@@ -215,7 +215,7 @@ TEST(Mismatch, OfLengthsByRankIsAnErrorWhereTheyMatch) {
                                  MPI_INT, 0, MPI_COMM_WORLD);
                 },
                 MPI_ERR_TRUNCATE),
-            "rank 1 sends 4 bytes, of which this rank expects 12");
+            "rank 1 sends 4 bytes, but this rank expects 12");
 }
 
 TEST(Mismatch, OfTypesInACollectiveIsReported) {

@@ -34,7 +34,7 @@ int describe_checked(RequestObject& request, Kind kind, const void* buffer, Coun
 
 void set_status(const RequestObject& request, Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
-  const int error = status->MPI_ERROR;  // single-completion calls leave the field alone
+  const int error = status->MPI_ERROR;  // calls that complete one request do not set the field
   *status = request.status;
   status->MPI_ERROR = error;
 }
@@ -68,20 +68,20 @@ void publish(RequestObject* request, Request* handle) {
 
 int start_send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest, int tag,
                Comm comm, Request* handle) {
-  RequestObject leaving;
-  MPI_TRY(describe_checked(leaving, Kind::kSend, buffer, count, datatype, dest, tag, comm));
-  leaving.mode = mode;
-  if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(leaving));
+  RequestObject on_stack;
+  MPI_TRY(describe_checked(on_stack, Kind::kSend, buffer, count, datatype, dest, tag, comm));
+  on_stack.mode = mode;
+  if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(on_stack));
   Strand& strand = self();
-  const Route route = route_of(strand, leaving);
-  if (completes_on_post(route, leaving)) {
-    post_send(strand, leaving, route);
+  const Route route = route_of(strand, on_stack);
+  if (completes_on_post(route, on_stack)) {
+    post_send(strand, on_stack, route);
     *handle = kSentRequest;
     return MPI_SUCCESS;
   }
   auto* request = new RequestObject;
-  describe_operation(*request, Kind::kSend, leaving.buffer, count, *leaving.type, dest, tag,
-                     *leaving.comm);
+  describe_operation(*request, Kind::kSend, on_stack.buffer, count, *on_stack.type, dest, tag,
+                     *on_stack.comm);
   request->mode = mode;
   request->hold_objects();
   publish(request, handle);

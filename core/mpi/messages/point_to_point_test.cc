@@ -38,8 +38,8 @@ void pause(SimTime time) {
   strand.rank->world.executive.block();
 }
 
-// A receive overhead of more picoseconds than 32 bits hold: the message takes its latency all the
-// same, whichever side the simulator runs first.
+// The receive overhead in picoseconds does not fit 32 bits. The message must still take its
+// latency, whichever side the simulator runs first.
 void expect_time_of_message(const std::string& network, int cores) {
   for (const SimTime receiver_pause : {SimTime::zero(), SimTime::from_ns(50'000'000)}) {
     SimulatedJob job(2, network, cores);
@@ -83,7 +83,7 @@ bool is_cancelled(void (*receiver)()) {
     Status status{};
     EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
     result = status.cancelled();
-    // A message for the receive that waits for the cancelled one.
+    // The receiver waits for this message instead of the cancelled one.
     if (result) Send(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
   });
   return result;

@@ -38,7 +38,8 @@ QueuedMessage* wait_for_message(Strand& strand, const Selector& selector) {
 // The message if one has arrived by now; otherwise charges a poll and returns null.
 QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
   Matching& matching = strand.rank->matching;
-  // A queued message from a named source stays the first of its channel.
+  // If the selector names the source, a queued message stays the first that it accepts, so the
+  // strand need not yield.
   QueuedMessage* message =
       selector.source == MPI_ANY_SOURCE ? nullptr : matching.find(selector, strand.now);
   if (message == nullptr) {

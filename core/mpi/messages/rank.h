@@ -93,7 +93,7 @@ struct alignas(64) Rank final : ObjectOwner {
   bool ended = false;
   void* process = nullptr;  // the loader::RankProcess of this rank
   Interface interface;
-  double slowdown = 1;          // of its computation, by other ranks on its node
+  double slowdown = 1;          // how many times longer it computes than alone on its node
   SimTime computed;             // target compute time so far
   SimTime io;                   // time in file systems so far, inside and outside of MPI calls
   SimTime io_in_calls;          // of `io`: inside MPI calls

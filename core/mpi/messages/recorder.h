@@ -12,7 +12,7 @@ namespace sesame::mpi {
 
 struct CallRecord {
   int rank;
-  uint16_t call;
+  uint16_t call;  // CallId
   SimTime begin;
   SimTime end;
   SimTime compute_before;  // host compute time since the call before, unscaled
@@ -43,9 +43,9 @@ class Recorder {
   // A call on a file, by MPI-IO, POSIX or stdio. The recorder numbers calls and files.
   virtual void record(int rank, const storage::FileCallRecord& call) = 0;
 
-  // True when the rank has many unwritten records. It must then yield until now, so that everything
-  // that happened by now is recorded, and call write_until(), which writes records in order of
-  // time.
+  // True when the rank has many unwritten records. The rank must then yield until now, so that
+  // everything that happened by now is recorded, and call write_until(). That writes records in
+  // order of time.
   virtual bool is_full(int rank) const = 0;
   virtual void write_until(int rank, SimTime now) = 0;
 };

@@ -14,7 +14,7 @@ Strand& running() { return self(); }
 
 [[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
   return name_of_member(*receive.comm->remote, receive.status.MPI_SOURCE) + " sends " +
-         std::to_string(receive.status.byte_count()) + " bytes, of which this rank expects " +
+         std::to_string(receive.status.byte_count()) + " bytes, but this rank expects " +
          std::to_string(receive.count * receive.type->size());
 }
 

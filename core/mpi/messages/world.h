@@ -1,6 +1,6 @@
 // What the ranks of one simulated run share: the executive that runs them, the network, messages in
-// flight, totals, and the state of modules above (ports, file locks), which those make at its first
-// use.
+// flight, and totals; also the state of modules above (ports, file locks), which these modules make
+// at the first use.
 //
 // Use: make a World for the network and its ranks, set `hooks`, and give each rank's main strand a
 // stack and an entry function (core/sim, or SimulatedJob for tests); then executive.run(). Code of
@@ -50,7 +50,7 @@ struct SizeClass {
 struct ProgramStart {
   std::string command;
   std::vector<std::string> arguments;
-  std::vector<int> allowed;  // acceptable numbers of ranks, descending; the first is maxprocs
+  std::vector<int> allowed;  // acceptable numbers of ranks, descending; maxprocs without `soft`
   std::string directory;     // to start in; empty: that of the run
   std::string path;          // directories to look for the command in, separated by ':'
   std::string host;          // names of nodes, separated by ','; empty: any
@@ -65,7 +65,8 @@ struct WorldHooks {
   // Starts the ranks of a new job for the running rank and sets ProgramStart::started. Starts
   // nothing when it returns an Error.
   Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
-  // The variable of this name that the rank's program itself holds; null: none.
+  // The address of the variable of this name that the rank's program defines or has a copy of; null
+  // if there is none.
   const void* (*program_variable)(const Rank& rank, const char* name) = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
