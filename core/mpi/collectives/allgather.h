@@ -19,8 +19,8 @@ void allgather_ring(Transfer& transfer, const Target& all);
 // The source may be MPI_IN_PLACE.
 int allgather(Transfer& transfer, const Source& mine, const Target& all);
 
-// Blocks of different size: rank i's is `counts[i]` elements at `displacements[i]` of `all`. The
-// same on all ranks.
+// Blocks of different size: rank i's block is `counts[i]` elements at `displacements[i]` of `all`.
+// The counts must be the same on all ranks.
 struct RankBlocks {
   Target all;
   RankArray counts;

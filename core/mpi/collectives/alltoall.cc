@@ -31,8 +31,8 @@ void alltoall_bruck(Transfer& transfer, const Source& out, const Target& in) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const Count block = out.bytes();
-  // staged[i] is for rank + i. In the round of a bit each block whose i has this bit moves on by
-  // it.
+  // staged[i] is the block for rank + i. In the round of `mask` each rank sends all blocks i that
+  // have this bit to rank + mask.
   Workspace staged(size * block);
   const int before_wrap = size - rank;
   pack(out.at(rank * out.count), before_wrap * out.count, *out.type, staged.data());

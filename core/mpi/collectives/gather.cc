@@ -101,9 +101,9 @@ int gather_inter(Transfer& transfer, const Source& mine, const Target& all, int 
 }
 
 // Checks only the arguments that MPI uses on this rank.
-int take_gather_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
-                      Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
-                      Source* mine, Target* all) {
+int check_gather_buffers(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
+                         Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
+                         Source* mine, Target* all) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   const bool root_here = is_root(comm, root);
   if (!root_here) return check_source(sendbuf, sendcount, sendtype, mine);
@@ -120,8 +120,8 @@ int launch_gather(const Launch& launch, const void* sendbuf, Count sendcount, Da
   Target all;
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
-  MPI_TRY(take_gather_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                            recvtype, &mine, &all));
+  MPI_TRY(check_gather_buffers(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                               recvtype, &mine, &all));
   record_call(*object, mine.type ? mine.bytes() : 0, root);
   const CollectiveSignature signature =
       is_root(*object, root) ? collective_signature(all, root) : collective_signature(mine, root);

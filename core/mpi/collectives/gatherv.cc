@@ -34,9 +34,10 @@ int gatherv(Transfer& transfer, const Source& mine, const Target& all, const Ran
 
 namespace {
 
-int take_gatherv_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
-                       Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs,
-                       Datatype recvtype, Source* mine, Target* all) {
+// Checks only the arguments that MPI uses on this rank.
+int check_gatherv_buffers(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
+                          Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs,
+                          Datatype recvtype, Source* mine, Target* all) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   if (!is_root(comm, root)) return check_source(sendbuf, sendcount, sendtype, mine);
   MPI_TRY(check_target_blocks(recvbuf, recvcounts, comm.remote_size(), recvtype, all));
@@ -54,8 +55,8 @@ int launch_gatherv(const Launch& launch, const void* sendbuf, Count sendcount, D
   Target all;
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
-  MPI_TRY(take_gatherv_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                             displs, recvtype, &mine, &all));
+  MPI_TRY(check_gatherv_buffers(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                displs, recvtype, &mine, &all));
   record_call(*object, mine.type ? mine.bytes() : 0, root);
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
   return launch(

@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-// A job of two groups with an inter-communicator between them.
+// A rank of a job of two groups with an inter-communicator between them.
 struct Side {
   int group;  // 0 or 1
   int rank;   // in the group
@@ -16,7 +16,7 @@ struct Side {
   int remote_size;
   Comm inter;
 
-  // The world-wide number of a rank of the remote group, for values.
+  // The rank in MPI_COMM_WORLD of rank i of the remote group, for value().
   int remote(int i) const { return group == 0 ? size + i : i; }
 };
 

@@ -14,7 +14,7 @@ struct Grid {
     const int periods[2] = {1, 1};
     EXPECT_EQ(Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &comm), MPI_SUCCESS);
   }
-  // The rank a step away: direction 0 to 3 is up, down, left, right.
+  // The adjacent rank; direction 0 to 3: up, down, left, right.
   int neighbor(int rank, int direction) const {
     int row = rank / columns;
     int column = rank % columns;
@@ -106,7 +106,7 @@ TEST(NeighborAlltoall, SkipsTheEdgesOfAGridThatDoesNotWrap) {
 }
 
 TEST(NeighborAlltoall, FollowsTheEdgesOfADistributedGraph) {
-  // Everyone sends to the next two ranks and receives from the two before.
+  // Each rank sends to the next two ranks and receives from the two ranks before it.
   const int ranks = 5;
   SimulatedJob job(ranks);
   job.run([ranks](int rank) {

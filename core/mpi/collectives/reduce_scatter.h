@@ -1,5 +1,5 @@
-// MPI_Reduce_scatter and MPI_Reduce_scatter_block: the reduction of all ranks' vectors, of which
-// each rank gets its block. reduce_scatter() chooses the algorithm as MPICH does (thresholds.h) and
+// MPI_Reduce_scatter and MPI_Reduce_scatter_block: reduce all ranks' vectors and give each rank its
+// block of the result. reduce_scatter() chooses the algorithm as MPICH does (thresholds.h) and
 // returns an MPI error class.
 #pragma once
 

@@ -9,8 +9,8 @@
 namespace sesame::mpi::collectives {
 namespace {
 
-// The first element of a range of core ranks: a core rank of a pair reduces the blocks of both
-// ranks.
+// The first element that the core rank `core` reduces. The core rank of a pair reduces the blocks
+// of both ranks.
 Count core_begin(const Partition& parts, const CoreRanks& ranks, int core) {
   return parts.begin(core < ranks.extra ? 2 * core : core + ranks.extra);
 }
@@ -102,8 +102,8 @@ int mirrored(int value, int bits) {
 
 }  // namespace
 
-// Exchanges with the nearest ranks come first, so that operands are in rank order. The blocks are
-// permuted before (bits of their numbers reversed), so that every rank ends with its own.
+// Exchanges with the nearest ranks come first, so that operands are in rank order. Block i starts
+// at the position that is i with its bits reversed, so that every rank ends with its own block.
 void reduce_scatter_mirrored(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction) {
   const int rank = transfer.rank();
@@ -200,8 +200,8 @@ bool spread_in_tree(Transfer& transfer, int width, int completed, bool have, cha
 
 }  // namespace
 
-// Recursive doubling on whole vectors, without the elements that the partner's side of the tree no
-// longer needs.
+// Recursive doubling on whole vectors. A rank does not send the blocks of its own tree: the
+// partner's tree does not need them.
 void reduce_scatter_doubling(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction) {
   const int size = transfer.size();

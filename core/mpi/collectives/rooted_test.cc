@@ -131,7 +131,7 @@ TEST(Scatter, GivesEveryRankItsBlockFromAnyRoot) {
   }
 }
 
-// Rank i has i mod 4 elements, with gaps between the blocks in the root's buffer.
+// Rank i has 3 (i mod 4) elements. The root's buffer has gaps between the blocks.
 Count irregular_count(int rank) { return rank % 4 * 3; }
 
 TEST(Gatherv, PutsBlocksOfDifferentSizesWhereTheRootWantsThem) {

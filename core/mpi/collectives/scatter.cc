@@ -105,9 +105,9 @@ int scatter_inter(Transfer& transfer, const Source& all, const Target& mine, int
 }
 
 // Checks only the arguments that MPI uses on this rank.
-int take_scatter_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
-                       Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
-                       Source* all, Target* mine) {
+int check_scatter_buffers(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
+                          Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
+                          Source* all, Target* mine) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   const bool root_here = is_root(comm, root);
   if (!root_here) return check_target(recvbuf, recvcount, recvtype, mine);
@@ -128,8 +128,8 @@ int launch_scatter(const Launch& launch, const void* sendbuf, Count sendcount, D
   Target mine;
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
-  MPI_TRY(take_scatter_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                             recvtype, &all, &mine));
+  MPI_TRY(check_scatter_buffers(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                recvtype, &all, &mine));
   record_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
   const CollectiveSignature signature =
       is_root(*object, root) ? collective_signature(all, root) : collective_signature(mine, root);

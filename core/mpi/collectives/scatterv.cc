@@ -34,9 +34,10 @@ int scatterv(Transfer& transfer, const Source& all, const RankArray& counts,
 
 namespace {
 
-int take_scatterv_parts(const CommObject& comm, int root, const void* sendbuf, IntArray sendcounts,
-                        IntArray displs, Datatype sendtype, void* recvbuf, Count recvcount,
-                        Datatype recvtype, Source* all, Target* mine) {
+// Checks only the arguments that MPI uses on this rank.
+int check_scatterv_buffers(const CommObject& comm, int root, const void* sendbuf,
+                           IntArray sendcounts, IntArray displs, Datatype sendtype, void* recvbuf,
+                           Count recvcount, Datatype recvtype, Source* all, Target* mine) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   if (!is_root(comm, root)) return check_target(recvbuf, recvcount, recvtype, mine);
   MPI_TRY(check_source_blocks(sendbuf, sendcounts, comm.remote_size(), sendtype, all));
@@ -58,8 +59,8 @@ int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcoun
   Target mine;
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_root(*object, root));
-  MPI_TRY(take_scatterv_parts(*object, root, sendbuf, sendcounts, displs, sendtype, recvbuf,
-                              recvcount, recvtype, &all, &mine));
+  MPI_TRY(check_scatterv_buffers(*object, root, sendbuf, sendcounts, displs, sendtype, recvbuf,
+                                 recvcount, recvtype, &all, &mine));
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
   Count elements = 0;
   for (int i = 0; i < blocks; ++i) elements += sendcounts[static_cast<size_t>(i)];

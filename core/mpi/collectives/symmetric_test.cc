@@ -114,7 +114,7 @@ TEST(Allgatherv, PutsBlocksOfDifferentSizesWhereEveryRankWantsThem) {
   }
 }
 
-// What rank `from` has for rank `to`.
+// The value at `index` of the block that rank `from` sends to rank `to`.
 int pair_value(int from, int to, Count index) { return value(from * 100 + to, index); }
 
 TEST(Alltoall, TransposesTheBlocks) {

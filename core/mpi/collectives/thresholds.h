@@ -9,15 +9,15 @@
 namespace sesame::mpi::collectives {
 
 struct Thresholds {
-  // Bcast: up to bcast_short, or with fewer ranks, binomial; up to bcast_long on a power of two
-  // scatter and recursive doubling; else scatter and ring. generic.json "bcast";
-  // CVAR BCAST_MIN_PROCS, BCAST_SHORT_MSG_SIZE, BCAST_LONG_MSG_SIZE.
+  // Bcast: up to bcast_short, or with fewer than bcast_min_ranks ranks, binomial; up to bcast_long
+  // on a power of two of ranks, scatter and recursive doubling; else scatter and ring. generic.json
+  // "bcast"; CVAR BCAST_MIN_PROCS, BCAST_SHORT_MSG_SIZE, BCAST_LONG_MSG_SIZE.
   int bcast_min_ranks = 8;
   Count bcast_short = 12288;
   Count bcast_long = 524288;
 
-  // Allgather, Allgatherv, by the data of all ranks: below allgather_long on a power of two
-  // recursive doubling; below allgather_short otherwise Bruck; else ring. generic.json
+  // Allgather, Allgatherv, by the data of all ranks: on a power of two of ranks recursive doubling
+  // below allgather_long, on other numbers Bruck below allgather_short; else ring. generic.json
   // "allgather", "allgatherv"; CVAR ALLGATHER_SHORT_MSG_SIZE, ALLGATHER_LONG_MSG_SIZE.
   Count allgather_short = 81920;
   Count allgather_long = 524288;
@@ -40,12 +40,13 @@ struct Thresholds {
   // Allreduce: up to allreduce_short recursive doubling, else reduce-scatter and allgather.
   // generic.json "allreduce" (4.x does not use CVAR ALLREDUCE_SHORT_MSG_SIZE, 2048).
   Count allreduce_short = 8;
-  // Reduce_scatter, Reduce_scatter_block, by the whole vector, commutative operations: below it
-  // recursive halving, else pairwise. generic.json "reduce_scatter".
+  // Reduce_scatter, Reduce_scatter_block, by the whole vector, for commutative operations:
+  // recursive halving below reduce_scatter_long, else pairwise. generic.json "reduce_scatter".
   Count reduce_scatter_long = 524288;
 
-  // Inter-communicators, by the data of all ranks: below it a local tree and one message, else
-  // one message for each rank. CVAR GATHER_INTER_SHORT_MSG_SIZE, SCATTER_INTER_SHORT_MSG_SIZE.
+  // Gather and Scatter in inter-communicators, by the data of all ranks: below these a local tree
+  // and one message, else one message for each rank. CVAR GATHER_INTER_SHORT_MSG_SIZE,
+  // SCATTER_INTER_SHORT_MSG_SIZE.
   Count gather_inter_short = 2048;
   Count scatter_inter_short = 2048;
 };

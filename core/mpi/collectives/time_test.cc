@@ -138,7 +138,7 @@ double allgather_ns(int ranks, Count bytes) {
 }
 
 TEST(TimeOfAllgather, IsThatOfDoublingRoundsWhenShort) {
-  // A power of two doubles recursively, other numbers go by Bruck; the form is the same.
+  // Recursive doubling for powers of two, Bruck for other numbers; the closed form is the same.
   for (const int ranks : {2, 3, 7, 16, 50, 128}) {
     for (const Count bytes : {8, 1000}) {
       expect_time(allgather_ns(ranks, bytes),
@@ -253,8 +253,9 @@ TEST(TimeOfAllreduce, IsThatOfRecursiveDoublingWhenShort) {
   for (const int ranks : {2, 16, 1024}) {
     expect_time(allreduce_ns(ranks, 8, MPI_SUM), log2_ceil(ranks) * message(8), describe(ranks, 8));
   }
-  // Beyond a power of two some ranks give their vector to a neighbour before and get the result
-  // after. More than half of the core ranks must have one for both steps to show.
+  // If the number of ranks is not a power of two, some ranks first send their vector to a core rank
+  // and receive the result at the end. Both steps add to the time only if more than half of the
+  // core ranks have such a neighbour.
   for (const int ranks : {7, 13, 100}) {
     expect_time(allreduce_ns(ranks, 8, MPI_SUM), (log2_floor(ranks) + 2) * message(8),
                 describe(ranks, 8));
@@ -330,7 +331,7 @@ TEST(TimeOfCollectives, CountsAMessageBeyondTheEagerLimitAsItsPingPong) {
 TEST(TimeOfCopies, IsAddedForARanksOwnBlockOnly) {
   const std::string copies = "copy_bandwidth = \"2 GB/s\"\n" + std::string(kCrossbar);  // of [node]
   const double own = 100'000 / 2;
-  const auto more = [&copies](const std::function<void(char* out, char* in)>& call) {
+  const auto added_ns = [&copies](const std::function<void(char* out, char* in)>& call) {
     const auto whole = [&call](int) {
       std::vector<char> out(4 * 100'000);
       std::vector<char> in(4 * 100'000);
@@ -339,19 +340,19 @@ TEST(TimeOfCopies, IsAddedForARanksOwnBlockOnly) {
     return measured_ns(4, whole, copies) - measured_ns(4, whole);
   };
   const Count block = 100'000;
-  EXPECT_NEAR(own, more([&](char* out, char* in) {
+  EXPECT_NEAR(own, added_ns([&](char* out, char* in) {
                 Alltoall(out, block, MPI_BYTE, in, block, MPI_BYTE, kWorld);
               }),
               1);
-  EXPECT_NEAR(own, more([&](char* out, char* in) {
+  EXPECT_NEAR(own, added_ns([&](char* out, char* in) {
                 Allgather(out, block, MPI_BYTE, in, block, MPI_BYTE, kWorld);
               }),
               1);
-  EXPECT_EQ(0, more([&](char*, char* in) {
+  EXPECT_EQ(0, added_ns([&](char*, char* in) {
               Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, block, MPI_BYTE, kWorld);
             }))
       << "nothing is copied in place";
-  EXPECT_EQ(0, more([&](char* out, char*) { Bcast(out, block, MPI_BYTE, 0, kWorld); }));
+  EXPECT_EQ(0, added_ns([&](char* out, char*) { Bcast(out, block, MPI_BYTE, 0, kWorld); }));
 }
 
 TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {

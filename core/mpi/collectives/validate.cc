@@ -78,7 +78,7 @@ int check_counts(IntArray counts, int ranks) {
 
 namespace {
 
-// The count for the check of a null buffer, which is an error if any block is not empty.
+// Checks a buffer of `ranks` blocks. A null buffer is an error if any block is not empty.
 int check_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
                  const DatatypeObject** type) {
   MPI_TRY(check_not_in_place(buffer));

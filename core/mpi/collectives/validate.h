@@ -41,9 +41,8 @@ int check_reduction(Count count, Datatype datatype, Op op, Reduction* reduction)
 int check_reduction_buffers(const CommObject& comm, const void* send, const void* receive,
                             const Reduction& reduction);
 
-// The arguments that must agree on all ranks (collective_log.h): the root and the size and type of
-// the data, which is the whole data or one rank's block. A rank whose data is not used has a null
-// type.
+// The arguments that must agree on all ranks (collective_log.h): the root, and the size and type of
+// the whole data or of one rank's block. The type is null on a rank that has no data to compare.
 template <typename Data>
 CollectiveSignature collective_signature(const Data& data,
                                          int root = CollectiveSignature::kNoRoot) {
