@@ -14,10 +14,10 @@ void keep_greater(std::span<int> values, std::span<const int> others) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], others[i]);
 }
 
-// Concurrent agreements propose contexts of different series: those that are equal modulo kSeries
-// times kSeriesStep.
+// Concurrent agreements propose contexts of different series. The contexts of a series are equal
+// modulo kSeries times kSeriesStep.
 constexpr uint32_t kSeries = 32;
-constexpr uint32_t kSeriesStep = 4;  // as many contexts as one agreement takes at most
+constexpr uint32_t kSeriesStep = 4;  // the most contexts that one agreement allocates
 
 // The least free context of a series that depends on the agreement and the number of failed
 // attempts.
@@ -53,8 +53,8 @@ void ControlGroup::receive(std::span<int> values, int from) {
   transfer_.receive(values.data(), static_cast<Count>(values.size()), int_type_, peer(from));
 }
 
-// Recursive doubling among the greatest power of two of ranks. If there are more, the first ranks
-// form pairs, of which the odd one takes part for both.
+// Recursive doubling among the greatest power of two of ranks. If there are more ranks, the first
+// ones form pairs, and the odd rank of a pair takes part for both.
 void ControlGroup::maximum(std::span<int> values) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
   const int extra = size_ - power;
@@ -82,8 +82,8 @@ void ControlGroup::maximum(std::span<int> values) {
 }
 
 // In round k each rank has 2^k consecutive blocks, its own first, and receives as many. At the end
-// each rank has received from all, directly or not, so that all have written their values to the
-// list.
+// each rank has received a message from every other rank, directly or through others. All ranks
+// have therefore written their values to the list.
 SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
   const size_t block = mine.size();
   const CommObject& comm = transfer_.comm();
@@ -122,8 +122,8 @@ void ControlGroup::broadcast(std::vector<int>& values, int root) {
   if (length > 0) broadcast_fixed(values, root);
 }
 
-// The root broadcasts the address of a parcel with the list. The parcel keeps the list until the
-// last rank has taken its reference, since the root may have left before.
+// The root broadcasts the address of a parcel that has the list. The parcel exists until the last
+// rank has taken its reference to the list, since the root may return before that.
 SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) {
   struct Parcel {
     SharedListRef list;

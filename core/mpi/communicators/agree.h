@@ -38,8 +38,8 @@ class ControlGroup {
   // Replaces each value by the maximum over all ranks.
   void maximum(std::span<int> values);
   // Allgather: the values of all ranks in order; all pass the same number of values. The ranks
-  // share the list and must not change it. At most once in a collective: lists are found by
-  // context, tag and first rank, which a second one would have in common with the first.
+  // share the list and must not change it. Call it once in a collective at most: the list is found
+  // by context, tag and first rank, so a second call would find the list of the first.
   SharedListRef gather_to_all(std::span<const int> mine);
   // Broadcasts the root's values, whose number the other ranks need not know.
   void broadcast(std::vector<int>& values, int root);
@@ -72,8 +72,8 @@ SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& m
 // Replaces each value by the maximum over both groups of an inter-communicator.
 void maximum_of_both_groups(Transfer& inter, std::span<int> values);
 
-// How agreements that are in progress on the same ranks at the same time differ. All ranks of an
-// agreement must pass the same.
+// Tells apart agreements that are in progress on the same ranks at the same time. All ranks of an
+// agreement must pass the same values.
 struct AgreementKind {
   bool concurrent = false;  // non-blocking: the rank may start others meanwhile
   uint64_t identity = 0;    // different for each concurrent agreement of a rank

@@ -26,7 +26,7 @@ int check_grid(const CommObject& comm, int ndims, const int* dims, const int* pe
     }
     product *= dims[i];
     if (product > comm.size()) {
-      return fail(MPI_ERR_TOPOLOGY, "the grid has more places than the communicator ranks, " +
+      return fail(MPI_ERR_TOPOLOGY, "the grid has more places than the communicator has ranks: " +
                                         std::to_string(comm.size()));
     }
   }
@@ -154,8 +154,8 @@ int Cart_rank(Comm comm, const int* coords, int* rank) {
   MPI_TRY(check_cartesian(comm, &object, &grid));
   MPI_TRY(check_out(rank, "rank"));
   if (grid->ndims() > 0) MPI_TRY(check_out(coords, "coords"));
-  std::vector<int> place(grid->dims.size());
-  for (size_t i = 0; i < place.size(); ++i) {
+  std::vector<int> wrapped(grid->dims.size());
+  for (size_t i = 0; i < wrapped.size(); ++i) {
     const bool inside = coords[i] >= 0 && coords[i] < grid->dims[i];
     if (!inside && grid->periods[i] == 0) {
       return fail(MPI_ERR_ARG, "coordinate " + std::to_string(i) + " is " +
@@ -163,9 +163,9 @@ int Cart_rank(Comm comm, const int* coords, int* rank) {
                                    std::to_string(grid->dims[i]) +
                                    " places of a dimension that is not periodic");
     }
-    place[i] = wrap_coordinate(coords[i], grid->dims[i]);
+    wrapped[i] = wrap_coordinate(coords[i], grid->dims[i]);
   }
-  *rank = grid->rank_at(place);
+  *rank = grid->rank_at(wrapped);
   return MPI_SUCCESS;
 }
 

@@ -21,7 +21,7 @@
 namespace sesame::mpi {
 namespace {
 
-// The context of communicators whose ranks have not agreed on one yet; no communicator uses it.
+// The context of a communicator until its ranks have agreed on one; no message uses it.
 constexpr uint32_t kNoContext = 0xfffffff0;
 
 CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
@@ -263,7 +263,7 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
 
 int subset_tag(int tag) { return 0x40000000 | (tag & 0x0fffffff); }
 
-// MPICH copies the hints to a duplicate, which MPI 4 no longer does.
+// Copies the hints to the duplicate, as MPICH does. In MPI 4 the call no longer copies them.
 int Comm_dup(Comm comm, Comm* newcomm) { return duplicate(comm, false, MPI_INFO_NULL, newcomm); }
 
 int Comm_dup_with_info(Comm comm, Info info, Comm* newcomm) {

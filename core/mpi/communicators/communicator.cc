@@ -1,5 +1,5 @@
-// What a program asks communicators about, their names and hints, and their end (MPI 4.1,
-// sections 7.4 to 7.8).
+// MPI functions that query, compare, name and free communicators, and those on their hints (MPI
+// 4.1, sections 7.4 to 7.8).
 #include <algorithm>
 #include <cstring>
 
@@ -119,7 +119,7 @@ int Comm_free(Comm* comm) {
   return end_comm(comm, object);
 }
 
-// Ranks stay connected in the simulator, so that only the communicator ends.
+// Simulated ranks stay connected, so this only frees the communicator.
 int Comm_disconnect(Comm* comm) { return Comm_free(comm); }
 
 int Comm_get_parent(Comm* parent) {

@@ -32,7 +32,7 @@ int size_of(Comm comm) {
   return size;
 }
 
-// Sends a value around the ring, to which every rank adds its own. Returns the total on rank 0, the
+// Sends a sum around the ring of ranks; each rank adds its value. Returns the total on rank 0, the
 // sum so far on the others.
 int sum_around(Comm comm, int value) {
   const int size = size_of(comm), me = rank_in(comm);
@@ -84,7 +84,7 @@ TEST(ControlGroup, AgreesForAnyNumberOfRanks) {
 TEST(Comm, SplitSortsByKeyThenRank) {
   on_ranks(7, [](int rank) {
     Comm part;
-    // Keys 0, -1, -2, … : backwards.
+    // The key is 0 for ranks 0 to 3 and -1 for ranks 4 to 6.
     ASSERT_EQ(Comm_split(MPI_COMM_WORLD, rank % 2, -(rank / 4), &part), MPI_SUCCESS);
     const std::vector<int> even{4, 6, 0, 2}, odd{5, 1, 3};
     const std::vector<int>& order = rank % 2 == 0 ? even : odd;
@@ -163,7 +163,8 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
     Comm left, right;
     Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, 0, &left);
     Comm_split(MPI_COMM_WORLD, rank >= 1 ? 0 : MPI_UNDEFINED, 0, &right);
-    // The others have used up more contexts than rank 1, and as many: their proposals coincide.
+    // Ranks 0 and 2 have used more contexts than rank 1, and equally many, so that their proposals
+    // coincide.
     for (int i = 0; i < (rank == 1 ? 0 : 3); ++i) {
       Comm more;
       Comm_dup(MPI_COMM_SELF, &more);
@@ -186,7 +187,8 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
   });
 }
 
-// Every rank has both outstanding at the same time; ranks complete them in opposite orders.
+// Every rank has both duplications outstanding at the same time; odd and even ranks start them in
+// opposite orders.
 TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
   on_ranks(4, [](int rank) {
     Comm parents[2], copies[2];
@@ -196,7 +198,7 @@ TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
     const int first = rank % 2;
     Comm_idup(parents[first], &copies[first], &requests[first]);
     Comm_idup(parents[1 - first], &copies[1 - first], &requests[1 - first]);
-    // A blocking one in between must not wait for them.
+    // A blocking duplication in between must not wait for them.
     Comm third;
     ASSERT_EQ(Comm_dup(MPI_COMM_WORLD, &third), MPI_SUCCESS);
     ASSERT_EQ(Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
@@ -248,7 +250,7 @@ TEST(Intercomm, ConnectsTwoGroupsAndMergesThem) {
     Comm part, inter, merged;
     const bool low = rank < 2;
     Comm_split(MPI_COMM_WORLD, low ? 0 : 1, -rank, &part);
-    // Leaders: the last of each part, ranks 0 and 2 of the world.
+    // The leaders are the last ranks of each part: ranks 0 and 2 of MPI_COMM_WORLD.
     ASSERT_EQ(Intercomm_create(part, low ? 1 : 2, MPI_COMM_WORLD, low ? 2 : 0, 4, &inter),
               MPI_SUCCESS);
     int flag = 0, remote = 0;
@@ -279,7 +281,7 @@ TEST(Intercomm, DuplicatesSplitsAndCreates) {
     int result = 0, remote = 0;
     Comm_compare(inter, copy, &result);
     EXPECT_EQ(result, MPI_CONGRUENT);
-    // Color 0 on both sides, color 1 only on the low one.
+    // Both groups have color 0, only the low group has color 1.
     ASSERT_EQ(Comm_split(inter, rank == 2 ? 1 : 0, 0, &slice), MPI_SUCCESS);
     if (rank == 2) {
       EXPECT_EQ(slice, MPI_COMM_NULL);

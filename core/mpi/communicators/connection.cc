@@ -28,7 +28,7 @@ int exchange_tag(int port) { return port * kTagsPerPort + 1; }
 
 const DatatypeObject& int_type(Rank& rank) { return *rank.datatypes.find(MPI_INT); }
 
-// Both return the new context, followed by the other group's ranks.
+// accept_at() and connect_to() return the new context, followed by the other group's ranks.
 std::vector<int> accept_at(Rank& rank, int port, const Members& mine) {
   Transfer requests = universe_transfer(rank, request_tag(port));
   int peer = 0;
@@ -91,7 +91,7 @@ int join_by_name(const char* port_name, int root, Comm comm, PortUse use, Comm* 
   }
   MPI_TRY(check_root(*object, root));
   int port = -1;
-  // If the name is not that of a port, the root reports it to all ranks.
+  // If no port has this name, join_at_port() reports the error on all ranks.
   if (object->rank == root && port_name != nullptr) {
     yield_until_now(self());
     port = ports_of(this_rank().world).find(port_name).value_or(-1);

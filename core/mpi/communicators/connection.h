@@ -16,8 +16,8 @@ struct RequestObject;
 
 enum class PortUse { kAccept, kConnect };
 
-// Collective over `comm`: accepts or connects, and sets *newcomm. `port` is used on the root only;
-// -1: the program's name is not that of a port, which is an error.
+// Collective over `comm`: accepts or connects, and sets *newcomm. `port` is used on the root only.
+// -1 means that no port has the name that the program passed, which is an error on all ranks.
 int join_at_port(CommObject& comm, int root, int port, PortUse use, CommObject** newcomm);
 
 // For MPI_Init of a spawned rank: connects its MPI_COMM_WORLD with the group that spawned it.

@@ -15,7 +15,7 @@ using testing::SimulatedJob;
 
 void work(int microseconds) { self().now += SimTime::from_ns(microseconds * 1000); }
 
-// The fibers run in the order of their ranks, the requests arrive in another.
+// The fibers run in the order of their ranks; the requests arrive in the opposite order.
 TEST(Connection, AServerAcceptsClientsInTheOrderOfSimulatedTime) {
   SimulatedJob job(4);
   char port[MPI_MAX_PORT_NAME] = "";
@@ -68,7 +68,8 @@ TEST(Connection, WrongPortsAndNamesAreErrors) {
     EXPECT_EQ(Comm_connect("sesame-port-99", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter),
               MPI_ERR_PORT);
     EXPECT_EQ(inter, MPI_COMM_NULL);
-    // Its own port, or that of another: all ranks get what the root finds.
+    // A connection to the root's own port, and an accept at another rank's port: all ranks get the
+    // root's error.
     EXPECT_EQ(Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
     EXPECT_EQ(Comm_accept(port, MPI_INFO_NULL, 1, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
     EXPECT_EQ(Comm_accept(port, MPI_INFO_NULL, 2, MPI_COMM_WORLD, &inter), MPI_ERR_ROOT);

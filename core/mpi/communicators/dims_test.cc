@@ -14,8 +14,8 @@ std::vector<int> dims(int nodes, std::vector<int> given) {
   return given;
 }
 
-// What MPI_Dims_create of MPICH 4.0.2 printed. In the lines of 360 and 5040 the smallest difference
-// is not reached by the smallest maximum.
+// Results of MPI_Dims_create of MPICH 4.0.2. For 360 and 5040 several solutions have the smallest
+// difference. MPICH's is the one with the greatest smallest entry, not with the smallest maximum.
 TEST(DimsCreate, GivesWhatMpichGives) {
   EXPECT_EQ(dims(1, {0}), (std::vector<int>{1}));
   EXPECT_EQ(dims(6, {0, 0}), (std::vector<int>{3, 2}));

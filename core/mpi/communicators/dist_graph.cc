@@ -29,7 +29,7 @@ bool are_weights(const int* weights) {
   return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
 }
 
-// One side of the own edges, as a program lists it.
+// Reads the own incoming or outgoing edges, as the program lists them.
 int read_edges(const CommObject& comm, int degree, const int* nodes, const int* weights,
                std::vector<int>* list, std::vector<int>* list_weights) {
   if (degree < 0) return fail(MPI_ERR_ARG, "a degree is negative: " + std::to_string(degree));
@@ -89,7 +89,7 @@ std::vector<EdgeEnd> deliver_ends(Transfer& transfer, std::vector<EdgeEnd> ends)
   return ends;
 }
 
-// The edges that the caller lists in MPI_Dist_graph_create, both ends of each.
+// Both ends of each edge that the caller lists in MPI_Dist_graph_create.
 int list_ends(const CommObject& comm, int n, const int* sources, const int* degrees,
               const int* destinations, const int* weights, std::vector<EdgeEnd>* ends) {
   if (n < 0) return fail(MPI_ERR_ARG, "the number of sources is negative: " + std::to_string(n));

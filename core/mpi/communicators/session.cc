@@ -32,7 +32,8 @@ int no_such_set(const char* name) {
                                "', only mpi://WORLD and mpi://SELF");
 }
 
-// Calls with different texts may be in progress on the same ranks at the same time.
+// The tag of a call, from its string tag: calls with different string tags may be in progress on
+// the same ranks at the same time.
 int tag_of_text(const char* text) {
   uint32_t hash = 2166136261u;
   for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 16777619u;
@@ -56,7 +57,7 @@ int check_membership(const GroupObject& group) {
   return fail(MPI_ERR_GROUP, "the calling rank is not in the group");
 }
 
-// MPI_Session_init may ask for a level of thread support.
+// Checks the level of thread support that the program asks for in MPI_Session_init.
 int check_thread_level(const InfoObject* hints) {
   const std::string* level = hints != nullptr ? hints->find("thread_level") : nullptr;
   if (level == nullptr) return MPI_SUCCESS;

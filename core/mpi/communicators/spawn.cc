@@ -19,7 +19,8 @@
 namespace sesame::mpi {
 namespace {
 
-// The numbers of a range "begin:end:step" of the key `soft`; a negative step counts down.
+// Adds the numbers from 0 to `most` that are in a range "begin:end:step" of the key `soft`; a
+// negative step counts down.
 int add_range(std::string_view text, int most, std::vector<int>* numbers) {
   int parts[3] = {0, 0, 1};
   int count = 0;
@@ -106,7 +107,7 @@ std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<in
   return outcome;
 }
 
-void give_codes(const std::vector<int>& outcome, int* codes) {
+void set_error_codes(const std::vector<int>& outcome, int* codes) {
   if (codes == nullptr) return;
   const int not_started = callbacks().error_code(MPI_ERR_SPAWN);
   for (size_t i = 1; i + 1 < outcome.size(); i += 2) {
@@ -136,7 +137,7 @@ int spawn(CommObject& comm, int root, std::vector<ProgramStart> programs,
     ControlGroup(transfer).broadcast(outcome, root);
     return MPI_SUCCESS;
   }));
-  if (outcome[0] == MPI_SUCCESS || outcome[0] == MPI_ERR_SPAWN) give_codes(outcome, codes);
+  if (outcome[0] == MPI_SUCCESS || outcome[0] == MPI_ERR_SPAWN) set_error_codes(outcome, codes);
   if (outcome[0] != MPI_SUCCESS) {
     return comm.rank == root ? outcome[0] : fail(outcome[0], "the spawn failed at the root");
   }

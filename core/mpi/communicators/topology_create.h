@@ -23,8 +23,9 @@ int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology
 int check_parent(Comm handle, CommObject** comm);
 
 // MPI_Dims_create: replaces the entries that are 0, largest first, so that the product is `nodes`.
-// As in MPICH the new entries have the least difference between the largest and the smallest, and
-// among those the greatest smallest one. False when the fixed entries do not divide `nodes`.
+// As in MPICH, the difference between the largest and the smallest new entry is as small as
+// possible; among solutions with this difference the smallest entry is as great as possible. False
+// if the product of the fixed entries does not divide `nodes`.
 bool create_dims(int nodes, std::span<int> dims);
 
 }  // namespace sesame::mpi
