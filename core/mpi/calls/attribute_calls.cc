@@ -43,7 +43,7 @@ bool is_predefined_keyval(int keyval) {
 int check_keyval(int handle, AttributeOwner owner, KeyvalObject** keyval) {
   *keyval = nullptr;
   if (is_predefined_keyval(handle)) {
-    return fail(MPI_ERR_KEYVAL, "the keyval is a predefined one, whose attribute never changes");
+    return fail(MPI_ERR_KEYVAL, "the keyval is predefined, and its attribute cannot be changed");
   }
   if (handle != MPI_KEYVAL_INVALID) {
     *keyval = this_rank().objects.keyvals.find(handle & ~kKeyvalOwnerMask);
@@ -85,7 +85,7 @@ const int* predefined_value(Rank& rank, int keyval) {
   }
 }
 
-// `out` is the address of a pointer in C, of an integer of that size in the Fortran layer.
+// `out` is the address of a pointer in C; in the Fortran layer, of an integer of a pointer's size.
 void hand_out(const Attribute& attribute, AttributeType asked, void* out) {
   const bool by_address =
       asked == AttributeType::kPointer && attribute.type != AttributeType::kPointer;
@@ -145,7 +145,7 @@ int check_type(Datatype datatype, AttributeSet** set) {
   return MPI_SUCCESS;
 }
 
-// Keyvals of any owner: what MPI_Comm_create_keyval and its relatives do.
+// For MPI_Comm_create_keyval, MPI_Type_create_keyval and MPI_Win_create_keyval.
 int create_keyval(AttributeOwner owner, Function copy, Function remove, void* extra_state,
                   int* keyval) {
   MPI_TRY(check_out(keyval, "the keyval"));

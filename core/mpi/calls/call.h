@@ -66,12 +66,12 @@ class CallScope {
 // end of the program. Then resume_compute() restarts the measurement.
 SimTime charge_compute(Strand& strand, ComputeEnd end);
 void resume_compute(Strand& strand);
-// The same before a poll outside of MPI: if the program has computed since its last poll, this poll
-// starts a new wait (see charge_idle_poll).
+// The same before a poll outside of MPI. If the program has computed for more than 2 us since its
+// last poll, this poll starts a new wait (see charge_idle_poll).
 void charge_compute_before_poll(Strand& strand, ComputeEnd end);
 
-// Charges the measured time without its last part of length `polled`, in which the program only
-// polled memory.
+// Charges the measured time less `polled`, the time at its end in which the program only polled
+// memory. Does nothing unless computation is measured.
 void charge_before_polling(Strand& strand, SimTime polled);
 
 bool is_polling(CallId id);

@@ -6,7 +6,8 @@
 namespace sesame::mpi {
 namespace {
 
-// The number of large counts that the envelope tells, after a look that the classic form fails.
+// The number of large counts in the type's envelope. Expects that the classic call fails, which
+// cannot return them.
 Count large_counts_of(Datatype type) {
   int few[3], combiner = 0;
   EXPECT_EQ(Type_get_envelope(type, &few[0], &few[1], &few[2], &combiner), MPI_ERR_TYPE);
@@ -21,7 +22,7 @@ Count large_counts_of(Datatype type) {
 TEST(DatatypeCalls, LargeCountConstructorsRememberTheirArgumentsAsLargeCounts) {
   testing::SimulatedJob job(1);
   job.run([](int) {
-    const Count lengths[] = {2, 3}, places[] = {0, 40};
+    const Count lengths[] = {2, 3}, displacements[] = {0, 40};
     const Datatype kinds[] = {MPI_INT, MPI_DOUBLE};
     const int distributions[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_NONE}, grid[] = {1, 1};
     const int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
@@ -32,15 +33,15 @@ TEST(DatatypeCalls, LargeCountConstructorsRememberTheirArgumentsAsLargeCounts) {
     EXPECT_EQ(large_counts_of(type), 3);
     Type_create_hvector(3, 1, 8, MPI_INT, &type, true);
     EXPECT_EQ(large_counts_of(type), 3);
-    Type_indexed(2, lengths, places, MPI_INT, &type, true);
+    Type_indexed(2, lengths, displacements, MPI_INT, &type, true);
     EXPECT_EQ(large_counts_of(type), 5);
-    Type_create_hindexed(2, lengths, places, MPI_INT, &type, true);
+    Type_create_hindexed(2, lengths, displacements, MPI_INT, &type, true);
     EXPECT_EQ(large_counts_of(type), 5);
-    Type_create_indexed_block(2, 1, places, MPI_INT, &type, true);
+    Type_create_indexed_block(2, 1, displacements, MPI_INT, &type, true);
     EXPECT_EQ(large_counts_of(type), 4);
-    Type_create_hindexed_block(2, 1, places, MPI_INT, &type, true);
+    Type_create_hindexed_block(2, 1, displacements, MPI_INT, &type, true);
     EXPECT_EQ(large_counts_of(type), 4);
-    Type_create_struct(2, lengths, places, kinds, &type, true);
+    Type_create_struct(2, lengths, displacements, kinds, &type, true);
     EXPECT_EQ(large_counts_of(type), 5);
     const Count starts[] = {0, 0};
     Type_create_subarray(2, lengths, lengths, starts, MPI_ORDER_C, MPI_INT, &type, true);

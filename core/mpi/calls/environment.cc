@@ -17,12 +17,12 @@ namespace sesame::mpi {
 namespace {
 
 // The time to read a clock: about that of the vDSO's clock_gettime on current x86-64 processors (20
-// to 30 ns). It also ends loops that wait for the clock when computation is not charged.
+// to 30 ns). It also lets loops that wait for a time end if computation is not charged.
 constexpr SimTime kClockReadCost = SimTime::from_ns(25);
 
 // A program that reads clocks many times without an MPI call may be waiting for memory that another
-// rank changes. So it yields once for this many reads, and at each sleep, to let the other ranks
-// reach the same time.
+// rank changes. Its rank therefore yields once for this many reads, and at each sleep, so that the
+// other ranks reach the same time.
 constexpr int kReadsPerYield = 64;
 
 void count_clock_reads(Strand& strand, int reads) {
