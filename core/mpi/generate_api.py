@@ -12,14 +12,14 @@ from mpi_functions import KINDS, declare, read_functions
 API_HEADER = """\
 // Made from core/mpi/functions.table by generate_api.py; do not edit.
 //
-// The functions of MPI as the simulator has them inside: without prefix, counts always 64-bit,
-// handles and constants those of core/mpi/objects/constants.h, classic functions and their
-// large-count twins one. They return an error class (MPI_SUCCESS, ...) or the code of an error that the program
-// added, and call no error handler: the entry points do.
+// The functions that implement MPI in the simulator. They have no prefix. Counts are always 64-bit,
+// so one function implements a classic function and its large-count twin. Handles and constants are
+// those of core/mpi/objects/constants.h. The functions return an error class (MPI_SUCCESS, ...) or
+// an error code that the program added. They call no error handler: the entry points do.
 //
-// Arrays and statuses may live in the entry point's frame: what a non-blocking or persistent
-// operation needs of them later it copies before it returns, and handles that a call gives back
-// (also that of MPI_Comm_idup) are written before it returns. Buffers are the program's own.
+// The arrays and statuses that an entry point passes may be on its stack. A non-blocking or
+// persistent call copies what it needs later, and each call sets the handles that it returns (also
+// MPI_Comm_idup) before it returns. Buffers are the program's own.
 #pragma once
 
 #include "core/mpi/objects/callbacks.h"
@@ -28,8 +28,8 @@ API_HEADER = """\
 
 namespace sesame::mpi {
 
-// What stands for the weights of a graph that has none, and for an empty list of weights;
-// compared, never followed.
+// Pass these for the weights of a graph without weights and for an empty list of weights. They are
+// compared, never dereferenced.
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(kUnweightedAddress);
 inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(kWeightsEmptyAddress);
 """
@@ -90,7 +90,7 @@ def write_ids(functions, header, source):
         f"inline constexpr int kCallIds = {len(functions) + 1};\n\n"
         '// "MPI_Send".\n'
         "const char* call_name(CallId id);\n"
-        '// The section of the table that the function stands in: "point-to-point".\n'
+        '// The section of functions.table that has the function: "point-to-point".\n'
         "const char* call_section(CallId id);\n\n"
         "}  // namespace sesame::mpi\n"
     )

@@ -1,6 +1,6 @@
-# What is made from functions.table for core/mpi: api.h, call_ids.h and call_ids.cc in the build
-# tree. To be included by core/mpi/CMakeLists.txt, which adds ${SESAME_MPI_GENERATED} to the
-# sources of sesame_mpi. Others that include api.h depend on the target sesame_mpi_generated.
+# Makes api.h, call_ids.h and call_ids.cc from functions.table, in the build tree.
+# core/mpi/CMakeLists.txt includes this file and adds ${SESAME_MPI_GENERATED} to the sources of
+# sesame_mpi. A target that includes api.h must depend on the target sesame_mpi_generated.
 set(_directory ${PROJECT_BINARY_DIR}/core/mpi)
 set(SESAME_MPI_GENERATED ${_directory}/api.h ${_directory}/call_ids.h ${_directory}/call_ids.cc)
 add_custom_command(

@@ -37,7 +37,7 @@ def _kind(inside, c=None, large=None):
     return Kind(inside, c or inside, large or c or inside)
 
 
-# Arrays whose length the translation needs are written kind[length].
+# Write kind[length] for an array if the translation needs its length.
 KINDS = {
     # Memory of the program.
     "buffer_in": _kind("const void*"),  # may be MPI_BOTTOM or MPI_IN_PLACE
@@ -137,7 +137,7 @@ class Function:
     state: str
     parameters: list[Parameter] = field(default_factory=list)
     large: bool = False
-    takes_form: bool = False  # our function takes `bool large`
+    takes_form: bool = False  # our function has a last argument `bool large`
     returns: str = ""  # a kind, or nothing for an error code
     errors: str = ""
     same_as: str = ""
@@ -155,7 +155,10 @@ class Function:
         return next((p for p in self.parameters if p.name == name), None)
 
     def handler(self):
-        """comm, win, file or session and the parameter that names the object, or None."""
+        """The kind of object that has the error handler, and the parameter that names it, or None.
+
+        The kind is comm, win, file or session.
+        """
         parameter = self.parameter(self.errors)
         return (parameter.kind.removesuffix("_inout"), parameter) if parameter else None
 
@@ -212,7 +215,7 @@ def _check(path, functions):
     names = {}
     for number, function in functions:
         if function.name in names:
-            _fail(path, number, f"{function.name} is here twice")
+            _fail(path, number, f"{function.name} is listed twice")
         names[function.name] = function
         if function.errors not in ("", "returned") and (
             not function.parameter(function.errors) or function.handler()[0] not in HANDLER_OBJECTS

@@ -174,7 +174,7 @@ SimTime SimulatedJob::run(const std::function<void(int rank)>& body) {
   if (!run.aborted_because.empty()) {
     std::fprintf(stderr, "the job was aborted: %s\n", run.aborted_because.c_str());
   }
-  CHECK(ended_ == world_.size());  // otherwise some ranks wait for ever
+  CHECK(ended_ == world_.size());  // otherwise some ranks are blocked
   return run.end;
 }
 
