@@ -1,4 +1,4 @@
-// What MPI_Accumulate and its relatives do at the target (MPI 4.1, section 12.3.4).
+// The effect of MPI_Accumulate and its relatives on the target's memory (MPI 4.1, section 12.3.4).
 #include <vector>
 
 #include "core/mpi/objects/datatype_predefined.h"

@@ -24,7 +24,7 @@ constexpr int kFenceAssertions =
 constexpr int kPosted = 0;
 constexpr int kCompleted = 1;
 
-// Gives the ranks within the window of the group's members, in ascending order.
+// Sets *ranks to the members' ranks in the window's group, ascending.
 int check_members(const WindowObject& window, Group handle, std::vector<int>* ranks) {
   GroupObject* group;
   MPI_TRY(check_group(handle, &group));

@@ -46,7 +46,7 @@ void LockMessages::send(Strand& strand, WindowObject& window, std::span<const in
   for (const int to : targets) {
     const network::MessageCost cost = rank.world.network.cost(rank.id, window.world_rank(to), 0);
     strand.now += cost.send_overhead;
-    // Messages already sent are in flight while the strand yields.
+    // The strand may yield in inject(): schedule the messages sent so far before that.
     if (messages != nullptr && rank.interface.has_contenders()) {
       std::exchange(messages, nullptr)->schedule_all();
     }

@@ -1,5 +1,6 @@
-// LockQueue: the lock of one rank's memory in a window: its holders, and the claims that wait,
-// first come, first served. A shared claim waits behind an exclusive one that came before it.
+// LockQueue: the lock of one rank's memory in a window. It knows the holders and the claims that
+// wait. Claims are served in the order in which they came: a shared claim waits behind an exclusive
+// one that came before it.
 #pragma once
 
 #include <deque>

@@ -31,7 +31,7 @@ Win make_window(void* base, size_t bytes, Aint unit = 1) {
   return win;
 }
 
-// Ranks that come later in number come earlier in simulated time.
+// The higher the number of a rank, the earlier it accesses the counter.
 TEST(OneSided, AtomicsHappenInOrderOfSimulatedTime) {
   SimulatedJob job(5);
   job.run([](int rank) {
@@ -122,7 +122,7 @@ TEST(OneSided, PairsAreReducedInTheirOwnLayout) {
   job.run([](int rank) {
     struct Pair {
       double value;
-      int place;
+      int index;
     };
     std::array<Pair, 2> best{{{-1, -1}, {-1, -1}}};
     Win win = make_window(best.data(), sizeof(best), sizeof(Pair));
@@ -132,9 +132,9 @@ TEST(OneSided, PairsAreReducedInTheirOwnLayout) {
     Win_fence(0, win);
     if (rank == 0) {
       EXPECT_EQ(best[0].value, 3);
-      EXPECT_EQ(best[0].place, 2);
+      EXPECT_EQ(best[0].index, 2);
       EXPECT_EQ(best[1].value, 9);
-      EXPECT_EQ(best[1].place, 0);
+      EXPECT_EQ(best[1].index, 0);
     }
     Win_free(&win);
   });

@@ -20,7 +20,7 @@ constexpr SimTime kMessage = SimTime::from_ns(2000);  // all three
 constexpr int kBytes = 1000;
 constexpr SimTime kTransfer = SimTime::from_ns(1000);
 
-// Lets the rank do nothing for a while.
+// Blocks the rank for a time.
 void pause(SimTime time) {
   Strand& strand = self();
   strand.now += time;

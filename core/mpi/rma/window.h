@@ -51,10 +51,10 @@ struct SharedWindow : std::enable_shared_from_this<SharedWindow> {
 
 // Outstanding operations of one rank on one target.
 struct TargetState {
-  int incomplete = 0;      // operations that are not complete at the target
-  int awaiting_reply = 0;  // operations whose reply has not arrived yet
-  SimTime complete;        // completion time of the last operation known to be complete
-  SimTime complete_locally;
+  int incomplete = 0;            // operations that are not complete at the target
+  int awaiting_reply = 0;        // operations whose reply has not arrived yet
+  SimTime complete;              // completion time of the last operation known to be complete
+  SimTime complete_locally;      // from then on the origin may reuse its buffers
   SimTime last_arrival;          // operations on one target stay in order
   int lock = 0;                  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE while held
   bool lock_is_assumed = false;  // MPI_MODE_NOCHECK: no messages were sent
@@ -82,7 +82,7 @@ struct WindowObject : Counted {
   CommObject* comm = nullptr;  // a duplicate, for the window's own messages; owned
   std::shared_ptr<SharedWindow> shared;
 
-  // The values of predefined attributes point to these.
+  // Predefined attributes are pointers to these.
   Aint size = 0;
   int displacement_unit = 1;
   int flavor = MPI_WIN_FLAVOR_CREATE;
@@ -102,12 +102,12 @@ struct WindowObject : Counted {
       complete_calls;  // receives of the origins' MPI_Win_complete
 
   std::unordered_map<int, TargetState> targets;
-  int incomplete = 0;  // sums over the targets
+  int incomplete = 0;  // these two: sums over the targets
   int awaiting_reply = 0;
-  SimTime complete;
+  SimTime complete;  // these two: the latest of the targets
   SimTime complete_locally;
-  int grants_awaited = 0;
-  SimTime granted;
+  int grants_awaited = 0;  // locks that were claimed and not granted yet
+  SimTime granted;         // when the last grant arrived
   WindowWait wait;
 
   int size_of_group() const { return comm->size(); }

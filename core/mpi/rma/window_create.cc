@@ -70,8 +70,7 @@ std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
   return shared;
 }
 
-// Allocates one block of memory for all ranks, one after the other. The first rank that calls it
-// does so.
+// Allocates one block that has the memory of all ranks, in rank order. Only the first call does so.
 bool share_memory(SharedWindow& shared) {
   if (shared.memory[0] != nullptr) return true;
   size_t total = 0;
@@ -168,7 +167,8 @@ bool is_on_same_node(const WindowObject& window, int target) {
   return network.node_of(window.world_rank(target)) == network.node_of(window.rank.id);
 }
 
-// What MPI_PROC_NULL means in MPI_Win_shared_query: the first rank that has memory.
+// The first rank of the node that has memory. MPI_Win_shared_query returns its memory for
+// MPI_PROC_NULL.
 int first_with_memory(WindowObject& window) {
   for (int target = 0; target < window.size_of_group(); ++target) {
     if (window.exposure(target).size > 0 && is_on_same_node(window, target)) return target;
