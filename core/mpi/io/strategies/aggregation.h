@@ -23,8 +23,8 @@ struct WindowExtents {
 
   storage::Extent range;
   std::vector<Share> shares;  // in the order of ranks; only ranks that request something
-  std::vector<storage::Extent>
-      extents;  // of the first share, of the second, …; rising in each share
+  // The extents of the first share, then those of the second, …; ascending in each share.
+  std::vector<storage::Extent> extents;
   std::vector<storage::Extent> runs;  // all extents, sorted and joined
   std::vector<uint64_t> run_offsets;  // by run: its offset in the buffer
   uint64_t packed_bytes = 0;
@@ -52,7 +52,7 @@ class DomainRequests {
   bool empty() const { return requesters_.empty(); }
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
-  // The extents in this window. Call it with windows in rising order.
+  // The extents in this window. Call it with windows in ascending order.
   WindowExtents extract(storage::Extent window);
 
  private:

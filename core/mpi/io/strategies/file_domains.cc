@@ -9,7 +9,7 @@ using storage::Extent;
 std::vector<int> choose_aggregators(const CommObject& comm, const network::Network& network,
                                     int wanted) {
   struct Candidate {
-    int turn;  // how many of its node come before it
+    int turn;  // how many ranks of its node come before it
     int rank;
   };
   std::vector<Candidate> candidates;

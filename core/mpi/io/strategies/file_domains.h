@@ -12,7 +12,7 @@
 
 namespace sesame::mpi {
 
-// Returns ranks of the communicator, rising: the first rank of each node, or `wanted` (if not 0)
+// Returns ranks of the communicator, ascending: the first rank of each node, or `wanted` (if not 0)
 // ranks, chosen round robin from the nodes. This is ROMIO's default (cb_config_list "*:1"), except
 // that there can be more aggregators than nodes.
 std::vector<int> choose_aggregators(const CommObject& comm, const network::Network& network,
@@ -31,7 +31,7 @@ class FileDomains {
   uint64_t end(int domain) const { return ends_[static_cast<size_t>(domain)]; }
 
  private:
-  std::vector<uint64_t> ends_;  // rising; some domains may be empty
+  std::vector<uint64_t> ends_;  // ascending; some domains may be empty
 };
 
 // One rank's extents in one domain.
@@ -42,8 +42,8 @@ struct DomainShare {
   uint64_t bytes = 0;
 };
 
-// Divides the sorted extents of a request at the ends of domains, into `extents`. `shares` gets an
-// entry for each domain that has any.
+// Divides the sorted extents of a request at the ends of domains. Appends the divided extents to
+// `extents`, and to `shares` an entry for each domain that has any.
 void cut_at_domains(std::span<const storage::Extent> request, const FileDomains& domains,
                     std::vector<storage::Extent>& extents, std::vector<DomainShare>& shares);
 

@@ -1,5 +1,5 @@
-// All strategies against one plain picture of the file in memory, and what each asks of the file
-// system in closed form.
+// Compares the results of all strategies with a simple model of the file in memory, and the
+// accesses that each strategy makes with closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -195,7 +195,7 @@ SimTime run(SimulatedJob& job, TestFile& file, Direction direction, Pattern& pat
   });
 }
 
-// The picture: ranks write in order, readers get what is there.
+// The model of the file. Ranks write in rank order.
 void apply_writes(std::vector<std::byte>& file, const Pattern& pattern) {
   for (const RankData& mine : pattern) {
     size_t at = 0;
@@ -255,12 +255,13 @@ std::vector<machine::CollectiveParameters> all_parameters() {
   return all;
 }
 
-// Blocks of the file, dealt at random: each to one rank or to none; to several when `shared`.
+// Gives blocks of the file to ranks at random: each to one rank or to none; if `shared`, perhaps to
+// two. If `jumps`, the extents of a rank are in random order.
 Pattern random_pattern(std::mt19937& random, int ranks, bool shared, bool jumps) {
   Pattern pattern(static_cast<size_t>(ranks));
   const int blocks = static_cast<int>(random() % 60);
   const uint64_t longest = random() % 2 == 0 ? 5 : 400;
-  const unsigned idle = random() % 3 == 0 ? 1 : 0;  // ranks that want nothing at all
+  const unsigned idle = random() % 3 == 0 ? 1 : 0;  // 1: the last rank requests nothing
   uint64_t offset = random() % 100;
   for (int block = 0; block < blocks; ++block) {
     const uint64_t bytes = random() % longest;
@@ -515,7 +516,8 @@ TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
     Pattern pattern = interleave(16, 20, 100);
     times[strategy] = run(job, file, Direction::kWrite, pattern);
   }
-  // 320 seeks of 10 ms, 80 where four neighbours come one after the other, at most 16, and one.
+  // Seeks of 10 ms each: 320 with barrier; 80 with grouping, where four adjacent blocks follow each
+  // other; at most 16 with two-phase; one with disk-directed.
   EXPECT_GT(times[CollectiveStrategy::kBarrier].seconds(),
             10 * times[CollectiveStrategy::kTwoPhase].seconds());
   EXPECT_GT(times[CollectiveStrategy::kGrouping].seconds(),
@@ -535,7 +537,7 @@ TEST(FileDomains, CoverTheRangeAndEndAtMultiples) {
   EXPECT_EQ(aligned.end(1), 600U);
   EXPECT_EQ(aligned.end(2), 800U);
   EXPECT_EQ(aligned.end(3), 1100U);
-  // A range smaller than the unit is one domain's alone.
+  // A range smaller than the alignment belongs to one domain.
   const FileDomains small({100, 50}, 3, 4096);
   for (uint64_t offset = 100; offset < 150; ++offset) {
     EXPECT_EQ(small.domain_of(offset), small.domain_of(100));
