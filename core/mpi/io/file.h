@@ -45,9 +45,10 @@ struct SharedFile : std::enable_shared_from_this<SharedFile> {
   // Collective calls that not all ranks have made, in order; the first has number `first_call`.
   std::deque<CollectiveCall> calls;
   uint64_t first_call = 0;
-  std::map<int, std::shared_ptr<DirectedCall>>
-      directed_calls;                           // in progress, by tag of the collective
-  std::map<int, std::vector<int>> aggregators;  // of two-phase I/O, by the requested number of them
+  // Disk-directed calls in progress, by tag of the collective.
+  std::map<int, std::shared_ptr<DirectedCall>> directed_calls;
+  // Of two-phase I/O, by the requested number of aggregators (cb_nodes).
+  std::map<int, std::vector<int>> aggregators;
 };
 
 struct Representation;  // representation.h
@@ -95,7 +96,7 @@ struct FileObject : Counted {
 
   FileObject();
   ~FileObject();
-  // The choice that the hint and the machine's setting make together.
+  // Data sieving: disabled if the machine file disables it, otherwise as the hint says.
   Choice sieving(storage::Direction direction) const {
     if (!collective.sieving) return Choice::kDisable;
     return direction == storage::Direction::kRead ? read_sieving : write_sieving;

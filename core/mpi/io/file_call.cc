@@ -139,7 +139,7 @@ int prepare_file_call(File handle, storage::Direction direction, Pointer pointer
   if (item == 0 ? bytes > 0 : bytes % item != 0) {
     return fail(MPI_ERR_IO, "the data are " + std::to_string(bytes) +
                                 " bytes, no multiple of the view's elementary type of " +
-                                std::to_string(item));
+                                std::to_string(item) + " bytes");
   }
   if (bytes > 0 && view.filetype->size() == 0) {
     return fail(MPI_ERR_IO, "the view's file type has no data");
@@ -261,7 +261,7 @@ int start_collective_call(const FileCall& call, Request* request) {
 
 int enter_collective(FileObject& file) {
   if (file.split.started != 0) {
-    return fail(MPI_ERR_IO, std::string("a split collective call is in progress on the file:  ") +
+    return fail(MPI_ERR_IO, std::string("a split collective call is in progress on the file: ") +
                                 name_of(file.split.started));
   }
   if (storage::FileCallRecord* record = current_file_record())
@@ -269,9 +269,9 @@ int enter_collective(FileObject& file) {
   SharedFile& shared = *file.shared;
   const Strand& strand = self();
   const uint64_t number = file.collective_calls++;
-  const size_t place = static_cast<size_t>(number - shared.first_call);
-  if (place == shared.calls.size()) shared.calls.push_back({strand.call, strand.rank->id, 0});
-  CollectiveCall& first = shared.calls[place];
+  const size_t index = static_cast<size_t>(number - shared.first_call);
+  if (index == shared.calls.size()) shared.calls.push_back({strand.call, strand.rank->id, 0});
+  CollectiveCall& first = shared.calls[index];
   if (first.call != strand.call) end_job_over_mismatch(file, first, strand.call);
   ++first.arrived;
   while (!shared.calls.empty() && shared.calls.front().arrived == file.comm->size()) {

@@ -2,9 +2,9 @@
 // and move the data between the typed buffer and the file (transfer_file.h).
 //
 // To make a call: prepare_file_call(), then use_explicit_offset() or use_individual_pointer(), then
-// one of the four functions run_/start_independent_call/_collective_call. Positions and item counts
-// are in elementary items of the view. Functions run on a strand of the rank and return an MPI
-// error class.
+// one of run_independent_call(), run_collective_call(), start_independent_call() and
+// start_collective_call(). Positions and item counts are in elementary items of the view. Functions
+// run on a strand of the rank and return an MPI error class.
 #pragma once
 
 #include <functional>

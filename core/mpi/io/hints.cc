@@ -42,7 +42,7 @@ void take_number(const InfoObject& hints, const char* key, Integer* value) {
   if (const auto number = number_of<Integer>(hints, key); number && *number > 0) *value = *number;
 }
 
-// Reduces too large sizes to the maximum; MPI_File_get_info shows the size in use.
+// Reduces a size that is too large to the maximum. MPI_File_get_info returns the size in use.
 void take_buffer_size(const InfoObject& hints, const char* key, uint64_t* bytes) {
   take_number(hints, key, bytes);
   *bytes = std::min(*bytes, machine::kLongestCollectiveBuffer);

@@ -12,10 +12,11 @@ struct World;
 // same hints.
 void apply_file_hints(FileObject& file, const InfoObject* hints);
 
-// The hints about the striping of a new file.
+// The striping that the hints request for a new file.
 storage::Striping striping_wanted(const InfoObject& hints);
 
-// Records that the job uses this file of the host, which takes no simulated time, for the summary.
+// Records for the summary that the job uses this file of the host. Its accesses take no simulated
+// time.
 void record_host_file(World& world, const std::string& path);
 
 }  // namespace sesame::mpi

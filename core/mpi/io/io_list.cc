@@ -9,19 +9,18 @@ namespace {
 
 using storage::Extent;
 
-// A bound of a sub-array in one copy of a file type: the byte of the data before which it stands,
-// and its offset in the file.
+// A bound of a sub-array in one copy of a file type.
 struct BoundMarker {
-  int64_t data_byte;
-  int64_t offset;
+  int64_t data_byte;  // the marker comes before this byte of the copy's data
+  int64_t offset;     // in the file
 };
 
 bool is_subarray(const DatatypeObject& type) {
   return type.combiner() == MPI_COMBINER_SUBARRAY || type.combiner() == MPI_COMBINER_DARRAY;
 }
 
-// Lists the markers in the order of the data. A sub-array is, in MPI-1's terms, its data between a
-// lower and an upper bound marker.
+// Lists the markers in the order of the data. In MPI-1's terms a sub-array is a lower bound marker,
+// its data and an upper bound marker.
 void find_markers(const DatatypeObject& type, int64_t data_byte, int64_t offset,
                   std::vector<BoundMarker>* markers) {
   if (type.is_predefined() || type.size() == 0) return;
@@ -80,8 +79,8 @@ class LiteralList {
     copy_ = copy;
     next_ = 0;
   }
-  // Adds the markers before the next byte of the data. Starts with those of the next copy of the
-  // file type only if `has_more_data`.
+  // Adds the markers before the next byte of the data. Those at the start of the next copy of the
+  // file type are added only if `has_more_data`.
   void add_markers(bool has_more_data) {
     while (!markers_.empty()) {
       if (next_ == markers_.size()) {
@@ -146,13 +145,13 @@ int64_t byte_offset(const FileView& view, int64_t position) {
   return view.displacement + copy * static_cast<int64_t>(type.extent()) + run.offset;
 }
 
-int64_t items_below(const FileView& view, uint64_t query_file_size) {
+int64_t items_below(const FileView& view, uint64_t file_offset) {
   const DatatypeObject& type = *view.stored_filetype;
   const int64_t item = view.stored_etype->size();
-  const int64_t end = static_cast<int64_t>(query_file_size) - view.displacement;
+  const int64_t end = static_cast<int64_t>(file_offset) - view.displacement;
   if (end <= 0 || type.size() == 0 || item == 0) return 0;
   if (type.is_contiguous()) return (end + item - 1) / item;
-  // First the copies that are wholly before the end, then those that contain it.
+  // First count the copies that are wholly before the end, then those that contain it.
   const int64_t extent = std::max<int64_t>(type.extent(), 1);
   const int64_t span = type.true_lb() + type.true_extent();
   const int64_t whole = end < span ? 0 : (end - span) / extent + 1;

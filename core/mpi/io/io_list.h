@@ -11,17 +11,17 @@
 namespace sesame::mpi {
 
 // Returns the extents that hold `bytes` bytes of the view's data from `position` on, in the order
-// of the data. Adjacent extents are joined. A `literal` list has one element for each elementary
-// item, and empty elements for the first seek and for the bounds of sub-arrays, as in PIO-SIM
-// (SESAME report, 8.2.3).
+// of the data. Adjacent extents are joined. If `literal`, the list is that of PIO-SIM (SESAME
+// report, 8.2.3): it has one element for each elementary item, and empty elements for the first
+// seek and for the bounds of sub-arrays.
 std::vector<storage::Extent> make_io_list(const FileView& view, int64_t position, int64_t bytes,
                                           bool literal);
 
 // The offset in the file of the item at this position.
 int64_t byte_offset(const FileView& view, int64_t position);
 
-// How many elementary items of the view start before this offset. For the file's size this is the
-// position of the end of the file.
-int64_t items_below(const FileView& view, uint64_t query_file_size);
+// The number of elementary items of the view that start before this offset in the file. For the
+// file's size this is the position of the end of the file.
+int64_t items_below(const FileView& view, uint64_t file_offset);
 
 }  // namespace sesame::mpi

@@ -30,7 +30,7 @@ FileView view_of(DatatypeTable& table, int64_t displacement, Datatype etype, Dat
   return {displacement, item, file, &native_representation(), item, file};
 }
 
-// Two integers of every five.
+// The first two of every five integers.
 Datatype two_of_five(DatatypeTable& table) {
   Datatype pair, type;
   type_contiguous(table, 2, MPI_INT, &pair);
@@ -78,8 +78,8 @@ TEST(IoList, JoinsAdjacentExtents) {
   });
 }
 
-// Cells of BTIO's class S: q sub-arrays of five doubles a point for each rank, of a grid of 12^3
-// points, taken once as a whole (SESAME report, table 8-3).
+// BTIO's class S: each rank has q cells, which are sub-arrays of a grid of 12^3 points with five
+// doubles each. The file type has each cell once (SESAME report, table 8-3).
 TEST(IoList, IsLiteralAsTheReportCountsIt) {
   on_one_rank([](DatatypeTable& table) {
     for (int q : {2, 3, 4}) {

@@ -48,8 +48,8 @@ void charge_access_time(Strand& strand, FileObject& file, storage::Direction dir
   charge_access(strand, file.path(), access);
 }
 
-// The bytes move at the start of the access. MPI does not define, either, whether another rank's
-// access that overlaps it in time sees them.
+// The bytes move at the start of the access. MPI leaves open whether another rank's access that
+// overlaps this one in time sees them.
 int access_extents(Strand& strand, FileObject& file, storage::Direction direction,
                    std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
   yield_until_now(strand);

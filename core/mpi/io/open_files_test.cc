@@ -33,7 +33,7 @@ std::string hint_in_use(File file, const char* key) {
   return value;
 }
 
-// ROMIO's own are ints, and so are its counts of bytes in them.
+// The maximum is that of an int: ROMIO stores these sizes, and byte counts in the buffers, as ints.
 TEST(OpenFiles, TooLargeBufferSizesAreReducedToTheMaximum) {
   SimulatedJob job(1);
   job.run([](int) {
@@ -120,7 +120,7 @@ TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoSpace) {
     EXPECT_EQ(write(file, 600'000), MPI_ERR_NO_SPACE);
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
-    // The host has taken 100,000 bytes.
+    // The host has written 100,000 bytes.
     File other = open_alone("/pfs/two");
     EXPECT_EQ(write(other, 900'001), MPI_ERR_NO_SPACE);
     EXPECT_EQ(write(other, 900'000), MPI_SUCCESS);

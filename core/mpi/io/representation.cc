@@ -38,7 +38,7 @@ int basic_bytes(const Representation& representation, const DatatypeObject& basi
   return MPI_SUCCESS;
 }
 
-// Bytes of one copy of any type.
+// Bytes of one copy of any type in the file.
 int copy_bytes(const Representation& representation, const DatatypeObject& type, Count* bytes) {
   const TypeMap& type_map = type.type_map();
   *bytes = 0;
@@ -132,7 +132,7 @@ class Rebuilder {
       }
       default:
         return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "a datatype of this sort cannot be converted to " + representation_.name);
+                    "a datatype of this kind cannot be converted to " + representation_.name);
     }
   }
 
@@ -157,7 +157,8 @@ int changes_size(const Representation& representation, const DatatypeObject& typ
   return MPI_SUCCESS;
 }
 
-// How many bytes in memory the first `bytes` of one copy in external32 are.
+// The size in memory of the first `bytes` bytes of one copy in external32. Counts whole elements
+// only.
 Count native_bytes_of(const DatatypeObject& type, Count bytes) {
   Count native = 0;
   for_each_element(type, 0, 1, [&](const DatatypeObject& basic, Aint, Count run) {
@@ -304,7 +305,7 @@ int decode(const Representation& representation, const std::byte* packed, Count 
   return MPI_SUCCESS;
 }
 
-// It names no file: errors go to the handler of MPI_FILE_NULL, as those of MPI_File_open do.
+// The call names no file, so errors go to the handler of MPI_FILE_NULL, as those of MPI_File_open.
 int Register_datarep(const char* datarep, Function read_conversion_fn, Function write_conversion_fn,
                      Function dtype_file_extent_fn, void* extra_state, bool large) {
   const int error = register_representation(datarep, read_conversion_fn, write_conversion_fn,

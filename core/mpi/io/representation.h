@@ -37,8 +37,8 @@ const Representation* find_representation(const Rank& rank, std::string_view nam
 int stored_type(const Representation& representation, DatatypeRef type, DatatypeRef* stored);
 
 // Conversion between a typed buffer of `count` copies and packed data of the file. stored_bytes()
-// gives the packed size. decode() converts the first `bytes` packed bytes, and gives the number of
-// bytes in memory that they are.
+// gives the packed size. decode() converts the first `bytes` packed bytes, and sets *native_bytes
+// to their size in memory.
 int stored_bytes(const Representation& representation, const DatatypeObject& type, Count count,
                  Count* bytes);
 int encode(const Representation& representation, const void* buffer, Count count,

@@ -6,8 +6,9 @@
 
 namespace sesame::mpi {
 
-// The body of MPI_File_read_ordered and _write_ordered: the ranks' data follow the shared pointer
-// in the order of ranks.
+// The body of MPI_File_read_ordered and _write_ordered: moves the ranks' data from the shared
+// pointer on, in the order of ranks, and advances the pointer. All ranks must call it. Returns an
+// MPI error class.
 int run_ordered(const FileCall& call, Transfer& transfer, Status* status);
 
 }  // namespace sesame::mpi

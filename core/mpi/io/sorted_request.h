@@ -1,4 +1,4 @@
-// SortedRequest: a request in the order of the file. Its extents rise, do not overlap and are not
+// SortedRequest: a request in the order of the file. Its extents ascend, do not overlap and are not
 // adjacent; its data is packed in the same order. The data is the request's own buffer if the
 // request is in order already, otherwise a sorted copy.
 #pragma once
@@ -27,8 +27,8 @@ class SortedRequest {
   uint64_t bytes() const { return bytes_; }
   std::byte* data() const { return data_; }
 
-  // Call it at the end. For reads, the first `valid` bytes of data() were read and the rest is
-  // beyond the end of the file; gives the request its data. For writes, `valid` is bytes().
+  // Call it at the end. For reads, pass the number of bytes of data() that were read; the others
+  // are beyond the end of the file. Copies the data to the request. For writes, pass bytes().
   void finish(uint64_t valid);
 
  private:

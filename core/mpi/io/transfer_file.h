@@ -32,9 +32,8 @@ int access_extents(Strand& strand, FileObject& file, storage::Direction directio
                    std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 
 // The two halves of access_extents(), for accesses in which the file system moves more bytes than
-// requested, as in data sieving. Call yield_until_now() before. The first moves the bytes, a read
-// up to the end of the file; the second charges the time, that of a read up to the end of the file,
-// too.
+// requested, as in data sieving. Call yield_until_now() before. move_bytes() moves the bytes,
+// charge_access_time() charges the time. For a read both stop at the end of the file.
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 void charge_access_time(Strand& strand, FileObject& file, storage::Direction direction,

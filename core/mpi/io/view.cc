@@ -40,7 +40,7 @@ int check_displacements(const DatatypeObject& type, const char* what, bool writa
   ByteRange last{0, 0};
   while (cursor.next(&run)) {
     if (run.offset < last.offset) {
-      return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " fall");
+      return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " decrease");
     }
     if (writable && run.offset < last.offset + last.length) {
       return fail(MPI_ERR_IO, std::string("the file can be written, and the ") + what +
@@ -57,7 +57,7 @@ int build_view(const FileObject& file, Offset disp, Datatype etype, Datatype fil
   const bool sequential = (file.amode & MPI_MODE_SEQUENTIAL) != 0;
   if (current != sequential) {
     return fail(MPI_ERR_ARG, current ? "MPI_DISPLACEMENT_CURRENT is for sequential files only"
-                                     : "a sequential file wants MPI_DISPLACEMENT_CURRENT");
+                                     : "a sequential file requires MPI_DISPLACEMENT_CURRENT");
   }
   if (!current && disp < 0) {
     return fail(MPI_ERR_ARG, "the displacement is negative: " + std::to_string(disp));
@@ -69,7 +69,7 @@ int build_view(const FileObject& file, Offset disp, Datatype etype, Datatype fil
   if (item == 0 ? view->filetype->size() != 0 : view->filetype->size() % item != 0) {
     return fail(MPI_ERR_ARG, "the file type is " + std::to_string(view->filetype->size()) +
                                  " bytes, no multiple of the elementary type of " +
-                                 std::to_string(item));
+                                 std::to_string(item) + " bytes");
   }
   const bool writable = (file.amode & MPI_MODE_RDONLY) == 0;
   MPI_TRY(check_displacements(*view->etype, "elementary type", writable));
@@ -84,8 +84,8 @@ int build_view(const FileObject& file, Offset disp, Datatype etype, Datatype fil
   return stored_type(*view->representation, view->filetype, &view->stored_filetype);
 }
 
-// Gives the program a handle of the type: a predefined type itself, of others a duplicate that the
-// program frees.
+// Gives the program a handle of the type: that of a predefined type itself, otherwise that of a
+// duplicate, which the program frees.
 int publish_type(const DatatypeObject& type, Datatype* handle) {
   if (type.is_predefined()) {
     *handle = type.handle();
