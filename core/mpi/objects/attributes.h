@@ -1,8 +1,8 @@
 // Attribute caching (MPI 4.1, section 7.7): values that a program attaches to communicators,
 // datatypes and windows under keys (keyvals), with functions of the program that copy and delete
 // them. The object owns its AttributeSet; keyvals are reference counted. Everything belongs to one
-// rank. Functions return MPI error classes; if a copy or delete function of the program fails, the
-// code that it returned if the program had added this code, otherwise MPI_ERR_OTHER.
+// rank. Functions return MPI error classes. If a copy or delete function of the program fails, they
+// return its error code if the program has added this code, otherwise MPI_ERR_OTHER.
 #pragma once
 
 #include <memory>
@@ -71,7 +71,7 @@ class AttributeSet {
 // The bits of a keyval's handle that hold the kind of object it is for.
 inline constexpr int kKeyvalOwnerMask = 0x03c00000;
 
-// For MPI_Comm_dup and MPI_Comm_free: what copy_to() and remove_all() do, of sets that may be null.
+// copy_to() and remove_all() for sets that may be null, for MPI_Comm_dup and MPI_Comm_free.
 // `object` is the handle of the owner of the existing set.
 int copy_attributes(const AttributeSet* from, int object, std::unique_ptr<AttributeSet>& to);
 int delete_attributes(AttributeSet* attributes, int object);

@@ -34,8 +34,8 @@ enum class AttributeType : int { kPointer = 0, kAddressInteger = 1, kInteger = 3
 
 enum class AttributeOwner : uint8_t { kComm, kDatatype, kWin };
 
-// A function of the program, and for other languages than C the proxy of MPICH's Fortran or C++
-// layer through which it is called, which converts the arguments; null for C.
+// A function of the program. If it is not a C function, callbacks() calls it through `proxy`, a
+// function of MPICH's Fortran or C++ layer that converts the arguments. `proxy` is null for C.
 struct ProxiedFunction {
   ProxiedFunction(Function function_in = nullptr, Function proxy_in = nullptr)
       : function(function_in), proxy(proxy_in) {}
@@ -80,9 +80,10 @@ struct Callbacks {
 const Callbacks& callbacks();
 
 // Functions that a Fortran layer on top of the C interface needs in addition to those of MPI;
-// defined by core/mpi. A stored Fortran integer is returned to C as its address and to Fortran as
-// its value, a stored C pointer as its value to both; predefined attributes are addresses in C and
-// values in Fortran. Comm_get_attr and Comm_set_attr are these with kPointer.
+// core/mpi defines them. A stored Fortran integer is returned to C as its address and to Fortran as
+// its value. A stored C pointer is returned to both as its value. Predefined attributes are
+// addresses in C and values in Fortran. Comm_get_attr() and Comm_set_attr() call these with
+// kPointer.
 int Comm_get_attribute(Comm comm, int keyval, AttributeType asked, void* value, int* flag);
 int Comm_set_attribute(Comm comm, int keyval, AttributeType type, void* value);
 int Type_get_attribute(Datatype datatype, int keyval, AttributeType asked, void* value, int* flag);

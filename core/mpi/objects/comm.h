@@ -54,13 +54,13 @@ struct CommObject : Counted, Pooled<CommObject> {
   uint32_t context = 0;
   int rank = 0;  // in the local group
   MembersRef local;
-  MembersRef remote;  // to which messages are sent: the other group, or `local` if not is_inter
+  MembersRef remote;  // receives the messages: the other group, or `local` if not is_inter
   bool is_inter = false;
   bool low_group = false;            // inter-communicator: the local group comes first in a merge
   CommObject* local_comm = nullptr;  // inter-communicator: the local group's own communicator
   uint32_t next_collective = 0;      // sequence number of the next collective: its tag
-  std::shared_ptr<CollectiveLog>
-      collective_log;  // shared by its ranks; made at the first collective
+  // Shared by the communicator's ranks; made at the first collective.
+  std::shared_ptr<CollectiveLog> collective_log;
 
   std::string name;
   ErrhandlerObject* errhandler = nullptr;

@@ -1,7 +1,7 @@
 // The MPI types, handles and constants of the simulated MPI. The values are those of the MPICH
 // binary interface (the MPICH ABI initiative, common to MPICH, Intel MPI, MVAPICH and Cray MPICH),
-// so that the entry points of this interface need no translation. Those of other interfaces
-// translate (core/abi).
+// so that the entry points of this interface need no translation. The entry points of other
+// interfaces translate the values (core/abi).
 #pragma once
 
 #include <cstdint>

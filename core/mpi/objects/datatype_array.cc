@@ -1,5 +1,6 @@
-// The array constructors: one dimension after the other, fastest first, each a block list of the
-// type of the faster dimensions resized to the whole dimension (MPI 4.1, sections 5.1.3, 5.1.4).
+// The constructors of sub-arrays and distributed arrays (MPI 4.1, sections 5.1.3, 5.1.4). They add
+// one dimension after the other, the fastest varying first. Each step makes a list of blocks of the
+// type of the faster dimensions, and resizes it to the size of the whole dimension.
 #include <cstdint>
 #include <utility>
 #include <vector>

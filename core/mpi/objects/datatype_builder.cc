@@ -87,7 +87,7 @@ class BoundsCollector {
   bool explicit_lb_ = false, explicit_ub_ = false, fits_ = true;
 };
 
-// The type that this one is equal to, if it is a duplicate or one copy of a type.
+// The type that this one duplicates or has one copy of, directly or not; otherwise this type.
 const DatatypeObject& original(const DatatypeObject& type) {
   const TypeMap& type_map = type.type_map();
   const bool is_copy = type_map.kind == TypeMap::Kind::kVector && type_map.count == 1 &&

@@ -1,6 +1,6 @@
-// Types that are found by their properties: Fortran 90 kinds by decimal precision and range, basic
-// types by size, pairs by the types of value and index. Kinds are those of GNU Fortran on x86-64;
-// the limits are the DIGITS, PRECISION and RANGE intrinsics of each kind.
+// Functions that find a type by its properties: Fortran 90 kinds by decimal precision and range,
+// basic types by size, pairs by the types of value and index. Kinds are those of GNU Fortran on
+// x86-64; the limits are the results of the intrinsics PRECISION and RANGE for each kind.
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_builder.h"
 #include "core/mpi/objects/datatype_create.h"

@@ -9,7 +9,8 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// A sequence of at most so many blocks is stored as a flat list of blocks, whatever its parts are.
+// A sequence of at most so many blocks, or of at most two blocks for each part, is stored as a flat
+// list of blocks.
 constexpr Count kFlatBlocks = 64;
 
 template <typename F>
@@ -87,7 +88,7 @@ void flatten_small(std::vector<PlacedLayout>& parts) {
   parts = std::move(flat);
 }
 
-// The parts in order as one layout.
+// One layout for the parts, in their order.
 PlacedLayout sequence(std::vector<PlacedLayout> parts, LayoutStorage& storage) {
   if (!all_blocks(parts)) flatten_small(parts);
   if (parts.empty()) return {};

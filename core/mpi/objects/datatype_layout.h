@@ -2,10 +2,10 @@
 // Adjacent blocks are joined and regular sequences are strided loops. The order of the type map is
 // kept, its basic types are not.
 //
-// Use: layout_of_type_map() makes the layout of a new datatype; DatatypeObject::layout() has it.
-// All numbers are bytes, except counts; offsets are relative to that of the node itself. Ownership:
-// the LayoutStorage of a datatype owns the nodes that were made for it; a derived type keeps the
-// types alive whose nodes it uses.
+// Use: layout_of_type_map() makes the layout of a new datatype; DatatypeObject::layout() returns
+// it. All numbers are bytes, except counts; offsets are relative to that of the node itself.
+// Ownership: the LayoutStorage of a datatype owns the nodes that were made for it. A derived type
+// uses nodes of other types, too, and holds references to these types.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kTypes = 1000;
 
-// The functions that the program calls, on one table, and its output in one string.
+// The MPI functions that the program calls, for the types of `table`. Its output goes to `printed`.
 DatatypeTable* table = nullptr;
 std::string printed;
 

@@ -152,7 +152,7 @@ class RandomTypes {
     return type;
   }
 
-  // Without the padding of structures, which the comparison with MPICH checks: resized to none.
+  // Resizes the structure so that it has no padding. The comparison with MPICH checks the padding.
   ModelType structure(int depth) {
     ModelType type, whole;
     std::vector<Datatype> handles;

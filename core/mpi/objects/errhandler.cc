@@ -113,8 +113,8 @@ int raise_with(const ErrhandlerObject* errhandler, int object, int error,
 }
 
 int raise_error(CommObject* comm, int error, const char* function_name) {
-  // As MPICH does: if no handler was set, that of MPI_COMM_SELF (MPI 4) and then that of
-  // MPI_COMM_WORLD (before MPI 4) applies.
+  // As in MPICH: if the communicator has no handler, that of MPI_COMM_SELF applies (MPI 4), and
+  // then that of MPI_COMM_WORLD (before MPI 4).
   const ObjectTables& objects = this_owner().objects;
   for (CommObject* other : {objects.self, objects.world}) {
     if ((comm == nullptr || comm->errhandler == nullptr) && other != nullptr) comm = other;

@@ -36,9 +36,9 @@ int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerO
 int set_errhandler(ErrhandlerObject*& attached, Errhandler handle, ErrhandlerObject::Kind kind);
 
 // Applies the error handler of the communicator (null: errors that concern no object) and returns
-// the error, which a function of the program may have changed; does not return if the handler ends
-// the job. Without a handler, that of MPI_COMM_SELF and then that of MPI_COMM_WORLD applies.
-// `function_name` is for the text, such as "MPI_Send".
+// the error, which a function of the program may have changed. Does not return if the handler ends
+// the job. If the communicator has no handler, that of MPI_COMM_SELF and then that of
+// MPI_COMM_WORLD applies. `function_name` is for the text, such as "MPI_Send".
 [[gnu::cold]] int raise_error(CommObject* comm, int error, const char* function_name);
 // The same with this handler (null: MPI_ERRORS_ARE_FATAL) of the object with this handle.
 [[gnu::cold]] int raise_with(const ErrhandlerObject* errhandler, int object, int error,
@@ -51,8 +51,8 @@ class ErrorCodes {
 
   int add_class();
   int add_code(int error_class);
-  // MPI_SUCCESS, or MPI_ERR_ARG if the code is unknown, or a class where a code is expected or vice
-  // versa.
+  // Each returns MPI_SUCCESS or MPI_ERR_ARG. remove_class() needs a class without codes,
+  // remove_code() a code that is not a class, remove_text() one that has a text.
   int set_text(int code, std::string text);
   int remove_text(int code);
   int remove_class(int error_class);

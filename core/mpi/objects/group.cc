@@ -21,7 +21,8 @@ int check_groups(Group group1, Group group2, GroupObject** one, GroupObject** tw
   return check_group(group2, two);
 }
 
-// Checks a list of ranks of the group: all must exist, none twice. Sets the set of them.
+// Checks a list of ranks of the group: all must exist, none may be listed twice. Sets (*chosen)[r]
+// for each rank r of the list.
 int check_ranks(const GroupObject& group, const std::vector<int>& ranks,
                 std::vector<bool>* chosen) {
   chosen->assign(static_cast<size_t>(group.members->size()), false);
@@ -53,9 +54,9 @@ int expand_ranges(const GroupObject& group, int n, int (*ranges)[3], std::vector
     if (first < 0 || first >= size) return fail(MPI_ERR_RANK, rank_text(first, size));
     if (stride == 0) return fail(MPI_ERR_ARG, "the stride of a range is 0");
     if (stride > 0 ? first > last : first < last) {
-      return fail(MPI_ERR_ARG, "the range from " + std::to_string(first) + " to " +
-                                   std::to_string(last) + " does not go the way of its stride, " +
-                                   std::to_string(stride));
+      return fail(MPI_ERR_ARG,
+                  "the range from " + std::to_string(first) + " to " + std::to_string(last) +
+                      " needs a stride of the other sign, got " + std::to_string(stride));
     }
     const long long steps = (static_cast<long long>(last) - first) / stride;
     for (long long step = 0; step <= steps; ++step) {

@@ -19,7 +19,7 @@ int check_key(const char* key) {
                                     std::to_string(MPI_MAX_INFO_KEY) + " are allowed");
 }
 
-// An info that is not MPI_INFO_NULL.
+// The same as check_info(), but MPI_INFO_NULL is an error.
 int check_object(Info handle, InfoObject** info) {
   MPI_TRY(check_info(handle, info));
   if (*info != nullptr) return MPI_SUCCESS;
@@ -133,12 +133,12 @@ int Info_delete(Info info, const char* key) {
   InfoObject* object;
   MPI_TRY(check_changeable(info, &object));
   MPI_TRY(check_key(key));
-  auto place = std::find_if(object->entries.begin(), object->entries.end(),
-                            [key](const auto& entry) { return entry.first == key; });
-  if (place == object->entries.end()) {
+  auto removed = std::find_if(object->entries.begin(), object->entries.end(),
+                              [key](const auto& entry) { return entry.first == key; });
+  if (removed == object->entries.end()) {
     return fail(MPI_ERR_INFO_NOKEY, "the info has no key '" + std::string(key) + "'");
   }
-  object->entries.erase(place);
+  object->entries.erase(removed);
   return MPI_SUCCESS;
 }
 

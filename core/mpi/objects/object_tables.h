@@ -36,7 +36,8 @@ struct ObjectTables {
   GroupObject* empty_group = nullptr;
   HandleTable<GroupObject, 0x88000000> groups;
 
-  // ARE_FATAL, RETURN, (THROW_EXCEPTIONS), ABORT.
+  // By the lowest two bits of the handle: MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN,
+  // MPIR_ERRORS_THROW_EXCEPTIONS, MPI_ERRORS_ABORT.
   ErrhandlerObject* predefined_errhandlers[4] = {};
   HandleTable<ErrhandlerObject, 0x94000000> errhandlers;
 
@@ -54,11 +55,12 @@ struct ObjectTables {
   std::shared_ptr<FileTables> files;
 
   std::unique_ptr<ErrorCodes> error_codes;  // made at its first use
-  int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
+  int last_used_code = MPI_ERR_LASTCODE;    // the attribute MPI_LASTUSEDCODE is its address
   int agreements = 0;                       // on contexts, in progress (communicators/agree.h)
 };
 
-// The interface of a rank for its objects, which are below ranks. Rank derives from it.
+// What objects may use of the rank that owns them. Rank, which is in a higher module, derives from
+// it.
 struct ObjectOwner {
   explicit ObjectOwner(int number) : id(number) {}
 

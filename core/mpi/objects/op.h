@@ -111,9 +111,10 @@ class OpTable {
   std::vector<uint32_t> free_slots_;
 };
 
-// Check whether `op` may reduce elements of this type: user operations any, predefined ones the
-// predefined types that the standard lists. MPI_SUCCESS or MPI_ERR_OP. MPI_REPLACE and MPI_NO_OP
-// are valid for one-sided accumulation only.
+// Return MPI_SUCCESS if `op` may reduce elements of this type, otherwise MPI_ERR_OP. Predefined
+// operations are valid for the predefined types that the standard lists, and for a few more as in
+// MPICH. User operations are valid for any type, but not in one-sided accumulation. MPI_REPLACE and
+// MPI_NO_OP are valid only there.
 int op_is_valid(const OpObject& op, const DatatypeObject& type);
 int op_is_valid_for_accumulate(const OpObject& op, const DatatypeObject& type);
 

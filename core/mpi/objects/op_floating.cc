@@ -6,7 +6,8 @@
 namespace sesame::mpi {
 namespace {
 
-// The upper half of an IEEE single; arithmetic is done in single and rounded to nearest even.
+// The upper half of an IEEE single-precision number. Results are computed in single precision and
+// rounded to nearest even.
 struct Bfloat16 {
   uint16_t bits;
 

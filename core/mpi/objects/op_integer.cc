@@ -5,7 +5,8 @@
 namespace sesame::mpi {
 namespace {
 
-// Signed sums and products wrap, as compilers' output does: computed unsigned.
+// Signed sums and products wrap around, as in programs that compilers make. They are computed
+// unsigned, because signed overflow is undefined.
 template <typename Signed, typename Unsigned>
 ReduceFunction signed_loop(Op op) {
   if (op == MPI_SUM || op == MPI_PROD) return arithmetic_loop<Unsigned>(op);

@@ -5,7 +5,7 @@
 namespace sesame::mpi {
 namespace {
 
-// The layout is that of the C structure, which the pair types have too.
+// The layout is that of the pair types, which are C structures.
 template <typename Value, typename Index>
 struct Located {
   Value value;

@@ -154,7 +154,7 @@ TEST_F(OpTest, LogicalsOfAllSizes) {
   expect_logic<int>(MPI_INTEGER);
 }
 
-// As MPICH 4.0.2 does it, which aborts on MPI_LAND and MPI_LOR of these types.
+// As in MPICH 4.0.2. (MPICH aborts at MPI_LAND and MPI_LOR of these types.)
 TEST_F(OpTest, FloatingPointTypesHaveTheExclusiveOr) {
   EXPECT_EQ(reduce(MPI_LXOR, MPI_FLOAT, 0.5f, 0.0f), 1.0f);
   EXPECT_EQ(reduce(MPI_LXOR, MPI_DOUBLE, 0.5, 0.25), 0.0);

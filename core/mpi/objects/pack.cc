@@ -153,8 +153,8 @@ Count entry_at(const LayoutNode& node, Count byte) {
 template <bool kPack>
 void move_range(const LayoutNode& node, char* user, Count first, Count last, Mover<kPack>& mover);
 
-// A list or loop of equal blocks: the rest of the first one, whole blocks, the start of the last
-// one.
+// A list or loop of equal blocks. Moves the rest of the first block, whole blocks, and the start of
+// the last one.
 template <bool kPack>
 void move_equal_blocks(const LayoutNode& node, char* user, Count first, Count last,
                        Mover<kPack>& mover) {

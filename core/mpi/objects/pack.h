@@ -5,8 +5,8 @@
 // of its packed form, copy_typed() from one typed buffer to another, ByteRangeCursor to visit the
 // memory of a typed buffer without copying. Lengths and offsets are bytes. Buffers belong to the
 // caller and may be MPI_BOTTOM with absolute displacements. Functions without a return value cannot
-// fail; the caller has checked the arguments. Only copy_typed() between two non-contiguous types
-// may allocate memory, 64 KiB at most.
+// fail; the caller has checked the arguments. Of the functions that copy, only copy_typed() between
+// two non-contiguous types allocates memory, 64 KiB at most.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// ByteRangeCursor: an iteration over a layout's blocks that can start at any packed byte: it has
-// an explicit stack of (node, offset, index), one frame for each nesting level of the layout.
+// ByteRangeCursor: an iteration over a layout's blocks that can start at any packed byte. It uses a
+// stack of its own instead of recursion: a frame (node, offset, index) for each nesting level.
 #include <algorithm>
 #include <vector>
 
@@ -33,7 +33,7 @@ Count block_of(const LayoutNode& node, Count index) {
   return node.kind == Kind::kBlocks ? node.starts[index + 1] - node.starts[index] : node.block;
 }
 
-// The entry that holds this packed byte, which is reduced to a byte within the entry.
+// Returns the entry that holds this packed byte. Sets *byte to the byte's position in the entry.
 Count descend(const LayoutNode& node, Count* byte) {
   if (node.starts != nullptr) {
     const Count index =

@@ -89,10 +89,10 @@ SignatureId number_of(Sequence sequence) {
   if (sequence.empty() || sequence.size() > kMostRuns) return kAnySignature;
   if (sequence.size() == 1) return sequence[0].element;
   static auto* const known = new std::map<Sequence, SignatureId>;
-  const auto [place, is_new] =
+  const auto [entry, is_new] =
       known->emplace(std::move(sequence), kFirstSequence + static_cast<SignatureId>(known->size()));
-  if (is_new) sequences().push_back(place->first);
-  return place->second;
+  if (is_new) sequences().push_back(entry->first);
+  return entry->second;
 }
 
 void append(Sequence& to, const Run& run) {

@@ -12,8 +12,8 @@
 
 namespace sesame::mpi {
 
-// The signature of any number of copies of a type: the number of the element if a type has one kind
-// of element, otherwise that of its sequence in the table.
+// The signature of any number of copies of a type. If all elements are of one kind, it is the
+// number of this kind, otherwise the number of the type's sequence in the table.
 using SignatureId = uint32_t;
 // The signature of bytes and packed data. DatatypeObject::signature() gives that of a type.
 inline constexpr SignatureId kAnySignature = 0;
