@@ -39,7 +39,7 @@ class ArrivalHeap {
  private:
   static constexpr size_t kChildren = 4;
 
-  // A copy of what is compared: reading the messages themselves would cause cache misses.
+  // A copy of the keys: reading the messages themselves would cause cache misses.
   struct Entry {
     SimTime arrival;
     int source;

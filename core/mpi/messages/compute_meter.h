@@ -29,8 +29,8 @@ struct ComputeOptions {
   SimTime fixed;       // per call, for fixed
 };
 
-// What ends an interval of computation. Recorded runs have one time for each call and each poll,
-// none for reading a clock or sleeping between calls, and one for the end of the rank.
+// What ends an interval of computation. A recorded run has one time for each call and each poll,
+// and one for the end of the rank. It has none for clock reads and sleeps between calls.
 enum class ComputeEnd : uint8_t { kCall, kPoll, kClock, kExit };
 
 // One rank's compute times from an earlier run, unscaled, in order (recorded mode). How often a

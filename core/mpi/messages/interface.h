@@ -1,8 +1,8 @@
 // A rank's network interface (docs/models/network.md). It injects one message after the other, in
-// the order of simulated time in which they are ready, whichever strand of the rank sends them and
-// in whichever order the simulator runs the ranks. If messages are ready at the same time, the data
-// of announced (rendezvous) messages goes first, by the time of the send. Messages of strands
-// follow, by the number of the strand.
+// the order of simulated time in which they are ready. This order does not depend on which strand
+// of the rank sends them, nor on the order in which the simulator runs the ranks. If messages are
+// ready at the same time, the data of announced (rendezvous) messages goes first, by the time of
+// the send. Messages of strands follow, by the number of the strand.
 //
 // Use: a strand that sends calls inject(), or await_turn() and then reserve(). A rendezvous message
 // is announced with announce(); when its receive is posted, withdraw_announcement() and request()
@@ -10,9 +10,9 @@
 //
 // Why the order is right although ranks run ahead of each other: a message is injected only when no
 // message that is ready earlier can still be requested. Earlier requests can come from announced
-// messages whose receive is unknown (not before the clear to send could be back), from other
-// strands of the rank whose clocks are behind, and from accesses to files; a strand that waits for
-// this very message, or for a helper strand of its rank, sends nothing meanwhile. Mostly there are
+// messages with an unknown receive (not before the clear to send could be back), from other strands
+// of the rank if their clocks are behind, and from accesses to files. A strand that waits for this
+// very message, or for a helper strand of its rank, sends nothing meanwhile. Mostly there are
 // no such senders (`contenders_` is 0), and the strand's message is injected at once. Otherwise
 // a strand yields until all earlier events have happened, and announced data waits for a
 // conditional event at the time at which it is ready. See docs/decisions/0015-order-of-service.md.
@@ -79,8 +79,8 @@ class Interface {
   // Injects all requested messages whose turn has come and schedules an event for the next one.
   void inject_due();
 
-  // To be called at the beginning and at the end of each helper strand of the rank, and of each
-  // access to a file, which may send messages.
+  // Call these at the beginning and at the end of each helper strand of the rank and of each access
+  // to a file. Both may send messages.
   void add_helper(Strand& strand);
   void remove_helper(Strand& strand);
   void begin_file_access();

@@ -2,10 +2,10 @@
 // posted receives. Messages of one sender on one communicator match in the order sent, receives in
 // the order posted.
 //
-// Use: a message that reaches the rank first gets an arrival that is not before the last one of its
-// channel (arrive() in messaging.h does all of this), goes to match_posted_receive() and, when that
-// finds nothing, to enqueue(); a receive goes to match_message_or_queue(). The caller moves the
-// data (messaging.h). Matching calls deliver() itself only for receives from any source and for
+// Use: for a message that reaches the rank, set an arrival that is not before the last one of its
+// channel, and call match_posted_receive(). (arrive() in messaging.h does both.) If that finds
+// nothing, call enqueue(). For a receive, call match_message_or_queue(). The caller moves the data
+// (messaging.h). Matching calls deliver() itself only for receives from any source and for
 // messages that they held back. A probe calls find(), wait_for() or sleep_until_arrival().
 //
 // A receive that names its source matches its message as soon as the simulator has it, whatever the

@@ -37,7 +37,7 @@ struct MessageEnvelope {
   RequestObject* sender() const {
     return is_buffered ? nullptr : static_cast<RequestObject*>(origin);
   }
-  // The buffer whose space a buffered send uses, to be returned; null for other sends.
+  // The attached buffer to which a buffered send's space is returned; null for other sends.
   AttachedBuffer* attached() const {
     return is_buffered ? static_cast<AttachedBuffer*>(origin) : nullptr;
   }

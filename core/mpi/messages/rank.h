@@ -112,7 +112,7 @@ struct alignas(64) Rank final : ObjectOwner {
   Job& job;
   int application = 0;                      // which command of the spawn: MPI_APPNUM
   std::string program;                      // of a spawned rank: the command
-  uintptr_t program_address = 0;            // what is added to addresses in the program's file
+  uintptr_t program_address = 0;            // added to addresses in the program's file
   const void* loaded_program = nullptr;     // the same for all ranks of one program file
   const void* interface_handles = nullptr;  // predefined handles of the binary interface (core/abi)
   OpTable ops;

@@ -39,7 +39,7 @@ struct RequestExtra {
   Function cancel = nullptr;
   CallbackKind callback_kind = CallbackKind::kC;
   void* extra_state = nullptr;
-  // Calls on files: the file, whose error handler applies.
+  // Calls on files: the file, since its error handler applies.
   File file = nullptr;
   // Buffered sends: the buffer in which they reserved space.
   AttachedBuffer* attached = nullptr;

@@ -13,8 +13,8 @@
 namespace sesame::mpi {
 namespace {
 
-// Helper strands run algorithms of collectives, whose large buffers are on the heap, and the
-// program's reduction functions. Address space only: pages are allocated at their first use.
+// The stack of a helper strand, for algorithms of collectives (their large buffers are on the heap)
+// and the program's reduction functions. Its pages are allocated at their first use.
 constexpr size_t kHelperStackBytes = 256 * 1024;
 
 // Address space is reserved for so many spawned ranks, some kilobytes each.
