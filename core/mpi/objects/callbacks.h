@@ -2,8 +2,8 @@
 // handlers, generalised requests.
 //
 // The types of handles, the values of constants and the layout of a status depend on the program's
-// binary interface, so each interface (core/abi) defines one instance of Callbacks. Objects of
-// core/mpi store the address of a function with its kind and call it through callbacks(), never
+// binary interface. Each interface (core/abi) therefore defines one instance of Callbacks. Objects
+// of core/mpi store the address of a function with its kind and call it through callbacks(), never
 // directly: the address may be a constant of the interface (MPI_COMM_DUP_FN) or null
 // (MPI_COMM_NULL_COPY_FN), which callbacks() handles. The functions return error classes or codes
 // of the simulator, not those of the interface. They are called on the running strand and may block

@@ -110,7 +110,7 @@ class DatatypeObject {
 
   // True when `count` copies are count * size() bytes in one block that starts at the buffer.
   bool is_contiguous() const { return is_contiguous_; }
-  // Bytes from the first to the last one that `count` copies use (true extent).
+  // The number of bytes from the first to the last byte that `count` copies use (true extent).
   Count span(Count count) const;
 
   bool is_committed() const { return is_committed_; }

@@ -87,7 +87,7 @@ int distribute(Count size, int distribution, int argument, int processes, Count 
   part->start = coordinate * block;
   part->length = block;
   part->stride = cycle;
-  // Whole blocks within the dimension, then perhaps one that its end cuts.
+  // Whole blocks within the dimension, then perhaps an incomplete block at its end.
   part->count = size >= part->start + block ? (size - part->start - block) / cycle + 1 : 0;
   part->rest_start = part->start + part->count * cycle;
   part->rest = std::max<Count>(0, std::min(block, size - part->rest_start));

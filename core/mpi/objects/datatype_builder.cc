@@ -164,8 +164,8 @@ void DatatypeBuilder::make_struct(std::vector<DatatypeRef> types, std::vector<Ai
   type_map.displacements = std::move(displacements);
   type_map.blocklengths = std::move(lengths);
   type_map.types = std::move(types);
-  // MPI pads every structure to its alignment. MPICH, whose binary interface programs use, treats a
-  // structure of one type as a list of blocks, which it does not pad.
+  // MPI pads every structure to its alignment. MPICH treats a structure of one type as a list of
+  // blocks, which it does not pad. This follows MPICH.
   bound_and_lay_out(!all_same(object_->type_map_.types));
 }
 
@@ -174,8 +174,8 @@ void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint exte
   TypeBounds& bounds = object_->bounds_;
   if (__builtin_add_overflow(lb, extent, &bounds.ub)) failed_ = true;
   bounds.lb = lb;
-  // In MPI these take precedence over other types' bounds in a structure. In MPICH, whose binary
-  // interface programs use, they replace older markers and are not explicit from here on.
+  // In MPI these bounds take precedence over other types' bounds in a structure. In MPICH they
+  // replace older markers and are not explicit from here on. This follows MPICH.
   bounds.explicit_lb = bounds.explicit_ub = false;
   lay_out();
 }

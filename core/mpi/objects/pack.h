@@ -1,8 +1,8 @@
 // Copies data between typed buffers and packed bytes. The packed form of `count` copies of a type
 // is their data in type-map order without gaps; ranges of it are bytes [start, start + length).
 //
-// Use: pack_all() and unpack_all() for a whole buffer, pack_range() and unpack_range() for a part
-// of its packed form, copy_typed() from one typed buffer to another, ByteRangeCursor to visit the
+// Use: pack_all() and unpack_all() copy a whole buffer, pack_range() and unpack_range() a part of
+// its packed form. copy_typed() copies from one typed buffer to another. ByteRangeCursor visits the
 // memory of a typed buffer without copying. Lengths and offsets are bytes. Buffers belong to the
 // caller and may be MPI_BOTTOM with absolute displacements. Functions without a return value cannot
 // fail; the caller has checked the arguments. Of the functions that copy, only copy_typed() between
