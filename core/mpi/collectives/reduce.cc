@@ -12,8 +12,8 @@
 namespace sesame::mpi {
 namespace collectives {
 
-// If the operation does not commute, the root of the tree is rank 0, whose subtrees are in rank
-// order.
+// If the operation does not commute, the root of the tree is rank 0, because then the subtrees are
+// in rank order.
 void reduce_binomial(Transfer& transfer, const void* send, void* receive,
                      const Reduction& reduction, int root) {
   const int size = transfer.size();

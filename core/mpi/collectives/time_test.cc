@@ -1,6 +1,6 @@
 // Simulated times against the closed forms of docs/models/collectives.md. On the test crossbar a
-// message of m bytes takes T(m) = 2 us + m * 1 ns from the send to the end of the receive, a rank
-// injects messages max(0.3 us, m * 1 ns) apart, and completing a receive takes 0.4 us.
+// message of m bytes takes T(m) = 2 us + m * 1 ns from the send to the end of the receive. A rank
+// injects messages max(0.3 us, m * 1 ns) apart. Completing a receive takes 0.4 us.
 #include <gtest/gtest.h>
 
 #include <algorithm>
