@@ -41,7 +41,7 @@ class ControlGroup {
   // share the list and must not change it. Call it once in a collective at most: the list is found
   // by context, tag and first rank, so a second call would find the list of the first.
   SharedListRef gather_to_all(std::span<const int> mine);
-  // Broadcasts the root's values, whose number the other ranks need not know.
+  // Broadcasts the root's values. The other ranks need not know how many there are.
   void broadcast(std::vector<int>& values, int root);
   // The same, but all ranks share one list.
   SharedListRef broadcast_shared(std::vector<int> values, int root);
@@ -83,10 +83,10 @@ struct AgreementKind {
 // returns the first. `maximum` replaces values by their maximum over these ranks.
 //
 // Each rank proposes its next free context; the maximum is free on all of them. If a rank has other
-// agreements in progress, one of those may allocate the same contexts meanwhile, so a second round
-// checks whether any rank has done so; if yes, all try again. Concurrent agreements propose numbers
-// from different series (by `identity` and attempt), so that they do not always collide, and the
-// one with the greatest proposal always succeeds.
+// agreements in progress, one of those may allocate the same contexts meanwhile. A second round
+// then checks whether this has happened on any rank; if so, all ranks try again. Concurrent
+// agreements propose numbers from different series (by `identity` and attempt), so that they do not
+// always collide. The agreement with the greatest proposal always succeeds.
 uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum);
 

@@ -59,8 +59,8 @@ struct EdgeEnd {
 };
 constexpr size_t kIntsOfEnd = sizeof(EdgeEnd) / sizeof(int);
 
-// Sends the edge ends to their ranks in log2(size) rounds: in round k those whose remaining
-// distance has bit k set move on by 2^k ranks (as in Bruck's all-to-all).
+// Sends the edge ends to their ranks in log2(size) rounds, as in Bruck's all-to-all. In round k an
+// end moves on by 2^k ranks if bit k of its remaining distance is set.
 std::vector<EdgeEnd> deliver_ends(Transfer& transfer, std::vector<EdgeEnd> ends) {
   const int size = transfer.size();
   const int me = transfer.rank();

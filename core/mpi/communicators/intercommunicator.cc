@@ -91,8 +91,8 @@ int Intercomm_create(Comm local_comm, int local_leader, Comm peer_comm, int remo
   return connect(*local, local_leader, peer, remote_leader, tag, newintercomm);
 }
 
-// The group that passes `high` comes last. If both pass the same, the group whose first member has
-// the lower rank in MPI_COMM_WORLD comes first.
+// The group that passes `high` comes last. If both pass the same, the order is that of the groups'
+// first members in the run.
 int Intercomm_merge(Comm intercomm, int high, Comm* newintracomm) {
   CommObject* parent;
   MPI_TRY(check_comm(intercomm, &parent));
