@@ -1,6 +1,6 @@
 // RemoteOperation: a one-sided operation in flight. It is an event at the time at which it reaches
-// the target's memory, so the operations of all ranks on a window take effect in the order of
-// simulated time, each atomically. The target's CPU takes no part (docs/models/one-sided.md).
+// the target's memory. The operations of all ranks on a window therefore take effect in the order
+// of simulated time, each atomically. The target's CPU takes no part (docs/models/one-sided.md).
 #pragma once
 
 #include <memory>
@@ -69,8 +69,8 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   RequestObject* request_ = nullptr;
 };
 
-// The one predefined type of which the type consists, as accumulate operations require; null if
-// there is none or more than one.
+// Accumulate operations require that a type consists of elements of one predefined type. Returns
+// this type; null if there is none or more than one.
 const DatatypeObject* element_of(const DatatypeObject& type);
 
 // Computes target_buffer = data op target_buffer. `data` holds packed elements. REQUIRES:

@@ -1,5 +1,5 @@
-// Times of one-sided communication against the closed forms of docs/models/one-sided.md, on a
-// machine with o_s = 0.3 us, o_r = 0.4 us, w = 1.3 us, 1 ns per byte and a gap of 0.1 us.
+// Times of one-sided communication against the closed forms of docs/models/one-sided.md. The
+// machine has o_s = 0.3 us, o_r = 0.4 us, w = 1.3 us, 1 ns per byte and a gap of 0.1 us.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -183,7 +183,8 @@ TEST(OneSidedTime, AFenceIsCompletionAndABarrier) {
     const SimTime begin = self().now;
     if (rank == 0) Put(data.data(), kBytes, MPI_BYTE, 1, 0, kBytes, MPI_BYTE, win);
     Win_fence(0, win);
-    // Rank 1 waits in the barrier for the signal of rank 0, whose own is there by then.
+    // Rank 1 waits in the barrier for the signal of rank 0. The signal of rank 1 has reached rank 0
+    // by then.
     const SimTime complete = kSend + kWire + kTransfer + kWire;
     EXPECT_EQ(self().now - begin, complete + (rank == 0 ? kSend + kReceive : kMessage));
   });

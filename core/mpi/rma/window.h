@@ -134,8 +134,8 @@ void await_window(WindowObject& window, WindowWait::Condition condition, int tar
 // The window's state has changed: resumes the waiting rank if its condition holds now.
 void update_wait(WindowObject& window);
 
-// A text that explains a deadlock: what a rank that is blocked in a call on the window waits for,
-// such as " waits for the lock of rank 2, which rank 1 holds".
+// For deadlock reports: what a rank that is blocked in a call on the window waits for, such as
+// " waits for the lock of rank 2, which rank 1 holds".
 std::string describe_wait(const WindowObject& window, const RequestObject& request);
 // The world rank for which it waits, or -1 if unknown.
 int rank_waited_for(const WindowObject& window, const RequestObject& request);
