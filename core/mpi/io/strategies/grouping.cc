@@ -14,8 +14,8 @@ void await_signal(Transfer& transfer, int from) {
 
 }  // namespace
 
-// The first rank of a group waits for the signal that the previous group has finished, signals its
-// own group to start, waits until all of them have finished, and signals the next group.
+// The first rank of a group waits for the signal that the previous group has finished, and signals
+// its own group to start. When all ranks of its group have finished, it signals the next group.
 int access_in_groups(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request) {
   const int group_size = std::max(file.collective.group_size, 1);
   const int rank = transfer.rank();
