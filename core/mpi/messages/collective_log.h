@@ -14,8 +14,8 @@
 
 namespace sesame::mpi {
 
-// The arguments that must agree on all ranks. The defaults mean "the collective has no such
-// argument" or "it may differ".
+// The arguments that must agree on all ranks. The default of an argument means that the collective
+// does not have it or that it may differ.
 struct CollectiveSignature {
   static constexpr int kNoRoot = -1;
   static constexpr Count kAnyBytes = -1;

@@ -1,7 +1,7 @@
 // One rank's measured compute times: all of them, for a later run that repeats them (compute mode
 // recorded), and how much samples of the same region differ. A region is the computation between
-// two call sites of MPI in the program; each time the rank passes it gives a sample. Times are host
-// times, unscaled. One thread.
+// two call sites of MPI in the program; each time that the rank executes it is a sample. Times are
+// host times, unscaled. One thread.
 #pragma once
 
 #include <cstddef>

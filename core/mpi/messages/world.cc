@@ -17,7 +17,7 @@ namespace {
 // and the program's reduction functions. Its pages are allocated at their first use.
 constexpr size_t kHelperStackBytes = 256 * 1024;
 
-// Address space is reserved for so many spawned ranks, some kilobytes each.
+// Address space is reserved for this many spawned ranks, some kilobytes each.
 constexpr int kMostSpawned = 1 << 16;
 
 uint64_t content_hash(const std::vector<int>& values) {
