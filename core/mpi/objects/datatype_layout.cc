@@ -9,8 +9,8 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// A sequence of at most so many blocks, or of at most two blocks for each part, is stored as a flat
-// list of blocks.
+// A sequence of at most this many blocks, or of at most two blocks for each part, is stored as a
+// flat list of blocks.
 constexpr Count kFlatBlocks = 64;
 
 template <typename F>

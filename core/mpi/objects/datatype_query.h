@@ -24,7 +24,7 @@ struct Envelope {
 // The classic form (large = false) is an error on types made by large-count constructors.
 int type_get_envelope(const DatatypeTable& table, Datatype datatype, Envelope* envelope,
                       bool large = false);
-// The maxima are the lengths of the arrays. Derived types come back as new handles.
+// The maxima are the lengths of the arrays. Derived types are returned as new handles.
 int type_get_contents(DatatypeTable& table, Datatype datatype, const Envelope& maxima,
                       int* integers, Aint* addresses, Count* large_counts, Datatype* types,
                       bool large = false);

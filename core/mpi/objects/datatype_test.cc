@@ -247,7 +247,7 @@ TEST_F(DatatypeTest, NamesBelongToTheRankAndPredefinedTypesHaveOne) {
   ASSERT_EQ(type_get_name(table_, MPI_DOUBLE, name, &length), MPI_SUCCESS);
   EXPECT_STREQ(name, "MPI_DOUBLE");
   EXPECT_EQ(length, 10);
-  // MPI_C_COMPLEX is the same type; of the two names MPICH gives this one.
+  // MPI_C_COMPLEX is the same type. MPICH returns this one of the two names.
   type_get_name(table_, MPI_C_FLOAT_COMPLEX, name, &length);
   EXPECT_STREQ(name, "MPI_C_COMPLEX");
   type_get_name(table_, MPI_DATATYPE_NULL, name, &length);

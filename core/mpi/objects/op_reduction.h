@@ -25,7 +25,8 @@ void reduce_loop(const void* in, void* inout, Count count) {
   for (Count i = 0; i < count; ++i) to[i] = F::combine(to[i], from[i]);
 }
 
-// Equal or unordered values give the second, as in MPICH, so that the same NaN results.
+// If the values are equal or one is a NaN, the result is the second, as in MPICH, so that the same
+// NaN results.
 struct Largest {
   template <typename T>
   static T combine(T a, T b) {
