@@ -179,8 +179,8 @@ int allgatherv_intra(Transfer& transfer, const Source& mine, const RankBlocks& p
   return transfer.error();
 }
 
-// Each group's data goes to rank 0 of the other, which broadcasts it there; first that of the
-// high group.
+// Each group sends its data to rank 0 of the other group, which broadcasts it there. The data of
+// the high group is sent first.
 int allgatherv_inter(Transfer& transfer, const Source& mine, const RankBlocks& parts) {
   const bool low = transfer.comm().low_group;
   const int rank = transfer.rank();

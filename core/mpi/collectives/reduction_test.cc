@@ -1,4 +1,4 @@
-// The reductions whose result goes to several ranks.
+// The reductions that have a result on several ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
