@@ -16,8 +16,8 @@ struct Strand;
 
 class LockMessages final : public pdes::ConditionalEvent, public Pooled<LockMessages> {
  public:
-  // Claims the locks of these ranks and charges the send overheads. WindowObject::grants_awaited
-  // counts the grants to come.
+  // Claims the locks of these ranks and charges the send overheads. Adds the locks to
+  // WindowObject::grants_awaited until they are granted.
   static void claim(Strand& strand, WindowObject& window, std::span<const int> targets, int type);
   // Releases the locks.
   static void release(Strand& strand, WindowObject& window, std::span<const int> targets);
