@@ -23,7 +23,7 @@ int check_writable(const FileObject& file) {
   return fail(MPI_ERR_READ_ONLY, "the file was opened for reading only");
 }
 
-// MPI_ERR_NOT_SAME unless all ranks give this value.
+// MPI_ERR_NOT_SAME unless all ranks pass the same value.
 int check_same(ControlGroup& control, Offset value, const char* what) {
   const int high = static_cast<int>(value >> 32);
   const int low = static_cast<int>(value & 0xffffffff);

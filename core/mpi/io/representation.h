@@ -32,8 +32,8 @@ const Representation& native_representation();
 // Returns null if there is none of that name.
 const Representation* find_representation(const Rank& rank, std::string_view name);
 
-// Gives the type as stored in files: basic elements have their size in the file, and displacements
-// in bytes do not change (MPI 4.1, 14.5.1: such types are not portable).
+// Sets *stored to the type as stored in files: basic elements have their size in the file, and
+// displacements in bytes do not change (MPI 4.1, 14.5.1: such types are not portable).
 int stored_type(const Representation& representation, DatatypeRef type, DatatypeRef* stored);
 
 // Conversion between a typed buffer of `count` copies and packed data of the file. stored_bytes()

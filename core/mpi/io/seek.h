@@ -5,11 +5,12 @@
 
 namespace sesame::mpi {
 
-// Gives the position to which MPI_File_seek goes from `position`. MPI_ERR_ARG if it is negative.
+// Sets *target to the position to which MPI_File_seek moves the pointer from `position`.
+// MPI_ERR_ARG if it is negative.
 int seek_target(const FileObject& file, int64_t position, Offset offset, int whence,
                 int64_t* target);
 
-// Gives the file's size in bytes now.
+// Sets *bytes to the current size of the file.
 int query_file_size(const FileObject& file, uint64_t* bytes);
 
 }  // namespace sesame::mpi
