@@ -8,7 +8,8 @@ namespace sesame {
 
 class ReservedBlock {
  public:
-  // Aligned to pages; to huge ones when large.
+  // Reserves `most_bytes`, rounded up to huge pages (2 MiB), to which data() is aligned. Ends the
+  // program when there is no address space.
   explicit ReservedBlock(size_t most_bytes);
   ~ReservedBlock();
   ReservedBlock(const ReservedBlock&) = delete;

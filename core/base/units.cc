@@ -13,7 +13,7 @@ struct Unit {
   double factor;
 };
 
-// The first name of each factor is the one that messages show.
+// The accepted names. The list in messages (k…Names) has only the usual ones.
 constexpr Unit kDurationUnits[] = {{"s", 1e12},        {"ms", 1e9},
                                    {"us", 1e6},        {"\xc2\xb5s", 1e6},  // micro sign
                                    {"\xce\xbcs", 1e6},                      // Greek mu
@@ -64,7 +64,7 @@ std::string_view unit_hint(std::string_view unit) {
   return {};
 }
 
-// The number in the smallest unit of the kind, or what is wrong with the text.
+// The quantity in ps, bytes or bytes per second, or what is wrong with the text.
 Result<double> parse(const Quantity& quantity, std::string_view text) {
   const std::string_view body = trim(text);
   double number = 0;

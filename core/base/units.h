@@ -50,8 +50,8 @@ class SimTime {
 
 constexpr SimTime later(SimTime a, SimTime b) { return a < b ? b : a; }
 
-// What a user writes in a machine file or on the command line, with its unit. Each returns an
-// Error that names the accepted units when the text does not fit.
+// Parse what a user writes in a machine file or on the command line, with its unit; a size without
+// a unit is in bytes. The Error for text that does not fit names the accepted units.
 Result<SimTime> parse_duration(std::string_view text);  // "1.5 us", "0s"; s ms us ns ps
 Result<uint64_t> parse_size(std::string_view text);     // "64 KiB", "1MB", "0 B", "512"
 Result<double> parse_bandwidth(std::string_view text);  // bytes per second: "28 MB/s", "100 Gbit/s"
