@@ -33,10 +33,11 @@ struct EventOrder {
   uint32_t rank;  // less than 2^24
   uint32_t number;
 
-  // Ranks are in a fixed scattered order. In the order of their numbers, ranks that run in lock
-  // step would use disks and locks in a more favourable order than real ones do.
+  // Events of equal time and class are in a fixed scattered order of their ranks. In the order of
+  // rank numbers, ranks that run in lock step would use disks and locks in a more favourable order
+  // than on a real machine.
   uint64_t key() const {
-    constexpr uint32_t kGoldenRatio = 0x9e3779;  // of 2^24, and odd
+    constexpr uint32_t kGoldenRatio = 0x9e3779;  // 2^24 / golden ratio; odd: keys are distinct
     const uint64_t scattered = rank * kGoldenRatio & 0xffffff;
     return static_cast<uint64_t>(kind) << 56 | scattered << 32 | number;
   }

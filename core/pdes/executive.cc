@@ -15,8 +15,8 @@ namespace {
 constexpr uint64_t kSwitchesPerTick = 1 << 14;
 
 // With thousands of fibers a fiber's memory has left the cache by the time it runs again. So while
-// one runs, the top of the stack of the next one is loaded, and of the one after it the object that
-// contains the fiber (docs/decisions/0006-loading-ahead.md).
+// a fiber runs, two things are loaded: the top of the stack of the next fiber, and the object that
+// contains the fiber after the next (docs/decisions/0006-loading-ahead.md).
 constexpr size_t kStackBytes = 16 * 64;
 constexpr size_t kLineBytes = 64;
 
@@ -113,7 +113,7 @@ void Executive::block() {
 
 void Executive::finish(void (*on_left)(Fiber*)) {
   if (on_yield_ != nullptr) on_yield_(yield_context_);
-  after_switch();  // a fiber that never switched has not freed the one that ended before it
+  after_switch();  // a new fiber starts without it: the fiber that ended before is not freed yet
   Fiber* next = take_next();
   finished_ = current_fiber;
   on_left_ = on_left;

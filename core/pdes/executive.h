@@ -44,8 +44,9 @@ class Executive {
     on_yield_ = hook;
     yield_context_ = context;
   }
-  // The memory around each fiber that it uses whenever it resumes, in the object that contains it:
-  // `bytes` bytes from `before` bytes before the fiber. It is loaded into the cache shortly before.
+  // Sets the memory that each fiber uses whenever it resumes. It is loaded into the cache shortly
+  // before: `bytes` bytes that start `before` bytes before the Fiber object. The object that
+  // contains the Fiber must cover them.
   void set_hot_range(size_t before, size_t bytes) {
     hot_before_ = before;
     hot_bytes_ = bytes;

@@ -100,8 +100,9 @@ Result<Stack> StackPool::take() {
 
 namespace {
 
-// Stacks are at distances of a power of two plus a page, so that their most used lines would map to
-// a few sets of the cache. Each stack therefore starts at a different offset, by its address.
+// The distance of two stacks is a multiple of the page size. Without offsets their most used lines
+// would map to the same few sets of the cache. So each stack gets an offset that depends on its
+// address.
 uintptr_t colour_bytes(const Stack& stack) {
   constexpr uintptr_t kStepBytes = 5 * 64;
   constexpr uintptr_t kColours = 12;  // at most a page
@@ -116,7 +117,8 @@ void Fiber::prepare(Stack stack, Entry entry) {
   // The last fiber on this stack ended without unwinding it.
   __asan_unpoison_memory_region(stack.base, stack.size_bytes);
 #endif
-  // At function entry rsp + 8 is a multiple of 16; sesame_fiber_start calls, so rsp itself is.
+  // At function entry rsp + 8 must be a multiple of 16. sesame_fiber_start calls the entry
+  // function, so in sesame_fiber_start rsp must be a multiple of 16.
   const uintptr_t end = reinterpret_cast<uintptr_t>(stack.base + stack.size_bytes);
   uintptr_t top = (end - colour_bytes(stack)) & ~uintptr_t{63};
   auto* frame = reinterpret_cast<SwitchFrame*>(top - sizeof(SwitchFrame));

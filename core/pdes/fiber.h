@@ -1,6 +1,6 @@
 // A fiber: a thread of control with its own stack that runs until it yields (Executive). A switch
-// saves eleven registers and takes about 5 ns. StackPool provides the stacks: reserved address
-// space with a guard page below each, whose pages are allocated at their first use.
+// saves the callee-saved registers and takes about 5 ns. StackPool provides the stacks: reserved
+// address space with a guard page below each, whose pages are allocated at their first use.
 //
 // Use: take() a stack, prepare() the fiber with it, then Executive::make_ready(). The owner of the
 // fiber gives the stack back after the fiber has finished. Derive from Fiber to add state. A pool

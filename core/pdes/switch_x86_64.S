@@ -33,8 +33,8 @@ sesame_switch_stack:
     .cfi_endproc
     .size   sesame_switch_stack, .-sesame_switch_stack
 
-// The first return address of a new fiber: its entry function's argument waits in r12 and its
-// address in r13. The zeroed frame pointer ends a backtrace here.
+// The first return address of a new fiber. The argument of its entry function is in r12, the
+// address of the function in r13. The zeroed frame pointer ends a backtrace here.
     .globl  sesame_fiber_start
     .hidden sesame_fiber_start
     .type   sesame_fiber_start, @function
