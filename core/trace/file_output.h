@@ -15,6 +15,7 @@ namespace sesame::trace {
 // Writes all bytes; returns 0 or errno.
 int write_all(int descriptor, const void* data, size_t size);
 
+// The Error for errno of a write to this path, with a hint when the disk is full.
 Error write_error(const std::string& path, int error_number);
 
 class FileOutput {

@@ -20,8 +20,8 @@ struct Metadata {
 
 std::string metadata_text(const Metadata& metadata);
 
-// Reads back what metadata_text wrote. Refuses the text of another format or version; `path` is
-// for its errors only.
+// Reads the names of calls back from what metadata_text() wrote; `environment` stays empty. Refuses
+// the text of another format or version. `path` is only for errors.
 Result<Metadata> parse_metadata(std::string_view text, const std::string& path);
 
 }  // namespace sesame::trace

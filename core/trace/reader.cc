@@ -132,7 +132,7 @@ Result<> StreamReader::take_events(StreamBatch& batch) {
 
 std::unexpected<Error> StreamReader::damage(const std::string& what) const {
   return error_at(path_, 0, what + ", in the packet at byte " + std::to_string(offset_),
-                  "the records in front of it are good");
+                  "the records before it are good");
 }
 
 Result<Metadata> read_metadata(const std::string& directory) {

@@ -35,6 +35,7 @@ struct StreamBatch {
 
 class StreamReader {
  public:
+  // `path` is that of a stream file (stream_files()).
   static Result<std::unique_ptr<StreamReader>> open(const std::string& path);
 
   StreamReader(const StreamReader&) = delete;
@@ -47,8 +48,8 @@ class StreamReader {
   // The same, appended to the records of `batch`.
   Result<> read_into(StreamBatch& batch, size_t size_bytes);
 
-  uint32_t rank() const { return rank_; }  // known after the first read
-  uint64_t discarded() const { return discarded_; }
+  uint32_t rank() const { return rank_; }            // known after the first read
+  uint64_t discarded() const { return discarded_; }  // records lost before the last packet read
 
  private:
   StreamReader(std::string path, FILE* file);

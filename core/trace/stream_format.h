@@ -9,7 +9,7 @@ namespace sesame::trace {
 
 constexpr uint32_t kPacketMagic = 0xC1FC1FC1;        // fixed by CTF 1.8, section 5.1
 constexpr uint32_t kStreamId = 0;                    // one class of streams: a rank
-constexpr uint32_t kLargestPacketBytes = 64u << 20;  // a reader takes no larger one for real
+constexpr uint32_t kLargestPacketBytes = 64u << 20;  // readers refuse larger ones as damaged
 
 // Packet header and packet context, in this order, as they lie in the file.
 #pragma pack(push, 1)

@@ -21,7 +21,7 @@ enum { SESAME_PAGES_OTHER = 2, SESAME_PAGES_SHARED = 3 };
 #define SESAME_TRACED_STREAM 1u         /* the class of these streams: a thread */
 #define SESAME_WIDE 0x80u               /* set in the id of a record in its wide form */
 
-/* Integer types of fields, in registers. 40 bits travel in five bytes. */
+/* The C types that hold the integers of fields. In a stream an s40 has five bytes. */
 typedef uint8_t sesame_u8;
 typedef uint16_t sesame_u16;
 typedef uint32_t sesame_u32;
@@ -54,7 +54,7 @@ typedef struct {
   uint32_t magic;
   uint32_t stream_id;
   uint32_t pid;
-  uint32_t thread;           /* 0 for the first of the process that made records */
+  uint32_t thread;           /* its number in the process; 0: the first that made records */
   uint64_t timestamp_begin;  /* CLOCK_MONOTONIC of the node, ns */
   uint64_t timestamp_end;    /* ns */
   uint64_t content_bits;     /* from the start of the packet, with this struct */
@@ -70,7 +70,8 @@ typedef struct {
 #pragma pack(pop)
 
 /* The file state/NAME of a process with the streams NAME.0.stream, …: mapped into the process, so
- * it survives however the process ends. It has what the streams lack. */
+ * it survives however the process ends. It has what the streams lack: how many records were
+ * produced and lost, and how the process ended. */
 #define SESAME_STATE_MAGIC 0x45544154534d5353ull /* "SSMSTATE" */
 #define SESAME_STATE_THREADS 1023
 

@@ -100,7 +100,7 @@ Result<TracedState> read_traced_state(const std::string& path) {
   result.pid = state->pid;
   result.ended = state->ended;
   result.error = state->error;
-  // The last entry counts what had no thread, so all of them are read.
+  // The last entry is shared by all threads beyond the limit, so all entries are read.
   size_t threads = (got - head) / sizeof(SesameThreadState);
   for (size_t i = 0; i < threads; ++i) {
     result.records += state->thread[i].records;
@@ -153,7 +153,7 @@ TracedStream::TracedStream(std::string path)
   if (file_ == nullptr) fail(failure());
 }
 
-// False at the end of the stream or of what is good of it.
+// False at the end of the stream, or at damage.
 bool TracedStream::next_packet() {
   if (damage_) return false;
   if (cut_) return fail("the stream is cut off");

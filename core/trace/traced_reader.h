@@ -33,14 +33,14 @@ Result<TracedState> read_traced_state(const std::string& path);
 
 // The files of one process.
 struct TracedFiles {
-  std::string name;                  // what they have in common
+  std::string name;                  // the common part of their names
   std::string state;                 // path of the state file; empty when there is none
   std::vector<std::string> streams;  // paths, in the order of their names
 };
 
 struct TracedDirectory {
   std::vector<std::string> call_names;
-  std::vector<TracedFiles> processes;  // by name
+  std::vector<TracedFiles> processes;  // sorted by name
 };
 
 Result<TracedDirectory> read_traced_directory(const std::string& path);
@@ -59,7 +59,8 @@ class TracedStream {
   }
   uint64_t next_time() const { return next_time_; }
 
-  // After peek() was true. False when the record is damaged, which ends the stream.
+  // Decodes the next record and gives it to visitor.on(record, its time). REQUIRES: peek() was
+  // true. False when the record is damaged, which ends the stream.
   template <typename Visitor>
   bool take(Visitor& visitor) {
     uint8_t id = *at_;

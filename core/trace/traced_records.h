@@ -1,5 +1,6 @@
 // The records of a traced run as structs, made from traced_records.def, and their decoders. Numbers
-// have their wide type for both encodings; texts and lists point into the packet.
+// have their wide type, whichever form was decoded. Texts and lists point into the packet: they are
+// valid until the next packet is read.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,7 @@ inline bool list(Bytes& at, Bytes end, ListView& value) {
 
 }  // namespace decode
 
-// The numbers come first, so one comparison guards them all.
+// The size of a record's numbers. They come first, so one comparison checks that all are there.
 #define SESAME_TRACED_BEGIN(type, id, meaning) \
   template <bool kWide>                        \
   constexpr size_t type##_numbers() {          \
@@ -88,7 +89,8 @@ inline bool list(Bytes& at, Bytes end, ListView& value) {
   }
 #include "core/trace/traced_records.def"
 
-// read_fields_of<wide>(at, end, record): false when the packet ends first; else `at` is behind it.
+// read_fields_of<wide>(at, end, record): false when the packet ends first; else `at` is behind
+// the record.
 #define SESAME_TRACED_BEGIN(type, id, meaning)                              \
   template <bool kWide>                                                     \
   inline bool read_fields_of(Bytes& at, Bytes end, type##_record& record) { \

@@ -95,8 +95,8 @@ void Writer::append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const
   const size_t event = sizeof(EventStart) + size;
   if (used_ > 0 && (rank != packet_rank_ || used_ + event > options_.packet_bytes)) write_packet();
   if (used_ == 0) begin_packet(rank);
-  // A stream's order is the order of appending: a receive that completed while its rank was
-  // busy elsewhere is stamped with the time at which the stream has arrived.
+  // Timestamps of a stream must not decrease. The record of a receive that completed during later
+  // work of its rank may be appended late: it gets the latest timestamp of the stream.
   auto timestamp = static_cast<uint64_t>(std::max<int64_t>(timestamp_ps, 0));
   stream.last_timestamp = std::max(stream.last_timestamp, timestamp);
   if (used_ == sizeof(PacketStart)) stream.first_timestamp = stream.last_timestamp;

@@ -33,7 +33,7 @@ struct WriterOptions {
 
 class Writer {
  public:
-  // Writes the metadata, so an unwritable directory is found out here.
+  // Writes the metadata, so this fails when the directory cannot be written.
   static Result<std::unique_ptr<Writer>> open(WriterOptions options);
 
   Writer(const Writer&) = delete;
@@ -55,7 +55,7 @@ class Writer {
 
   // The first error so far, to stop a long run early; empty when all is well.
   const std::optional<Error>& failure() const { return failure_; }
-  uint64_t discarded() const { return discarded_; }
+  uint64_t discarded() const { return discarded_; }  // records appended after a failure
 
  private:
   struct Stream;

@@ -201,7 +201,7 @@ std::string arrow_schema(const Table& table) {
   buffer.add<uint8_t>(1, kSchemaMessage);
   const std::string message = buffer.finish(buffer.end_table());
 
-  // As a message of a stream: a mark, the length, the buffer to a multiple of 8 bytes.
+  // As in an Arrow stream: a continuation marker, the length, the message padded to 8 bytes.
   const std::array<uint32_t, 2> head{0xFFFFFFFF, static_cast<uint32_t>(message.size())};
   std::string whole(sizeof head, '\0');
   std::memcpy(whole.data(), head.data(), sizeof head);

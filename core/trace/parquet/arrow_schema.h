@@ -1,5 +1,5 @@
-// The Arrow schema of a table, encoded for the Parquet footer's key ARROW:schema: readers based on
-// Arrow find units and meanings in the metadata of the columns, and columns of names as
+// The Arrow schema of a table, in base64, for the Parquet footer's key ARROW:schema. Readers based
+// on Arrow find units and meanings in the metadata of the columns, and columns of names as
 // dictionaries.
 #pragma once
 

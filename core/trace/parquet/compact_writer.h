@@ -62,7 +62,7 @@ class CompactWriter {
     outer_.pop_back();
   }
 
-  // So many elements follow.
+  // The caller must write `size` elements next.
   void begin_list(int field, Type element, size_t size) {
     header(field, kList);
     if (size < 15) {

@@ -21,8 +21,8 @@ uint8_t* write_varint(uint64_t value, uint8_t* out) {
   return out;
 }
 
-// Packs 32 numbers of so many bits, lowest bits first: 4 * kWidth bytes. With the width known all
-// shifts are, which makes this three times as fast.
+// Packs 32 numbers of kWidth bits each, lowest bits first, into 4 * kWidth bytes. A constant width
+// makes all shifts constants, which is three times as fast.
 template <typename U, int kWidth>
 void pack(const U* values, uint8_t* out) {
   uint64_t word = 0;

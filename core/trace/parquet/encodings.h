@@ -2,8 +2,8 @@
 // `out`, which must have space for the matching bound plus 8 bytes, and returns the end of the
 // bytes written.
 //
-// Both can be written in several chunks, concatenated: every chunk but the last must have a
-// multiple of kBlock numbers.
+// Differences and indices can be written in several chunks, which are concatenated. Every chunk but
+// the last must have a multiple of kBlock numbers.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ constexpr size_t delta_blocks_bound(size_t count) {
 template <typename T>
 uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* out);
 
-// RLE, bit-packed where numbers differ: indices into a dictionary, without the byte for the width
-// in front of all. 0 < width <= 32.
+// Indices into a dictionary (RLE): one run if all are equal, else bit-packed. The caller writes the
+// byte with the width, which precedes all chunks. 0 < width <= 32.
 constexpr size_t indices_bound(size_t count, int width) {
   return 10 + (count + 31) / 32 * 4 * static_cast<size_t>(width);
 }

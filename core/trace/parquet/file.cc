@@ -48,7 +48,7 @@ void add_schema_element(CompactWriter& out, const Column& column, bool complete)
   if (is_integer(column.type)) {
     out.i32(6, converted_integer(column.type));
     out.begin_struct(10);
-    out.begin_struct(10);  // of the kinds of logical types: an integer
+    out.begin_struct(10);  // of the union LogicalType: INTEGER
     out.byte(1, static_cast<int8_t>(bit_width(column.type)));
     out.boolean(2, is_signed(column.type));
     out.end_struct();
@@ -56,7 +56,7 @@ void add_schema_element(CompactWriter& out, const Column& column, bool complete)
   } else if (column.type != ColumnType::kFloat64) {
     out.i32(6, kUtf8);
     out.begin_struct(10);
-    out.begin_struct(1);  // a string
+    out.begin_struct(1);  // of the union LogicalType: STRING
     out.end_struct();
     out.end_struct();
   }
@@ -96,7 +96,7 @@ void File::begin_column() {
 template <typename Describe>
 void File::write_page(int type, Describe describe) {
   Chunk& chunk = groups_.back().chunks.back();
-  CHECK(page_.size() <= LZ4_MAX_INPUT_SIZE);  // the header could hold INT32_MAX
+  CHECK(page_.size() <= LZ4_MAX_INPUT_SIZE);  // less than INT32_MAX, the header's limit
   const auto page_bytes = static_cast<int>(page_.size());
   const int bound = LZ4_compressBound(page_bytes);
   compressed_.resize(std::max(compressed_.size(), static_cast<size_t>(bound)));
@@ -235,7 +235,7 @@ std::string File::footer() const {
   add_pair(out, "ARROW:schema", arrow_schema(table_));
   out.text(6, kCreatedBy);
   out.begin_list(7, CompactWriter::kStruct, table_.columns.size());
-  for (size_t i = 0; i < table_.columns.size(); ++i) {  // values are ordered as their type is
+  for (size_t i = 0; i < table_.columns.size(); ++i) {  // ColumnOrder: TYPE_ORDER
     out.begin_element();
     out.begin_struct(1);
     out.end_struct();

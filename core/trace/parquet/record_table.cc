@@ -124,7 +124,7 @@ uint8_t* RecordTable::encode_numbers(size_t column, std::span<const RecordSpan> 
     const auto [least, most] = std::minmax_element(values, values + count);
     encoded.range = {*least, *most};
   }
-  const size_t in_header = begins_page ? 1 : 0;  // the page's first value is no difference
+  const size_t in_header = begins_page ? 1 : 0;  // the page's first value
   const T before = begins_page ? values[0] : static_cast<T>(last);
   encoded.first = values[0];
   last = values[count - 1];
@@ -136,9 +136,9 @@ uint8_t* RecordTable::encode_names(size_t column, std::span<const RecordSpan> re
   auto* const values = reinterpret_cast<uint32_t*>(values_.data());
   gather_all(records, record_bytes_, sources_[column], values);
   const int width = sources_[column].name_width;
-  const size_t in_header = begins_page ? 1 : 0;  // the page's first value is no difference
+  const size_t alone = begins_page ? 1 : 0;  // the page's first value: a multiple of kBlock follow
   if (begins_page) out = write_run(1, values[0], width, out);
-  return write_indices(values + in_header, count - in_header, width, out);
+  return write_indices(values + alone, count - alone, width, out);
 }
 
 // Concatenates chunks to pages, and pages to row groups.

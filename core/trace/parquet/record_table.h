@@ -30,7 +30,7 @@
 
 namespace sesame::trace::parquet {
 
-// Where a record in memory has the value of a column.
+// Where the value of a column is in a record in memory.
 struct ColumnSource {
   size_t offset = 0;      // from the start of the record, in bytes
   size_t size_bytes = 0;  // 2, 4 or 8; 0: the value is the record's rank

@@ -25,7 +25,7 @@ enum class ColumnType {
 std::optional<ColumnType> column_type(std::string_view name);
 
 bool is_signed(ColumnType type);
-// Of an integer, as Arrow has it.
+// The width of an integer type in Arrow. REQUIRES: is_integer(type)
 int bit_width(ColumnType type);
 // Whether Parquet holds it as INT64; other integers are INT32.
 inline bool is_wide(ColumnType type) {

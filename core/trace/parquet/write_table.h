@@ -20,7 +20,7 @@ struct Values {
   std::vector<uint32_t> present;
 };
 
-// Each column has `rows` values, those missing included.
+// Each column has `rows` elements; those of missing values count.
 Result<> write_table(const std::string& path, const Table& table,
                      const std::vector<Values>& columns, size_t rows);
 
