@@ -140,7 +140,7 @@ double Distance::mean_hops() const {
     }
     return sum * n / (n - 1);
   }
-  // By summing, from each node of a small machine, from evenly spread nodes of a large one.
+  // Summed: from every node of a small machine, from evenly spread nodes of a large one.
   const int sources = nodes_ <= 4096 ? nodes_ : 1024;
   for (int i = 0; i < sources; ++i) {
     const int from = static_cast<int>(int64_t{i} * nodes_ / sources);

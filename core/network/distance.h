@@ -1,4 +1,4 @@
-// The distance of two nodes of a topology in hops. In a mesh or torus a hop is a link between
+// The distance between two nodes of a topology in hops. In a mesh or torus a hop is a link between
 // routers, in other topologies a switch or router on the way; neighbouring nodes are one hop apart.
 // Immutable; hops() may be called from any thread.
 #pragma once
@@ -29,8 +29,10 @@ class Distance {
   uint32_t stride() const { return stride_; }
 
   int nodes() const { return nodes_; }
-  int diameter() const;      // the largest number of hops between two nodes
-  double mean_hops() const;  // over all ordered pairs of different nodes
+  int diameter() const;  // the largest number of hops between two nodes
+  // The mean over all ordered pairs of different nodes. In a tree or dragonfly of more than 4096
+  // nodes an estimate: from 1024 evenly spread nodes to all others.
+  double mean_hops() const;
 
  private:
   int dragonfly_hops(const uint32_t* from, const uint32_t* to) const;
