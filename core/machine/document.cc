@@ -90,7 +90,7 @@ Value parse_value(const std::string& text) {
       Value value = convert(*result.table().get("value"));
       value.line = 0;
       for (Value& item : value.items) item.line = 0;
-      // dates, which no key of a machine file has
+      // A date or a table is taken as a string: no key of a machine file has such a value.
       if (value.type != Type::kOther && value.type != Type::kTable) return value;
     }
   }

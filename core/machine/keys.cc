@@ -17,8 +17,10 @@ const Key kOwnKeys[] = {
 
     {"node.cores", Kind::kCount, false, "ranks that a node takes"},
     {"node.compute_ratio", Kind::kRatio, false, "target compute time / host compute time"},
-    {"node.slowdown", Kind::kFactors, false, "of computation, by ranks of the node from 1 on"},
-    {"node.copy_bandwidth", Kind::kBandwidth, false, "of copies inside a rank, in collectives"},
+    {"node.slowdown", Kind::kFactors, false,
+     "factors of computation time with 1, 2, 3 ... ranks on a node"},
+    {"node.copy_bandwidth", Kind::kBandwidth, false,
+     "of copies in memory inside a rank, in collectives"},
     {"node.spawn_time", Kind::kDuration, false, "from MPI_Comm_spawn to the start of its ranks"},
     {"node.memory", Kind::kSize, false, "memory of a node"},
     {"node.network.latency", Kind::kDuration, false, "half ping-pong of zero bytes inside a node"},

@@ -16,7 +16,7 @@ std::span<const Key> keys();
 std::string pattern_of(std::string_view name);
 
 const Key* find_key(std::string_view name);
-bool is_table_name(std::string_view name);  // a table that some key lies in
+bool is_table_name(std::string_view name);  // a table that contains a key
 
 // The key or table whose name is nearest to an unknown one, if any is near.
 std::optional<std::string> nearest_name(std::string_view unknown);

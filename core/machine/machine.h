@@ -58,7 +58,7 @@ struct Machine {
   int cores = 1;                 // per node: how many ranks a node takes
   uint64_t memory = 0;           // of a node, in bytes; 0: unknown
   double compute_ratio = 1;      // target compute time / measured host compute time
-  std::vector<double> slowdown;  // of computation, by the node's ranks from 1 on; empty: none
+  std::vector<double> slowdown;  // of computation with 1, 2, … ranks on the node; empty: none
   double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time
   SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
@@ -69,7 +69,8 @@ struct Machine {
 
   int64_t capacity() const { return int64_t{nodes} * cores; }  // ranks
 
-  // Of computation on a node of `ranks` ranks, 1 or more; beyond the table its last factor.
+  // The factor for computation on a node with `ranks` ranks, at least 1. Beyond the table it is the
+  // last factor.
   double slowdown_of(int ranks) const {
     if (slowdown.empty()) return 1;
     return slowdown[std::min(static_cast<size_t>(ranks), slowdown.size()) - 1];

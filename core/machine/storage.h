@@ -20,18 +20,19 @@ enum class QueueDiscipline { kFcfs, kSstf, kScan, kCLook };
 struct DeviceParameters {
   DeviceKind kind = DeviceKind::kFixed;
   QueueDiscipline queue = QueueDiscipline::kFcfs;
-  uint64_t capacity = 0;  // of one member; 0: without end
+  uint64_t capacity = 0;  // of one member; 0: unlimited
   RaidLevel raid = RaidLevel::kNone;
   int members = 1;
   uint64_t raid_unit = 64 << 10;
 
-  // Of all kinds: what passes at most, in bytes per second; 0: no limit.
+  // For all kinds: the highest rates, in bytes per second; 0: no limit.
   double read_limit = 0;
   double write_limit = 0;
   uint64_t read_burst = 0;  // burst size: unused rate that accumulates, at most
   uint64_t write_burst = 0;
-  SimTime limit_refill;  // the rate's bytes of each such interval are available at its begin; 0:
-                         // continuously
+  // Interval of refills: the bytes that a limit allows in an interval are available at its begin.
+  // 0: bytes become available continuously.
+  SimTime limit_refill;
 
   // kFixed: latency + bytes / bandwidth.
   SimTime read_latency;
@@ -46,7 +47,7 @@ struct DeviceParameters {
   uint32_t heads = 1;
   uint32_t cylinders = 0;
   SimTime single_cylinder_seek;
-  SimTime average_seek;  // over random pairs of cylinders; zero: what the two others give
+  SimTime average_seek;  // over random pairs of cylinders; zero: from the two others
   SimTime full_seek;
   SimTime controller_overhead;  // of each request; kSolidState too
   double rotations_per_minute = 0;
@@ -79,7 +80,7 @@ struct CacheParameters {
   WriteMiss write_miss = WriteMiss::kAround;
   SimTime hit_time;                 // to find a block
   double copy_bandwidth = 0;        // from and to the cache; 0: at no cost
-  double write_copy_bandwidth = 0;  // to the cache, where that is another; 0: copy_bandwidth
+  double write_copy_bandwidth = 0;  // to the cache; 0: copy_bandwidth
   int read_ahead = 0;               // blocks after a sequential miss; I/O nodes only
 };
 
@@ -98,8 +99,8 @@ struct MetadataParameters {
   SimTime open_per_node;  // of a shared file, for every node that opens it
 };
 
-// Whether collective calls go by the strategy: always, only where the ranges of the ranks
-// interleave (ROMIO's "automatic"), or never.
+// Whether collective calls use the strategy: always, only where the ranges of the ranks interleave
+// (ROMIO's "automatic"), or never.
 enum class CollectiveUse { kAlways, kInterleaved, kNever };
 
 // ROMIO keeps the sizes of these buffers, and all counts of bytes in them, in 32 bits with a sign.
@@ -113,7 +114,7 @@ struct CollectiveParameters {
   uint64_t cb_align = 0;               // two-phase: file domains begin at its multiples; 0: equal
   CollectiveUse cb_read = CollectiveUse::kAlways;
   CollectiveUse cb_write = CollectiveUse::kAlways;
-  bool sieving = true;                    // independent access with holes
+  bool sieving = true;                    // data sieving for independent accesses with holes
   uint64_t ind_rd_buffer_size = 4 << 20;  // data sieving
   uint64_t ind_wr_buffer_size = 512 << 10;
   bool literal_io_list = false;  // one element for each elementary item, nothing joined
@@ -122,7 +123,7 @@ struct CollectiveParameters {
 struct StorageParameters {
   std::vector<std::string> mounts;  // absolute paths; "." is the working directory of the run
   StorageModel detail = StorageModel::kFull;
-  uint64_t capacity = 0;  // of the whole file system; 0: without end
+  uint64_t capacity = 0;  // of the whole file system; 0: unlimited
 
   // The nodes that serve it; none in a node's own file system.
   int ionodes = 1;

@@ -13,10 +13,10 @@ namespace sesame::machine {
 struct NodeLimits {
   int nodes = 0;
   uint64_t memory = 0;  // 0: not said
-  uint64_t taken = 0;   // part of it used by the node's cache of another file system
+  uint64_t taken = 0;   // bytes of it that the node's cache of another file system uses
 };
 
-// `table` is "storage" or "node.storage"; nothing when the document has no key of it.
+// `table` is "storage" or "node.storage". Empty when the document does not have this table.
 Result<std::optional<StorageParameters>> read_storage(const Document& document,
                                                       const std::string& table,
                                                       const NodeLimits& limits);

@@ -76,7 +76,8 @@ const TopologyDescription& description_of(TopologyKind kind) {
   return *std::ranges::find(kTopologies, kind, &TopologyDescription::kind);
 }
 
-// Where `nodes` and the topology disagree, point at the override if one of them is, else at nodes.
+// The Error when `nodes` and the topology disagree: at the override if one of the keys comes from
+// one, else at `nodes`.
 std::unexpected<Error> disagreement(const Document& document, const Topology& topology,
                                     int64_t size, bool at_most) {
   const Entry* nodes = document.find("nodes");
