@@ -1,4 +1,5 @@
-// What messages cost on a machine, in Python: for the analysis of records, many at a time.
+// The costs of messages on a machine in Python, for many messages at a time: for the analysis of
+// records.
 #include "core/network/network.h"
 
 #include <nanobind/nanobind.h>
@@ -80,7 +81,8 @@ void register_network(nb::module_& module) {
            nb::arg("path"), nb::arg("overrides"), nb::arg("ranks"), nb::arg("placement"))
       .def("nodes", &NetworkOfRun::nodes, "The node of each rank.")
       .def("costs", &NetworkOfRun::costs, nb::arg("sources"), nb::arg("destinations"),
-           nb::arg("sizes"), "What messages cost: columns in ps, and 1 for rendezvous.");
+           nb::arg("sizes"),
+           "The fields of MessageCost, a column each: times in ps, rendezvous as 0 or 1.");
 }
 
 }  // namespace sesame::bindings

@@ -57,7 +57,7 @@ class BatchDict {
     add("flags", &CallColumns::flags);
   }
 
-  // `Owner` is the batch's type or one that it is made of.
+  // `Owner` is the batch's type or a base of it.
   template <typename T, typename Owner>
   BatchDict& add(const char* name, postprocess::Column<T> Owner::*column) {
     dict_[name] =
@@ -193,7 +193,7 @@ nb::list unmatched_list(const Collation& collation) {
   return list;
 }
 
-// The arrays lie in the collation.
+// The arrays are views of the collation's memory and keep the collation alive.
 nb::dict preempted_dict(nb::handle self) {
   const postprocess::PreemptedColumns& columns = nb::cast<const Collation&>(self).preempted();
   nb::dict dict;
@@ -253,10 +253,10 @@ void register_postprocess(nb::module_& module) {
       .def_prop_ro("dropped", &Collation::dropped)
       .def_prop_ro("processes", &process_list)
       .def_prop_ro("communicators", &communicator_list)
-      .def_prop_ro("files", &file_list, "All of them once next() has come to the end.")
+      .def_prop_ro("files", &file_list, "Complete once next() has returned None.")
       .def_prop_ro("preempted", &preempted_dict,
-                   "Columns by name, once next() has come to the end.")
-      .def_prop_ro("views", &views_dict, "Columns by name, once next() has come to the end.")
+                   "Columns by name, complete once next() has returned None.")
+      .def_prop_ro("views", &views_dict, "Columns by name, complete once next() has returned None.")
       .def_prop_ro("unmatched", &unmatched_list)
       .def_prop_ro("damage", &damage_list);
 }
