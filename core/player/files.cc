@@ -17,9 +17,9 @@ namespace sesame::player {
 struct OpenFile {
   bool is_open;
   int fd;
-  FILE* stream;  // null: opened without
+  FILE* stream;  // null: opened as a descriptor
   int64_t position;
-  bool has_written;  // the last access of a stream
+  bool has_written;  // whether the last access of the stream was a write
 };
 
 struct Access {
@@ -36,18 +36,19 @@ const char* path_of(int32_t file) {
   return player.plan.text + reinterpret_cast<const uint64_t*>(player.plan.files)[file];
 }
 
-// The simulator puts recorded computation before MPI calls, and calls on files are none.
+// The simulator charges recorded computation before MPI calls only, so calls on files ask for it.
 void compute() { sesame_charge_computation(); }
 
 void open_descriptor(OpenFile& open_file, int32_t file, int flags) {
   open_file = {};
   open_file.fd = open(path_of(file), flags, kMode);
-  // On another machine, ranks that do not synchronize may open the file in another order.
+  // On another machine, ranks that do not synchronize may open the file in another order: it may
+  // not exist yet, or exist already.
   if (open_file.fd < 0) open_file.fd = open(path_of(file), O_RDWR | O_CREAT, kMode);
   open_file.is_open = open_file.fd >= 0;
 }
 
-// Opens a file whose open the trace does not have.
+// The open file of the operation. Opens it first if the trace has no record of its open.
 OpenFile& open_file_of(const Operation& op) {
   OpenFile& open_file = player.open_files[op.peer];
   if (!open_file.is_open) open_descriptor(open_file, op.comm, O_RDWR | O_CREAT);
@@ -152,7 +153,7 @@ void play_flush(const Operation& op) {
   if (open_file.stream != nullptr) fflush(open_file.stream);
 }
 
-// `list` is the begin of what goes from memory, `bytes` its length.
+// Drops a range of the file from memory: `list` is its begin, `bytes` its length.
 void play_drop(const Operation& op) {
   compute();
   const int fd = open_file_of(op).fd;

@@ -1,7 +1,8 @@
-"""Makes what the player is compiled and linked with, from functions.table: declarations of the MPI
-functions in the MPICH binary interface, and a library that has their names, and that of the
-simulator's sesame_charge_computation (core/mpi/calls/call.cc), and does nothing. No MPI need be
-installed; the simulator's own functions take their place when the player runs.
+"""Makes a header and the source of a library from functions.table, to compile and link the player.
+
+The header declares the MPI functions in the MPICH binary interface. The library defines them, and
+sesame_charge_computation (core/mpi/calls/call.cc), as functions that do nothing. So no MPI need be
+installed. When the player runs, the simulator's own functions take their place.
 
 usage: generate_interface.py TABLE HEADER LIBRARY_SOURCE
 """

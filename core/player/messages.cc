@@ -30,7 +30,7 @@ void play_irecv(const Operation& op) {
               request_of(op));
 }
 
-// The send; its receive is in the list: peer, tag, bytes.
+// The fields are those of the send; the list has those of the receive: peer, tag, bytes.
 void play_sendrecv(const Operation& op) {
   const int64_t* const receive = list_of(op);
   MPI_Sendrecv_c(player.buffers.send, op.bytes, MPI_BYTE, op.peer, op.tag, player.buffers.receive,
@@ -40,7 +40,7 @@ void play_sendrecv(const Operation& op) {
 
 void play_probe(const Operation& op) { MPI_Probe(op.peer, op.tag, comm_of(op), MPI_STATUS_IGNORE); }
 
-// `bytes` says for how many requests.
+// `bytes` is the number of requests to wait for.
 void play_wait(const Operation& op) {
   if (op.bytes == 1) {
     MPI_Wait(request_of(op), MPI_STATUS_IGNORE);
@@ -49,7 +49,7 @@ void play_wait(const Operation& op) {
   }
 }
 
-// For buffered sends, however many there are.
+// Attaches a buffer of unlimited size, for buffered sends.
 void play_buffer(const Operation&) { MPI_Buffer_attach_c(MPI_BUFFER_AUTOMATIC, 0); }
 
 }  // namespace

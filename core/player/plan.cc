@@ -12,8 +12,8 @@
 namespace sesame::player {
 namespace {
 
-// Where all ranks of a process find what the first one has mapped. Linux gives out addresses near
-// the program and near the stack; this is far from both.
+// Fixed addresses: there all ranks of a process find what the first one has mapped. Linux chooses
+// addresses near the program and near the stack; these are far from both.
 constexpr uintptr_t kPlanAddress = 0x2000'0000'0000;
 constexpr uintptr_t kSendAddress = 0x2800'0000'0000;
 constexpr uintptr_t kReceiveAddress = 0x3000'0000'0000;

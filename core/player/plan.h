@@ -13,9 +13,11 @@ struct Operation {
   int32_t peer;   // rank in the communicator; PROC_NULL as MPI has it; for others see their player
   int32_t tag;
   int64_t bytes;
-  int64_t number;  // of the request that it begins, or the first that it waits for; or a time in ns
-  int64_t list;  // index in the plan's lists, of what has a value for each of several ranks; of an
-                 // asynchronous access its number; see files.cc for other file calls
+  // The request that it starts, or the first that it waits for; or a time in ns.
+  int64_t number;
+  // Where its list begins in the plan's lists, for calls with values for several ranks. For an
+  // asynchronous access: its number. For other calls on files: see files.cc.
+  int64_t list;
 };
 static_assert(sizeof(Operation) == 40);
 
@@ -34,15 +36,15 @@ struct PlanHeader {
   uint64_t rank_table;  // RankEntry each
   uint64_t operations;
   uint64_t lists;  // int64 each
-  uint64_t files;  // for each file where its name is in the text, which ends with a zero byte
-  uint64_t text;
+  uint64_t files;  // uint64 each: where the name of a file begins in the text
+  uint64_t text;   // names of files, each with a zero byte at its end
 };
 
 struct RankEntry {
   uint64_t first;  // among the plan's operations
   uint64_t count;
-  uint64_t requests;    // of messages or files
-  uint64_t open_files;  // of files
+  uint64_t requests;    // requests and asynchronous accesses have numbers below it
+  uint64_t open_files;  // number of slots of open files
 };
 
 // One rank's view of the plan.
@@ -56,8 +58,8 @@ struct Plan {
   const char* text;
 };
 
-// Maps the file, or finds where another rank has mapped it: simulated ranks share one address
-// space. Ends the program with a message when it cannot.
+// Maps the file, or finds the mapping of another rank: simulated ranks share one address space.
+// Ends the program with a message when it cannot.
 Plan open_plan(const char* path);
 
 // Buffers for the data of messages, shared by all ranks of a process, since contents do not matter.

@@ -9,13 +9,13 @@
 #include "core/player/mpi_functions.h"
 #include "core/player/plan.h"
 
-// Defined by the simulator: lets the recorded computation before the next call pass; returns the
-// rank.
+// Defined by the simulator: charges the recorded computation before the next call; returns the
+// rank in the job.
 extern "C" int sesame_charge_computation();
 
 namespace sesame::player {
 
-struct OpenFile;  // of a file
+struct OpenFile;  // a slot for an open file
 struct Access;    // an asynchronous access to a file
 OpenFile* make_open_files(uint64_t count);
 Access* make_accesses(uint64_t count);

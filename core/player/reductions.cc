@@ -1,5 +1,6 @@
-// Reductions. The trace has neither the datatype nor the operation: integers of 64 bits, or of the
-// largest width that the size is a multiple of, and a bitwise or, which is commutative as most are.
+// Reductions. The trace has neither the datatype nor the operation. The player takes the widest
+// integers, of 64, 32 or 8 bits, that divide the size, and bitwise or, which is commutative like
+// most operations.
 #include <stdlib.h>
 
 #include "core/player/player.h"
@@ -45,7 +46,7 @@ void start(const Operation& op) {
            request_of(op));
 }
 
-// `bytes` is the total, distributed evenly over the ranks; `list` is their number.
+// `bytes` is the total, distributed evenly over the ranks; the list has one value, their number.
 template <typename Call>
 void reduce_scatter(const Operation& op, Call call) {
   const int64_t ranks = *list_of(op);
