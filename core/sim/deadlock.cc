@@ -59,14 +59,14 @@ std::string describe(const mpi::Rank& rank, const RequestObject* request) {
   return text;
 }
 
-// That the rank will not act any more, if so.
+// If the rank has ended, says so: it will not act any more.
 std::string describe_end(const mpi::Rank& rank) {
   if (!rank.ended) return "";
   return "; rank " + std::to_string(rank.id) + " has ended" +
          (rank.initialized && !rank.finalized ? " without calling MPI_Finalize" : "");
 }
 
-// Ranks that wait for each other in a circle, if there are some.
+// Names ranks that wait for each other in a circle, if there are any.
 std::string describe_circle(const mpi::World& world) {
   const size_t count = world.ranks.size();
   std::vector<int> seen(count, -1);

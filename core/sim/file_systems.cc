@@ -20,7 +20,7 @@ std::unique_ptr<FileSystem> make_local(const Scenario& scenario, const machine::
 }
 
 int nodes_used(const network::Network& network) {
-  int nodes = 0;  // that ranks are on, and those before
+  int nodes = 0;  // up to the last node with a rank
   for (int rank = 0; rank < network.ranks(); ++rank)
     nodes = std::max(nodes, network.node_of(rank) + 1);
   return nodes;

@@ -18,7 +18,8 @@ Result<std::unique_ptr<storage::Mounts>> make_file_systems(const Scenario& scena
                                                            const network::Network& network,
                                                            pdes::EventQueue& events);
 
-// The first `nodes` nodes have their local file systems from now on, also those that ran no rank.
+// Gives each of the first `nodes` nodes its local file system, if it does not have one yet. To be
+// called before more ranks run on nodes.
 Result<> extend_file_systems(storage::Mounts& mounts, int nodes, const Scenario& scenario,
                              const machine::Machine& machine, const network::Network& network,
                              pdes::EventQueue& events);

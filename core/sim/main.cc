@@ -1,8 +1,8 @@
 // The simulator process, one program for each MPI binary interface:
 //   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
 //                                           wrong input, 130 when interrupted
-//   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as
-//   JSON
+//   sesame-simulator-…  --inspect PROGRAM   prints as JSON which MPI binary interface a program
+//                                           needs
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -39,7 +39,7 @@ PollingWatch* watch = nullptr;
 
 int signal_number() { return SIGRTMAX - 2; }
 
-// Threads that the program started itself may be what a rank waits for.
+// Whether the program has started threads: a rank may wait for them.
 bool has_other_threads() {
   struct stat tasks;  // has a link for each thread, and two more
   return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &tasks, 0) != 0 || tasks.st_nlink > 3;
@@ -109,7 +109,7 @@ void PollingWatch::look(mpi::Strand& strand, const ucontext_t& context) {
   if (strand.call_depth > 0) return;
   const Sample sample = sample_of(context);
   add(sample);
-  // Elsewhere the program may hold a lock of the C library.
+  // Outside its own copy, the program may hold a lock of the C library.
   if (!loader::is_in_own_copy(sample.instruction)) return;
   if (polls() && !has_other_threads()) {
     yield(strand, sample.instruction);
@@ -118,7 +118,8 @@ void PollingWatch::look(mpi::Strand& strand, const ucontext_t& context) {
   }
 }
 
-// A loop that changes something comes by an instruction with other registers sooner or later.
+// A loop that changes something executes an instruction with other registers sooner or later. Then
+// all earlier samples are discarded.
 void PollingWatch::add(const Sample& sample) {
   bool repeats = false;
   for (size_t i = 0; i < std::min(count_, samples_.size()); ++i) {

@@ -48,13 +48,13 @@ class PollingWatch {
 
   mpi::World& world_;
   timer_t timer_{};
-  // What runs without a call: these three stay as they are.
+  // Identifies the stretch without a call: it ends when one of these three changes.
   const mpi::Strand* strand_ = nullptr;
   uint64_t switches_ = 0;
   SimTime now_;
-  int ticks_ = 0;                   // since then
-  std::array<Sample, 32> samples_;  // that can all be of one loop which changes nothing
-  size_t count_ = 0;                // of them, the earliest overwritten
+  int ticks_ = 0;                   // since it began
+  std::array<Sample, 32> samples_;  // the latest, which may all be of one loop that changes nothing
+  size_t count_ = 0;                // of samples, overwritten ones included
   int repeats_ = 0;                 // how many were equal to one before
   bool mentioned_polling_ = false;
   bool mentioned_long_run_ = false;

@@ -13,7 +13,7 @@
 namespace sesame::sim {
 namespace {
 
-// As many as half of the descriptors: simulated files need the others.
+// Half of the limit on descriptors: simulated files need the others.
 size_t most_open_files() {
   rlimit limit{};
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
@@ -68,7 +68,7 @@ void RawStreams::write_until(uint32_t rank, SimTime now) {
         call);
   }
   calls.clear();
-  write_messages(now.ps() - 1);  // what is received at this very time may not all be known
+  write_messages(now.ps() - 1);  // messages received at `now` may not all be known
   messages.erase(messages.begin(), next);
 }
 

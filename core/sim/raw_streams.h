@@ -1,6 +1,5 @@
 // The raw streams of a simulation (--keep-raw), one for each rank. Records of a stream must be
-// sorted by time, so they are kept until all earlier ones are known, as in RecordTables; use is the
-// same.
+// sorted by time, so each is kept until all earlier ones are known. Use it like RecordTables.
 #pragma once
 
 #include <memory>
@@ -30,9 +29,9 @@ class RawStreams {
   void add(uint32_t rank, const sesame_message_record& message) {
     streams_[rank].messages.push_back(message);
   }
-  // Streams for so many more ranks.
+  // Adds streams for `ranks` more ranks.
   void add_ranks(int ranks);
-  // Of a call that is not of MPI; its number follows that of the one before.
+  // Adds the name of a call that is not an MPI call. Names get consecutive numbers.
   void add_call_name(const std::string& name) { writer_->add_call_name(name); }
   // Writes the rank's records before `now`. REQUIRES: they are all known.
   void write_until(uint32_t rank, SimTime now);

@@ -29,7 +29,8 @@
 
 namespace sesame::sim {
 
-// Order of messages in the table. Total: two records of which neither is earlier are equal.
+// The order of messages in the table. It is total: if neither of two records is earlier, they are
+// equal.
 bool completes_earlier(const sesame_message_record& a, const sesame_message_record& b);
 
 class RecordTables {
@@ -64,7 +65,7 @@ class RecordTables {
   const std::optional<Error>& failure() const;
 
  private:
-  // The first chunk of a page.
+  // Calls from which a rank is full: the first chunk of a page.
   static constexpr size_t kFull = trace::parquet::RecordTable::kChunkRows + 1;
   // More than calls: a rank yields to write, and collective calls receive many messages each.
   static constexpr size_t kFullMessages = 4 * trace::parquet::RecordTable::kChunkRows;

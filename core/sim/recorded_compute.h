@@ -1,7 +1,7 @@
 // The compute times of an earlier run, rank by rank, for a run that repeats them. The file is
 // little-endian: the number of ranks (u64), for each rank its number of durations (u64), then all
-// durations (i64, picoseconds of host time), rank after rank: before each call, ~t for the time t
-// before a poll, and last the one after all calls.
+// durations (i64, picoseconds of host time), rank after rank. A rank has a duration before each of
+// its calls, and one after the last call. A duration t before a poll is stored as ~t.
 #pragma once
 
 #include <string>

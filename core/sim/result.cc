@@ -56,7 +56,7 @@ Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
     table["io_s"].push_back(rank->io.seconds());
     table["messages_sent"].push_back(messages[id]);
     table["bytes_sent"].push_back(bytes[id]);
-    // Nothing resets it after the last call.
+    // After the last call no other call resets it.
     table["compute_after_calls_ps"].push_back(rank->compute_before_call.ps());
     table["exit_status"].push_back(rank->exit_status);
     table["world"].push_back(rank->job.number);

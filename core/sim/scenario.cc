@@ -8,7 +8,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A whole number between two limits. Conversions of the JSON library would cut off the rest.
+// A whole number between two limits. The conversions of the JSON library would truncate numbers
+// that are not whole or too large.
 Result<int64_t> number(const Json& json, const char* key, int64_t least, int64_t most) {
   const Json& value = json.at(key);
   const bool is_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;

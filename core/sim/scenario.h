@@ -41,7 +41,7 @@ struct Scenario {
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
-  int progress_descriptor = -1;
+  int progress_descriptor = -1;     // gets lines with the progress; -1: none
 };
 
 // An unreadable file, a missing key or a wrong value is an Error.

@@ -250,7 +250,7 @@ void Simulation::measure_compute(mpi::Rank& rank) const {
   rank.measured = std::make_unique<mpi::MeasuredCompute>(keeps_times, samples_regions, short_limit);
 }
 
-// `taken`: the ranks of each node when this one starts.
+// Sets the rank's slowdown. `taken` is the number of ranks on each node when this one starts.
 void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) const {
   if (scenario_.shared_compute) return;
   const auto node = static_cast<size_t>(world_->network.node_of(rank.id));

@@ -90,7 +90,8 @@ class Simulation {
   std::unique_ptr<pdes::StackPool> spawned_stacks_;
   std::map<std::string, std::unique_ptr<loader::ProgramImage>> images_;  // by path
   std::optional<loader::BinaryInterface> interface_;                     // of all programs
-  std::deque<loader::LaunchArguments> launches_;  // each shared by its ranks; the first: the start
+  // One for each program started, shared by its ranks; the first is the scenario's program.
+  std::deque<loader::LaunchArguments> launches_;
   std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
   std::unique_ptr<Recording> recording_;
