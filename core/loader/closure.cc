@@ -41,8 +41,8 @@ constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*"
                                 "libpthread.so*", "librt.so*",   "libdl.so*",     "libgomp.so*",
                                 "libresolv.so*",  "libutil.so*", "libmvec.so*"};
 
-// Libraries that need one of those for their error messages only and start threads of their own:
-// one copy serves all ranks.
+// Libraries that start threads of their own, and need a stateful library (libgfortran) only for
+// their error messages: one copy serves all ranks.
 constexpr std::array kShared = {"libopenblas*", "libmkl_*", "libblis*"};
 
 constexpr std::array kOpenMpi = {"libmpi.so.40*", "libopen-rte.so.40*", "libopen-pal.so.40*",
@@ -103,8 +103,8 @@ void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patt
   }
 }
 
-// False when the pipe is neither closed nor written to for so long that the dynamic loader must be
-// in an endless loop, which a damaged file causes.
+// False if nothing is written to the pipe, nor is it closed, for a minute: then the dynamic loader
+// is in an endless loop, which a damaged file can cause.
 bool read_answer(int descriptor, std::string& text) {
   constexpr int kPatienceMs = 60'000;
   char buffer[4096];

@@ -14,8 +14,8 @@ namespace sesame::loader {
 
 enum class MpiFamily { kNone, kMpich, kMpiStandard, kOpenMpi, kOldOpenMpi };
 
-// Which MPI implementation a library of this name belongs to: the library that our own definitions
-// stand in for. Language layers on top of it (libmpichfort) are kNone.
+// The MPI implementation that a library of this name belongs to. Our own definitions take its
+// place. Language layers on top of it (libmpichfort) are kNone.
 MpiFamily mpi_family(std::string_view library_name);
 
 struct Closure {
@@ -24,14 +24,14 @@ struct Closure {
   std::vector<std::string> missing;        // names, MPI libraries not counted
 };
 
-// The path of every library that the dynamic loader finds for the program: pairs of name and path;
-// an empty path where it finds none.
-// `interpreter` is the dynamic loader. `preloaded`, when not empty, is a library that is looked for
-// as if the program opened it by this name.
+// Pairs of name and path of the libraries that the program needs, as the dynamic loader finds them;
+// the path of a library that it does not find is empty. `interpreter` is the path of the dynamic
+// loader. `preloaded`, when not empty, is a further library, searched as if the program opened it
+// by this name.
 Result<std::vector<std::pair<std::string, std::string>>> list_libraries(
     const ElfFile& program, const std::string& interpreter, const std::string& preloaded = {});
 
-// Walks DT_NEEDED from the program or plug-in. MPI libraries are noted and not followed.
+// Walks DT_NEEDED from the program or plug-in. MPI libraries are listed, not followed.
 Result<Closure> find_closure(const ElfFile& program, const std::string& interpreter,
                              const std::vector<std::string>& private_patterns);
 

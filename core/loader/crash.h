@@ -5,8 +5,8 @@
 
 namespace sesame::loader {
 
-// abort() was called, or a signal ends the rank by its default action. `what` names it; null for
-// abort(). One message, then the job ends with status 128 + signal.
+// For a rank that calls abort(), or that a signal ends by its default action. `what` is the name of
+// the signal, null for abort(). Prints one message, then ends the job with status 128 + signal.
 [[noreturn]] void report_abort(RankProcess& process, const char* what, int signal_number = 6);
 
 }  // namespace sesame::loader

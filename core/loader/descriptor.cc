@@ -1,5 +1,5 @@
-// Descriptors 0, 1 and 2 of a rank: a pipe to the simulator each. Other descriptors are the host's,
-// or those of simulated files (files.h).
+// Descriptors 0, 1 and 2 of a rank behave like pipes to the simulator. Other descriptors are those
+// of the simulator process, or of simulated files (files.h).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>

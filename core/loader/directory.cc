@@ -1,5 +1,5 @@
 // The working directory and the file mode mask of a rank. The kernel keeps one of each for the
-// whole process: from the first change on, switches between ranks change them.
+// whole process, so after the first change switches between ranks set them.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -46,7 +46,8 @@ int move_kernel_to(RankProcess& process, const char* path) {
   return remember_directory(process);
 }
 
-// On a mount only the rank's recorded directory changes: all its paths are made absolute first.
+// On a simulated file system only the rank's recorded directory changes: the rank's relative paths
+// are made absolute with it.
 int move_to(RankProcess& process, const char* path) {
   PathOperation operation("chdir", AT_FDCWD, path, PathIntent::kRead);
   if (!operation.is_simulated()) return move_kernel_to(process, operation.host_path());

@@ -98,7 +98,8 @@ void* find_symbol(RankProcess& process, void* handle, const char* name, const vo
       const char* failure = REAL(dlerror)();  // none for a symbol whose value is null
       return failure == nullptr ? nullptr : fail_dynamic(process, failure);
     }
-    // Of a library that all ranks share: a function of which ranks have a version of their own.
+    // In a library that all ranks share: if the loader has its own version of the function, use
+    // that.
     void* bound = REAL(dlsym)(RTLD_DEFAULT, name) == found ? find_outside_images(name) : nullptr;
     return bound == nullptr ? found : bound;
   }

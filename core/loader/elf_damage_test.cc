@@ -104,7 +104,8 @@ void load_alone(const std::string& path) {
     munmap(reinterpret_cast<void*>(*base + image.begin), image.size);
 }
 
-// Everything that is asked of a file before it is loaded; something that depends on all answers.
+// Makes all queries that precede the loading of a file. The result depends on every answer, so no
+// query is optimized away.
 uint64_t ask_everything(const std::string& path) {
   const Result<ElfFile> file = ElfFile::open(path);
   if (!file) return file.error().to_string().size();

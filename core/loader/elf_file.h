@@ -18,7 +18,7 @@
 
 namespace sesame::loader {
 
-// A relocation with its table's differences taken out: DT_RELR entries appear as R_X86_64_RELATIVE.
+// A relocation of any of the file's tables: DT_RELR entries appear as R_X86_64_RELATIVE.
 struct Relocation {
   uint64_t offset;  // address in the image's own numbering
   uint32_t type;    // R_X86_64_…

@@ -1,6 +1,6 @@
-// The tables that the dynamic section points to: symbols, versions, relocations. Sizes that
-// they state are checked: a count is compared with the file, a chain ends with the
-// file, and together the names are no longer than a small multiple of the file.
+// The tables that the dynamic section points to: symbols, versions, relocations. The sizes that
+// they state are checked: no count exceeds what the file can hold, a chain ends with the file at
+// the latest, and the names together are at most a small multiple of the file's size.
 #include <algorithm>
 #include <cstring>
 
@@ -168,7 +168,7 @@ Result<> ElfFile::read_relocations() {
   return {};
 }
 
-// Of the first symbol table that can be read; only messages use it.
+// Finds the first .symtab that can be read; only messages use it.
 void ElfFile::read_full_symbols() {
   const Elf64_Ehdr& header = this->header();
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > size_ ||

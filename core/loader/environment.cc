@@ -1,5 +1,6 @@
 // The environment. Ranks start with shared strings; a rank gets its own copy of a string when it
-// asks for it, as programs write into what getenv returns, and its own list when it changes one.
+// asks for it, as programs write into what getenv returns. It gets its own list when it changes a
+// variable.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -135,7 +135,7 @@ int rank___cxa_atexit(void (*function)(void*), void* argument, void* library) {
     process->exit_handlers.push_back(
         {Kind::kWithArgument, reinterpret_cast<void*>(function), argument, library});
   }
-  return 0;  // in a thread of the program: it would outlive the rank
+  return 0;  // dropped in a thread of the program: the handler might outlive the rank
 }
 
 int rank___cxa_thread_atexit(void (*function)(void*), void* argument, void* library) {

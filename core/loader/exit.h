@@ -7,13 +7,13 @@ namespace sesame::loader {
 
 struct ImageGroup;
 
-// exit(): handlers, the ends of the images, flush; then the hook.
+// What exit() does: runs handlers and finalizers, flushes, and calls SimulationHooks::exit_rank.
 [[noreturn]] void exit_process(RankProcess& process, int status);
 
-// start.cc: the functions that images choose by processor, DT_INIT and DT_INIT_ARRAY of a group.
-// With include_program the program's own are among them.
+// start.cc: runs the resolvers of a group's IFUNC symbols, then DT_INIT and DT_INIT_ARRAY of its
+// images; those of the program only with include_program.
 void run_initializers(RankProcess& process, const ImageGroup& group, bool include_program);
-// DT_FINI_ARRAY and DT_FINI of one image, and of all: the program, plug-ins, libraries.
+// Run DT_FINI_ARRAY and DT_FINI of one image; of all: the program, plug-ins, libraries.
 void run_finalizer(RankProcess& process, uint32_t index);
 void run_finalizers(RankProcess& process);
 

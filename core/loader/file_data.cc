@@ -45,7 +45,7 @@ ssize_t write_to_host(int fd, const IoVector& data) {
   return REAL(pwritev2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
-// Drops these bytes from the cache of the rank's node; size 0: all from the offset on.
+// Drops these bytes from the cache of the rank's node; `bytes` 0: all from the offset on.
 void drop_from_cache(const ResolvedPath& path, uint64_t offset, uint64_t bytes) {
   path.system->drop(path.file, path.node, offset, bytes == 0 ? UINT64_MAX : offset + bytes);
 }
@@ -56,8 +56,8 @@ ssize_t read_bytes(int fd, const IoVector& data) {
   return REAL(preadv2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
-// Writes the bytes at once and sets their offset. The file system has space for all of them or the
-// write fails.
+// Writes the bytes at once and sets *begin to their offset. The file system has space for all of
+// them or the write fails.
 ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t* begin) {
   const uint64_t bytes = bytes_of(data);
   *begin = 0;
@@ -77,7 +77,7 @@ ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t
   const ssize_t count = write_to_host(fd, data);
   if (count < static_cast<ssize_t>(std::min(bytes, kMostBytes))) {
     const int error = errno;
-    file.write_failed(fd, count < 0 ? error : ENOSPC);  // the host took a part only
+    file.write_failed(fd, count < 0 ? error : ENOSPC);  // the host wrote only a part
     errno = error;
   }
   return count;

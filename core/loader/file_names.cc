@@ -32,7 +32,7 @@ int stat_path(const char* call, int directory, const char* path, struct stat* re
 
 namespace {
 
-constexpr int kAnyKind = -1;  // for remove_path(): a file or a directory
+constexpr int kAnyKind = -1;  // as flags of remove_path(): a file or a directory
 
 bool exists(const ResolvedPath& path) {
   struct stat status;
@@ -71,7 +71,7 @@ int copy_originals(const ResolvedPath& path) {
   return mounts().copy_originals(path);
 }
 
-// Whether the name may be replaced: 0 or an errno value.
+// 0 if a rename may replace the target, else an errno value. Prepares an exchange.
 int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, unsigned flags) {
   if (!exists(target)) return 0;
   if ((flags & RENAME_NOREPLACE) != 0) return EEXIST;

@@ -22,7 +22,7 @@ PathIntent intent_of(int flags) {
   return follows ? PathIntent::kRead : PathIntent::kReadLink;
 }
 
-// Names for temporary files, the same in every run.
+// Fills in a name for a temporary file. Names are the same in every run.
 void fill_in(char* place, const RankProcess& process, uint64_t attempt) {
   constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   uint64_t number = attempt * 1'000'003 + static_cast<uint64_t>(process.rank);

@@ -20,7 +20,7 @@ namespace {
 
 struct FileStream {
   int rank = 0;
-  int fd = -1;  // -1: of the host, known only to be flushed
+  int fd = -1;  // -1: a file of the host, listed only so that it is flushed
   std::unique_ptr<char[]> buffer;
 };
 std::unordered_map<FILE*, std::unique_ptr<FileStream>> g_streams;
@@ -111,7 +111,7 @@ FILE* stream_of(int fd, const char* mode) {
   return file;
 }
 
-FILE* note_host_stream(FILE* file) {
+FILE* track_host_stream(FILE* file) {
   if (file == nullptr) return nullptr;
   auto stream = std::make_unique<FileStream>();
   stream->rank = current()->rank;
@@ -131,12 +131,12 @@ FILE* open_file_stream(const char* call, const char* path, const char* mode) {
   if (flags < 0) return fail_stream(EINVAL);
   const ResolvedPath found = resolve(AT_FDCWD, path, true);
   if (!found.is_simulated())
-    return note_host_stream(REAL(fopen)(found.error != 0 ? path : found.host_path.c_str(), mode));
+    return track_host_stream(REAL(fopen)(found.error != 0 ? path : found.host_path.c_str(), mode));
   const int fd = open_path(call, AT_FDCWD, path, flags, 0666);
   return fd < 0 ? nullptr : stream_of(fd, mode);
 }
 
-// The stream stays the same object. Its mode is in flags whose values glibc's ABI has fixed
+// The stream stays the same object. Its mode is stored in flags with values that glibc's ABI fixes
 // (libio.h: _IO_NO_READS, _IO_NO_WRITES, _IO_IS_APPENDING).
 FILE* reopen_file_stream(const char* path, const char* mode, FILE* file) {
   constexpr int kNoReads = 0x4;
@@ -154,7 +154,8 @@ FILE* reopen_file_stream(const char* path, const char* mode, FILE* file) {
   const int flags = flags_of(mode);
   stream->fd = -1;
   if (flags >= 0 && path != nullptr) stream->fd = open_path("freopen", AT_FDCWD, path, flags, 0666);
-  if (stream->fd < 0 || open_file(stream->fd) == nullptr) {  // not in this kind of stream
+  // A file of the host cannot be in this kind of stream.
+  if (stream->fd < 0 || open_file(stream->fd) == nullptr) {
     const int error = path == nullptr || flags < 0 ? EBADF : errno;
     if (stream->fd >= 0) REAL(close)(stream->fd);
     close_file_stream(file);
@@ -213,7 +214,7 @@ GLOBAL_NAME(fdopen);
 FILE* rank_tmpfile() {
   if (!SERVES_RANK()) return REAL(tmpfile)();
   char path[] = P_tmpdir "/sesame-XXXXXX";
-  if (!resolve(AT_FDCWD, path, true).is_simulated()) return note_host_stream(REAL(tmpfile)());
+  if (!resolve(AT_FDCWD, path, true).is_simulated()) return track_host_stream(REAL(tmpfile)());
   const int fd = make_temporary("tmpfile", path, 0, 0);
   if (fd < 0) return nullptr;
   remove_path("tmpfile", AT_FDCWD, path, 0);

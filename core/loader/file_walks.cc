@@ -1,5 +1,5 @@
-// ftw() and nftw() on simulated file systems: the C library's own would see the host's files. Each
-// name is charged a stat, each directory an open.
+// ftw() and nftw() on simulated file systems. The C library's own functions would see the host's
+// files. A stat is charged for each name, an open for each directory.
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,7 +26,8 @@ namespace {
 using OldVisitor = int (*)(const char*, const struct stat*, int);
 using Visitor = int (*)(const char*, const struct stat*, int, FTW*);
 
-// Functions return what a visitor does: FTW_CONTINUE, which is 0, or the value that ends the walk.
+// Functions return what a visitor returns: FTW_CONTINUE, which is 0, or the value that ends the
+// walk.
 class Walk {
  public:
   Walk(int flags, Visitor visitor) : flags_(flags), visitor_(visitor) {}
@@ -50,7 +51,7 @@ class Walk {
       device_ = status.st_dev;
     }
     if ((flags_ & FTW_MOUNT) != 0 && status.st_dev != device_) return FTW_CONTINUE;
-    if (kind != FTW_D) return tell(path, status, kind, base, level);
+    if (kind != FTW_D) return call_visitor(path, status, kind, base, level);
     const bool is_followed = (flags_ & FTW_PHYS) == 0;
     if (is_followed && !seen_.emplace(status.st_dev, status.st_ino).second) return FTW_CONTINUE;
     return visit_directory(path, status, base, level);
@@ -59,9 +60,9 @@ class Walk {
   int visit_directory(const std::string& path, const struct stat& status, size_t base, int level) {
     const bool is_last = (flags_ & FTW_DEPTH) != 0;
     std::vector<std::string> names;
-    if (!read_names(path, &names)) return tell(path, status, FTW_DNR, base, level);
+    if (!read_names(path, &names)) return call_visitor(path, status, FTW_DNR, base, level);
     if (!is_last) {
-      const int outcome = tell(path, status, FTW_D, base, level);
+      const int outcome = call_visitor(path, status, FTW_D, base, level);
       if (acts(outcome, FTW_SKIP_SUBTREE)) return FTW_CONTINUE;
       if (outcome != FTW_CONTINUE) return outcome;
     }
@@ -71,8 +72,9 @@ class Walk {
       if (acts(outcome, FTW_SKIP_SIBLINGS)) break;
       if (outcome != FTW_CONTINUE) return outcome;
     }
-    return is_last ? tell(path, status, old_visitor_ != nullptr ? FTW_D : FTW_DP, base, level)
-                   : FTW_CONTINUE;
+    return is_last
+               ? call_visitor(path, status, old_visitor_ != nullptr ? FTW_D : FTW_DP, base, level)
+               : FTW_CONTINUE;
   }
 
   // The kind of file of this name.
@@ -110,10 +112,12 @@ class Walk {
     return true;
   }
 
-  int tell(const std::string& path, const struct stat& status, int kind, size_t base, int level) {
+  int call_visitor(const std::string& path, const struct stat& status, int kind, size_t base,
+                   int level) {
     if (old_visitor_ != nullptr) return old_visitor_(path.c_str(), &status, kind);
     if ((flags_ & FTW_CHDIR) != 0) {
-      // As the C library does it: a directory that comes after its contents is where the walk is.
+      // As in the C library: for a directory that is reported after its contents, the working
+      // directory is that directory itself, else the one that contains the file.
       std::string directory = absolute(path);
       if (kind != FTW_DP) directory.resize(std::max<size_t>(directory.rfind('/'), 1));
       if (rank_chdir(directory.c_str()) != 0) return -1;

@@ -55,17 +55,19 @@ void set_descriptor(int fd, Descriptor descriptor);
 inline const FileHooks* file_hooks() { return hooks().files; }
 inline storage::Mounts& mounts() { return *file_hooks()->mounts; }
 
-// Whether a call comes from a rank's program or a library, and there are simulated file systems:
-// the simulator's own code, which runs while a rank is active, means the host's files.
+// Whether the address is in the simulator's own code.
 inline bool is_host_code(const void* address) {
   return address >= &__executable_start && address < &etext;
 }
+// Whether there are simulated file systems and the function that uses this was called by a rank's
+// program or a library. The simulator's own code, which also runs while a rank is active, means the
+// host's files.
 #define SERVES_RANK() \
   (file_hooks() != nullptr && current() != nullptr && !is_host_code(__builtin_return_address(0)))
 
-// One call on a file: begins when everything earlier in simulated time has happened, lets the time
-// of its requests pass, and leaves a record at its end. Calls that succeed leave errno alone. In a
-// child that a rank has forked no simulated time passes.
+// One call on a file. It begins when everything earlier in simulated time has happened, charges the
+// time of its requests, and writes a record at its end. Calls that succeed do not change errno. In
+// a child that a rank has forked no simulated time passes.
 class FileOperation {
  public:
   explicit FileOperation(const char* call);
@@ -77,8 +79,7 @@ class FileOperation {
   // `bytes` have been moved at this offset.
   void charge_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
   void charge_flush(const OpenFile& file);
-  // Starts an asynchronous transfer. Gives the ticket for FileHooks; null when nothing is
-  // simulated.
+  // Starts an asynchronous transfer. Returns the ticket for FileHooks; null in a forked child.
   void* start_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
 
   // What the call returns.
@@ -138,7 +139,7 @@ class PathOperation {
   std::optional<FileOperation> operation_;
 };
 
-// A call that asks or changes something about an existing file by its path.
+// Calls `real`, which reads or changes attributes of an existing file by its path.
 template <typename Call>
 int with_path(const char* call, int directory, const char* path, PathIntent intent, Call real) {
   PathOperation operation(call, directory, path, intent);
@@ -149,12 +150,13 @@ int with_path(const char* call, int directory, const char* path, PathIntent inte
   return operation.result(status);
 }
 
-// Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD. resolve()
-// has no side effects and may be called outside of an operation (Mounts::resolve).
+// Resolve a path that a rank names, relative to a directory's descriptor or AT_FDCWD. locate() is
+// for use inside an operation (Mounts::locate). resolve() has no side effects and may be called
+// at any time (Mounts::resolve).
 ResolvedPath resolve(int directory, const char* path, bool follows_last);
 ResolvedPath locate(int directory, const char* path, PathIntent intent);
 
-// Where the rank is, as it sees it.
+// The rank's working directory, as the program sees it.
 const std::string& working_directory(RankProcess& process);
 
 // The calls themselves, for the rank_… functions of several C library names.
@@ -163,7 +165,7 @@ int close_descriptor(int fd);
 struct IoVector {
   const iovec* parts;
   int count;
-  off_t offset;  // -1: where the descriptor stands
+  off_t offset;  // -1: the descriptor's position
   int flags = 0;
 };
 ssize_t read_file(const char* call, int fd, const IoVector& data);
@@ -186,7 +188,7 @@ FILE* reopen_file_stream(const char* path, const char* mode, FILE* file);
 int descriptor_of_stream(FILE* file);  // -1: not such a stream
 int close_file_stream(FILE* file);
 void flush_file_streams(const RankProcess& process);
-// What is left open when a rank ends is closed, at no time of its own.
+// Closes what a rank has left open at its end; takes no simulated time.
 void close_files(const RankProcess& process);
 
 }  // namespace sesame::loader

@@ -1,7 +1,7 @@
-// getopt, getopt_long and getopt_long_only with state per rank, behaving as glibc's: operands are
-// moved behind the options unless the option string or POSIXLY_CORRECT say otherwise, long options
-// may be abbreviated, messages have the same words. glibc's own keep their state where only one
-// process can have it.
+// getopt, getopt_long and getopt_long_only with a state for each rank: glibc's own functions keep
+// one state for the whole process. They behave like glibc's. Operands are moved behind the options
+// unless the option string or POSIXLY_CORRECT forbids it. Long options may be abbreviated. Messages
+// have the same words.
 #include <getopt.h>
 #include <string.h>
 

@@ -164,7 +164,7 @@ void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint3
   visited[0] = true;
   for (int next : set.images[group.begin]->needed)
     visit(set, group, visited, static_cast<uint32_t>(next));
-  // Those reached only through shared libraries.
+  // Images that are reached only through shared libraries.
   for (uint32_t i = group.begin + 1; i < group.end; ++i) visit(set, group, visited, i);
   group.start_order.push_back(group.begin);
 }
@@ -278,7 +278,7 @@ Result<uint64_t> map_image(const Image& image) {
   char* base = nullptr;
   for (size_t i = 0; i < image.mappings.size(); ++i) {
     const ImageMapping& mapping = image.mappings[i];
-    // The first mapping reserves the whole span. Gaps keep it: no code refers to them.
+    // The first mapping reserves the whole span. It stays in the gaps, which no code refers to.
     const bool is_first = i == 0;
     const bool is_zero = mapping.source == ImageMapping::Source::kZero;
     const int flags =

@@ -6,7 +6,7 @@
 // every relocation whose value is the same for all ranks (absolute addresses of the simulator, of
 // shared libraries, stubs) has been applied once. Relocations whose value depends on the addresses
 // of a rank's copy are kept as a list of fix-ups, which copy_group() applies for each rank. So a
-// rank costs the pages that its fix-ups and its own writes touch.
+// rank takes memory only for the pages that its fix-ups and its own writes touch.
 //
 // COPY relocations (a program's own storage for a variable of a library) have three cases: a
 // variable of the C library that each rank has for itself (enum Variable) refers to that storage;
@@ -67,7 +67,7 @@ struct Image {
   char* template_data = nullptr;  // all template mappings, contiguous
   uint64_t template_size = 0;
   uint64_t eh_frame_header = 0;     // address of PT_GNU_EH_FRAME, 0 when there is none
-  std::vector<int> needed;          // images, by index
+  std::vector<int> needed;          // indices of the images that it needs
   std::vector<std::string> shared;  // libraries that it needs and that all ranks share: paths
   std::vector<int> bound;      // images whose symbols it uses: a plug-in that may not be unloaded
   uint64_t thread_offset = 0;  // of its thread-local variables below the thread pointer; 0: none
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Image>> open_image(const std::string& path, bool with_spa
 // `index_of` has all of them by name.
 void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint32_t>& index_of);
 
-// Opens those of the libraries that all ranks share.
+// Opens those of `libraries` that all ranks share, for the file `name`.
 Result<> open_shared_libraries(const std::string& name, const std::vector<Library>& libraries);
 
 class ImageSet {
@@ -144,19 +144,21 @@ class ImageSet {
   // rank's block; plug-ins, in the order in which they were first opened. Only grows.
   std::vector<std::unique_ptr<Image>> images;
   ImageGroup program;
-  std::map<std::string, std::unique_ptr<ImageGroup>> plugins;  // by what decides how they are bound
+  // By the file and the images that determine how its symbols are bound (plugins.cc, state_key()).
+  std::map<std::string, std::unique_ptr<ImageGroup>> plugins;
   std::array<VariableLocation, kVariableCount> variables;
   uint64_t block_size = 0;
   bool executable_stack = false;
-  bool thread_blocks = false;  // each rank has a thread pointer of its own
+  bool thread_blocks = false;  // whether each rank has a thread pointer of its own
   uint64_t thread_window_used = 0;
-  std::vector<VariableLocation> call_slots;  // cache lines that calls of the simulator go through
+  std::vector<VariableLocation> call_slots;  // cache lines with addresses of MPI functions
   std::vector<std::string> unresolved;       // symbols that abort the rank when called
 
   uint32_t block_image() const { return program.end; }
 };
 
-// Whether one of a program's own files makes each rank have a thread pointer of its own.
+// Whether `file`, the program or one of its private libraries, requires that each rank has a thread
+// pointer of its own.
 bool needs_thread_block(const Program& program, const ElfFile& file);
 
 // Allocates space in the window below the thread pointer for images with thread-local variables, if

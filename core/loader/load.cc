@@ -55,7 +55,7 @@ void apply_fixups(const ImageGroup& group, const std::vector<uint64_t>& bases) {
     memcpy(reinterpret_cast<void*>(bases[clone.image] + clone.offset), clone.original, clone.size);
 }
 
-// No rank is active now.
+// Sets the directory that the rank starts in. REQUIRES: no rank is active.
 Result<> begin_in(RankProcess& process, const std::string& directory) {
   swap_directories_from_now_on();
   process.directory = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -22,8 +22,7 @@ struct timespec;
 
 namespace sesame::loader {
 
-// ---- The program
-// ---------------------------------------------------------------------------------
+// ---- The program ----
 
 enum class BinaryInterface {
   kMpich,        // libmpi.so.12 and kin: MPICH, Intel MPI, MVAPICH, Cray
@@ -41,7 +40,7 @@ struct InspectOptions {
 };
 
 struct Library {
-  std::string name;         // as it is asked for: "libgfortran.so.5"
+  std::string name;         // as in DT_NEEDED: "libgfortran.so.5"
   std::string path;         // absolute
   bool is_private = false;  // one copy per rank
 };
@@ -64,37 +63,36 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
 // An Error if `ranks` copies, each with a stack of `mappings_per_stack`, exceed vm.max_map_count.
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack);
 
-// ---- Callbacks of the simulator
-// ------------------------------------------------------------------
+// ---- Callbacks of the simulator ----
 
 // Called while a rank is active, on its own stack; "the rank" is the active one. Functions that end
 // a rank do not return; they call activate(nullptr) before they leave the stack or call exit(). Set
 // once, before the first load. A hook left null has the stated default.
 struct SimulationHooks {
-  SimTime (*now)() = nullptr;       // simulated time, compute charged; default: wall clock
-  SimTime (*cpu_time)() = nullptr;  // computed so far by the rank; default: now()
+  // Charges the rank's computation and returns its simulated time; default: wall clock.
+  SimTime (*now)() = nullptr;
+  SimTime (*cpu_time)() = nullptr;            // what the rank has computed so far; default: now()
   void (*sleep)(SimTime duration) = nullptr;  // default: returns at once
-  void (*skip_host_time)() =
-      nullptr;  // what passed since now() is not the rank's; default: nothing
+  // Excludes the host time since now() from the rank's computation; default: nothing.
+  void (*skip_host_time)() = nullptr;
   void (*exit_rank)(int status) = nullptr;  // required; never returns
-  void (*abort_job)(int status,
-                    const char* why) = nullptr;  // default: the host exits; never returns
-  const char* (*node_name)() = nullptr;          // default: the host's name
-  void (*write_output)(int rank, int fd, const char* data,
-                       size_t size) = nullptr;  // default: to fd
-  const char* (*current_call)() = nullptr;      // MPI call that the rank is in, or null
-  const FileHooks* files = nullptr;             // null: no simulated file systems
+  // Never returns; default: the host exits.
+  void (*abort_job)(int status, const char* why) = nullptr;
+  const char* (*node_name)() = nullptr;  // default: the host's name
+  // Default: writes to fd.
+  void (*write_output)(int rank, int fd, const char* data, size_t size) = nullptr;
+  const char* (*current_call)() = nullptr;  // MPI call that the rank is in, or null
+  const FileHooks* files = nullptr;         // null: no simulated file systems
   int64_t epoch_ns = 0;  // what the real-time clocks show at simulated time zero, since 1970
 };
 void set_hooks(const SimulationHooks& hooks);
 
-// ---- Copies
-// --------------------------------------------------------------------------------------
+// ---- Copies ----
 
 struct LaunchArguments {
   std::vector<std::string> arguments;    // argv; the first is the program's name
   std::vector<std::string> environment;  // "NAME=value"
-  std::string directory;                 // to work in; empty: that of the host
+  std::string directory;                 // working directory; empty: the host's
 };
 
 class RankProcess;
@@ -141,7 +139,7 @@ std::vector<const void*> often_used(const RankProcess& process);
 // functions). `low` and `size` are whole pages.
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 
-// Makes this rank (or none) the one that the C library's state belongs to on this thread. To be
+// Makes the C library's state on this thread that of this rank; null: that of the simulator. To be
 // called at every switch, before the other stack is entered; costs a handful of stores. The
 // variables stdin, stdout, stderr and environ are the rank's until the next call: other threads of
 // the simulator must not use them. The thread pointer may change: the caller must not keep the
@@ -149,7 +147,7 @@ void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 void activate(RankProcess* process);
 RankProcess* active();
 
-// The same on the rank's own stack, where the thread pointer stays; for HostScope.
+// The same without a change of the thread pointer, on the rank's own stack; for HostScope.
 void set_active(RankProcess* process);
 
 // Enters the program on the stack that is current now, which must belong to the rank and must be
@@ -164,8 +162,8 @@ std::vector<std::string> libraries_opened_for_all_ranks();
 // simulator's own code too, and write() to 1 and 2 goes to the output hook; HostScope avoids both.
 int host_clock_gettime(int clock, timespec* result);
 
-// Ends the simulator at once, whatever is active: exit() and _exit() end the active rank when there
-// is one. May be called by a signal handler.
+// Ends the simulator at once. (exit() and _exit() would end the active rank if there is one.) May
+// be called by a signal handler.
 [[noreturn]] void host_exit(int status);
 
 // While one lives, no rank is active: host code reached from a rank (progress lines, files, clocks)

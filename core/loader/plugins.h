@@ -1,7 +1,7 @@
 // Plug-ins: libraries that a rank opens while it runs (dlopen). Each rank has its own copy of them
-// and of the libraries that they need, by the rules of linked libraries (closure.h). Copies that
-// ranks open in the same state come from one image. Internal; for the active rank, on its own
-// stack.
+// and of the libraries that they need, by the rules of linked libraries (closure.h). Ranks that
+// open a plug-in while the same images are loaded share its prepared images. Internal; for the
+// active rank, on its own stack.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@
 
 namespace sesame::loader {
 
-// One image that was opened by name. Its address is the program's handle.
+// One image that was opened by name. The address of this object is the handle that the program
+// gets.
 struct OpenLibrary {
   uint32_t image = 0;
-  int count = 0;        // dlopen less dlclose
+  int count = 0;        // calls of dlopen less those of dlclose
   bool global = false;  // RTLD_GLOBAL
   bool stays = false;   // RTLD_NODELETE
 };
@@ -29,8 +30,9 @@ struct Plugins {
 
 Plugins& plugins_of(RankProcess& process);
 
-// A handle of ours, or of the C library where one copy of the library serves all ranks; null with
-// RTLD_NOLOAD when the rank does not have it. `caller` is the image that asks.
+// Does what dlopen does. Returns a handle of ours, or of the C library if one copy of the library
+// serves all ranks; null with RTLD_NOLOAD when the rank does not have it. `caller` is the image
+// that calls dlopen.
 Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uint32_t caller);
 
 // Null when the handle is not one of ours.
@@ -42,7 +44,7 @@ void close_plugin(RankProcess& process, OpenLibrary& library);
 std::vector<uint32_t> global_scope(const RankProcess& process);
 std::vector<uint32_t> scope_of(const RankProcess& process, uint32_t image);
 
-// At the end of the rank.
+// Runs the finalizers of the plug-ins that are still open, at the end of the rank.
 void run_plugin_finalizers(RankProcess& process);
 
 }  // namespace sesame::loader

@@ -101,8 +101,8 @@ class RankProcess {
   ImageSet* images = nullptr;
   const LaunchArguments* arguments = nullptr;
   const Program* program = nullptr;
-  // By image: what is added to an image's addresses, 0 where the rank has no copy; the block among
-  // them (ImageSet::block_image). May be shorter than the set of images.
+  // By image: what is added to its addresses in the rank's copy, 0 if the rank has no copy.
+  // Includes the block (ImageSet::block_image). May be shorter than the set of images.
   std::vector<uint64_t> bases;
   std::unique_ptr<char[]> block;  // variables, and clones of the C++ streams
   std::array<void*, kVariableCount> variables = {};
@@ -125,7 +125,7 @@ class RankProcess {
   bool libraries_initialized = false;
   bool finished = false;
 
-  // What few ranks ever touch; made on first use.
+  // State that few ranks use; made on first use.
   std::unique_ptr<RandomState> random;
   std::unique_ptr<drand48_data> random48;
   std::unique_ptr<std::array<struct sigaction, NSIG>> signals;
@@ -149,7 +149,7 @@ class RankProcess {
 extern thread_local constinit RankProcess* g_active;
 inline RankProcess* current() { return g_active; }
 
-// Makes a variable of the active rank hold another value: its own, and the host's of that name.
+// Set a variable of the active rank, and the host's variable of that name.
 void set_stream(RankProcess& process, Variable which, FILE* file);
 void set_environment(RankProcess& process, char** environment);
 
@@ -162,7 +162,8 @@ int host_pid();
 // Which variable a symbol names, or kCount.
 Variable variable_named(std::string_view symbol);
 
-// Called when the first rank sets its own directory, mask or locale: later switches exchange it.
+// Called when a rank sets its own directory, mask or locale, or gets a thread block: later switches
+// exchange it.
 void swap_directories_from_now_on();
 void enter_thread_blocks_from_now_on();
 void swap_locales_from_now_on();

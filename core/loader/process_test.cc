@@ -1,5 +1,5 @@
-// The state that a rank has for itself. Where a real process shows what is right, the same binary
-// is run for itself as well: an MPICH program works as a single process.
+// The state that each rank has for itself. Where possible, the same binary also runs on its own, as
+// an ordinary MPICH process, to show what is right.
 #include <unistd.h>
 
 #include <fstream>

@@ -38,7 +38,7 @@ constexpr const char* kClonedVariables[] = {
   abort();
 }
 
-// Writes the stubs that undefined functions are bound to: mov $name, %rdi; mov $handler, %rax;
+// Writes the stubs to which undefined functions are bound: mov $name, %rdi; mov $handler, %rax;
 // jmp *%rax. The pages live as long as the process, as does the code that refers to them.
 class StubWriter {
  public:

@@ -19,7 +19,7 @@ Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
 // simulator's own export, or that of a shared library. Null when there is none.
 void* find_outside_images(const char* name);
 
-// The module number by which thread-local variables of a private library are asked for.
+// Marks the module numbers of copies in calls of __tls_get_addr; the low 32 bits are the image.
 inline constexpr uint64_t kThreadModule = uint64_t{0x5e5a} << 48;
 
 }  // namespace sesame::loader

@@ -1,6 +1,6 @@
 // Signal dispositions belong to a rank and are never installed in the kernel: a rank gets the
 // signals that it sends to itself, and its faults (crash.cc). Timers and masks would act on all
-// ranks at once, and do nothing.
+// ranks at once, so calls that set them do nothing.
 #include "core/loader/signals.h"
 
 #include <sys/time.h>

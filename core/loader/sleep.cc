@@ -83,8 +83,8 @@ unsigned int rank_sleep(unsigned int seconds) {
 }
 GLOBAL_NAME(sleep);
 
-// Programs that wait for other ranks' memory call it in their loops. What it takes when nothing
-// else is ready to run: a system call.
+// Programs that wait for other ranks' memory call it in their loops. It is charged 100 ns: a system
+// call, as when nothing else is ready to run.
 int rank_sched_yield() {
   if (current() == nullptr) return REAL(sched_yield)();
   sleep_ns(0, 100);

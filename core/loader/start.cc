@@ -47,8 +47,8 @@ void choose_functions(RankProcess& process, const ImageGroup& group) {
   }
 }
 
-// The initial stack of a program as the kernel makes it, from the top down: strings and random
-// bytes, then, from the new stack pointer up: argc, argv, 0, envp, 0, the auxiliary vector.
+// Writes the initial stack of a program as the kernel does. At the top are strings and random
+// bytes. Below them, from the new stack pointer up: argc, argv, 0, envp, 0, the auxiliary vector.
 class StackWriter {
  public:
   explicit StackWriter(char* top) : top_(top) {}
@@ -95,7 +95,7 @@ void append_auxiliary_vector(std::vector<uint64_t>& words, const RankProcess& pr
   }
 }
 
-// An upper bound of what lay_out_stack writes.
+// An upper bound of the bytes that lay_out_stack() writes.
 size_t start_size(const RankProcess& process) {
   const LaunchArguments& arguments = *process.arguments;
   size_t size = 1024 + process.images->images[0]->file.path().size();
@@ -190,7 +190,7 @@ void run_program(RankProcess& process) {
   const size_t size = start_size(process);
   uint64_t* start = lay_out_stack(process, static_cast<char*>(__builtin_alloca(size)) + size);
   const uint64_t entry = process.bases[0] + process.images->images[0]->file.header().e_entry;
-  // rdx = 0: no exit handler of the dynamic loader's; the images' ends are run by exit.
+  // rdx = 0: there is no exit handler of the dynamic loader. exit_process() runs the finalizers.
   asm volatile(
       "mov %0, %%rsp\n\t"
       "xor %%edx, %%edx\n\t"

@@ -1,7 +1,7 @@
-// Standard streams. A copy's stdin, stdout and stderr are FILEs of its own, and the host's
-// variables of these names point to them while the rank is active, so that the C library's own
-// functions need no replacement. Only libstdc++ remembers the host's FILEs from before: functions
-// that it calls translate them.
+// Standard streams. A copy's stdin, stdout and stderr are FILEs of its own. The host's variables
+// of these names point to them while the rank is active, so the C library's own functions need no
+// replacement. Only libstdc++ remembers the host's FILEs: the functions that it calls translate
+// them.
 #include "core/loader/stream.h"
 
 #include <stdio_ext.h>
@@ -167,7 +167,8 @@ FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
   return opened;
 }
 
-// std::ios_base::sync_with_stdio(bool): would exchange the buffers of all ranks' streams.
+// std::ios_base::sync_with_stdio(bool) does nothing: it would replace the buffers of all ranks'
+// streams.
 bool rank_sync_with_stdio(bool) { return true; }
 
 }  // extern "C"

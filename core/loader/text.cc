@@ -82,7 +82,7 @@ tm* rank_gmtime(const time_t* time) {
   return gmtime_r(time, broken_down_time_of(*process));
 }
 
-// The rank's locale is its thread's: swapped at switches from the first call on.
+// A rank's locale is set as that of the thread. After the first call every switch swaps it.
 char* rank_setlocale(int category, const char* name) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(setlocale)(category, name);

@@ -25,7 +25,8 @@ extern thread_local char sesame_thread_window[sesame::loader::kThreadWindow];
 namespace sesame::loader {
 namespace {
 
-// The simulator thread's block: [begin, pointer + header), all at distances that the blocks keep.
+// The simulator thread's block: [pointer - below, pointer + header). The blocks of ranks have the
+// same layout.
 struct HostBlock {
   char* pointer = nullptr;
   size_t below = 0;   // bytes of static thread-local variables, the window included
@@ -99,7 +100,8 @@ void set_thread_pointer(char* pointer) {
   g_entered = pointer;
 }
 
-// Addresses of the block inside the block itself (lists of robust mutexes, the first keys).
+// Adjusts addresses of the block that the block itself holds (lists of robust mutexes, the first
+// keys).
 void move_own_addresses(char* from, size_t size, ptrdiff_t distance) {
   const auto begin = reinterpret_cast<uint64_t>(g_thread.pointer);
   for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
@@ -111,7 +113,8 @@ void move_own_addresses(char* from, size_t size, ptrdiff_t distance) {
   }
 }
 
-// The kernel updates the simulator thread's only: this copy is marked as not initialized.
+// Marks the copy's processor number as not initialized: the kernel updates only that of the
+// simulator thread's block.
 void forget_processor(char* pointer) {
   if (&__rseq_offset == nullptr || &__rseq_size == nullptr || __rseq_size == 0) return;
   constexpr int32_t kUninitialized[2] = {0, -1};  // cpu_id_start, cpu_id (linux/rseq.h)
@@ -122,7 +125,7 @@ void forget_processor(char* pointer) {
 
 Result<std::unique_ptr<ThreadBlock>> ThreadBlock::create() {
   if (Result<> found = find_host_block(); !found) return std::unexpected(found.error());
-  // What dlerror() has said is freed by the next call of it: no copy may have it.
+  // Each dlerror() frees the text of the one before: no copy may hold such a text.
   dlerror();
   dlerror();
   constexpr size_t kPage = 4096;

@@ -43,8 +43,9 @@ class ThreadBlock {
   char* pointer_ = nullptr;
 };
 
-// Makes the block's thread pointer (null: the simulator thread's own) that of the running thread.
-// Nothing that knows the address of a thread-local variable, errno included, may be used after it.
+// Sets the thread pointer of the running thread to the block's; null: to the simulator thread's
+// own. Addresses of thread-local variables, errno included, that were computed before are wrong
+// after it.
 void enter_thread_block(const ThreadBlock* next);
 
 }  // namespace sesame::loader

@@ -33,7 +33,7 @@ const Elf64_Phdr* thread_segment(const ElfFile& file) {
   return segment == nullptr || segment->p_memsz == 0 ? nullptr : segment;
 }
 
-// Whether its code finds variables at fixed distances from the thread pointer.
+// Whether the file's code addresses variables at fixed distances from the thread pointer.
 bool needs_window(const ElfFile& file) {
   return std::ranges::any_of(file.relocations(), [](const Relocation& relocation) {
     return relocation.type == R_X86_64_TPOFF64 || relocation.type == R_X86_64_TLSDESC;
@@ -87,8 +87,7 @@ const RankProcess* owner_of_new_thread() {
   return process != nullptr ? process : t_owner;
 }
 
-// Starts a thread of a rank by `create`, which is given its function and argument and says 0 when
-// it has started.
+// Starts a thread of a rank with create(function, argument), which returns 0 when it has started.
 template <typename Result>
 int start_thread(Result (*function)(void*), void* argument, auto create) {
   auto start = std::make_unique<Start<Result>>(function, argument, owner_of_new_thread());

@@ -149,7 +149,7 @@ double wall_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Resident and shared-memory pages of this process that no file backs, in kB.
+// Resident pages that no other process maps, in kB.
 double private_kb() {
   std::ifstream file("/proc/self/smaps_rollup");
   std::string word;

@@ -1,4 +1,4 @@
-// Runs programs under loader_probe and for themselves, for comparison.
+// Runs programs under loader_probe, and on their own for comparison.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,10 +12,11 @@ struct RunResult {
   int status = -1;   // exit status; 128 + signal when killed
 };
 
+// Runs a shell command.
 RunResult run_command(const std::string& command);
 
-// `arguments` are the probe's options, a program of tests/programs/loader by name, its arguments.
-// Input is empty unless `input` says otherwise.
+// Runs a program of tests/programs/loader under the probe. `options` are the probe's, `arguments`
+// those of the program. `input` is its standard input, written by printf.
 RunResult run_probe(const std::string& options, const std::string& program,
                     const std::string& arguments = {}, const std::string& input = {});
 
@@ -25,7 +26,7 @@ std::string program_path(const std::string& name);
 // What one rank wrote to stdout (fd 1) or stderr (fd 2) in a run of the probe.
 std::string output_of(const RunResult& result, int rank, int fd = 1);
 
-// How a rank ended, -1 when the run does not tell.
+// The exit status of a rank; -1 when the output does not have it.
 int status_of(const RunResult& result, int rank);
 
 // Skips when the machine has no MPICH compilers.
