@@ -26,8 +26,9 @@ enum class EventClass : uint8_t {
   kWake,       // strands that yield until now, and probes
 };
 
-// The order of events of equal time. It must not depend on the order in which fibers run, so an
-// event that fibers may schedule ahead of its time is ordered by its rank and a number of the rank.
+// The order of events of equal time. It must not depend on the order in which fibers run. So an
+// event that fibers may schedule ahead of its time is ordered by its rank, then by a number that
+// the rank gives it.
 struct EventOrder {
   EventClass kind;
   uint32_t rank;  // less than 2^24

@@ -1,6 +1,6 @@
 // void sesame_switch_stack(void** save, void* load)
 // Stores the callee-saved registers and the floating-point control words of the running fiber on
-// its stack, leaves the stack pointer in *save, and resumes where `load` was left the same way
+// its stack, and the stack pointer in *save. Then resumes the fiber whose stack pointer is `load`
 // (System V ABI, AMD64 supplement, section 3.2.1: rbx, rbp, r12-r15, mxcsr control bits, x87 CW).
     .text
     .globl  sesame_switch_stack
