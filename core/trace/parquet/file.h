@@ -1,7 +1,7 @@
-// Writes a Parquet file from encoded pages. Use: for each row group begin_group(); for each column
-// in the order of the table begin_column(), add_dictionary() for names, add_page() for its rows,
-// end_column(); end_group(). close() writes the footer and returns the first error of all writes.
-// Pages are compressed with LZ4 (codec LZ4_RAW); only one page is in memory.
+// Writes a Parquet file from encoded pages. Use: for each row group begin_group(), its columns in
+// the order of the table, end_group(). For each column begin_column(), for names add_dictionary(),
+// then add_page() for its rows, end_column(). close() writes the footer and returns the first error
+// of all writes. Pages are compressed with LZ4 (codec LZ4_RAW); only one page is in memory.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class File {
   // Texts that the numbers in the pages of this column stand for.
   void add_dictionary(std::span<const std::string> names);
   // The encoded values of `rows` rows are the concatenation of `segments`. For tables that are not
-  // complete, `levels` has a 1 for each present value and a 0 for each missing one, RLE-encoded, or
-  // is empty when all are present; segments have the present values only.
+  // complete, `levels` has a 1 for each present value and a 0 for each missing one, RLE-encoded; it
+  // is empty when all are present. Segments have only the present values.
   void add_page(size_t rows, Encoding encoding, std::span<const std::string_view> segments,
                 std::string_view levels = {});
   void end_column(std::optional<Range> range = std::nullopt);

@@ -1,16 +1,17 @@
 // Writes a table of fixed-size records as a Parquet file while the records are produced.
 //
-// Ranks produce records in any interleaving; rows of the file are sorted by rank, and those of a
-// rank are in the order in which they were appended. Use: append() the records of a rank as they
-// become known, then write() once, with the records that append() did not take.
+// Ranks produce records in any order. Rows of the file are sorted by rank; rows of a rank are in
+// the order in which they were appended. Use: append() the records of a rank as they become known,
+// then write() once, with the records that append() did not take.
 //
 // Memory and order. append() encodes whole chunks of a rank, column by column, and stores them in a
 // Spill (a temporary file). write() concatenates the chunks of each rank into Parquet pages without
-// decoding them: a chunk that continues a page has a multiple of 128 rows, the block length of the
-// encodings, and the first chunk of a page has one row more, which the page's header holds. The
-// length of a chunk is fixed, so the bytes of the file depend on each rank's sequence of records
-// only, not on when append() was called. Memory is bounded by one encoded chunk, 32 bytes for each
-// stored chunk, and the last encoded value of each column of each rank.
+// decoding them. That works because a chunk that continues a page has a multiple of 128 rows, the
+// block length of the encodings. The first chunk of a page has one row more: the first value is
+// encoded separately. The length of a chunk is fixed, so the bytes of the file depend on each
+// rank's sequence of records only, not on when append() was called. Memory is bounded by one
+// encoded chunk, 32 bytes for each stored chunk, and the last encoded value of each column of each
+// rank.
 //
 // One thread at a time. An input or output error is stored: later calls do nothing, write() returns
 // it.
