@@ -10,8 +10,8 @@ namespace {
 using machine::TopologyKind;
 
 // The extents of the coordinates, the slowest first. The coordinates are the digits of a node's
-// number in this mixed radix: the position in a mesh; the child at each level of a fat tree, from
-// the root; the group, router and port of a dragonfly.
+// number in this mixed radix. They are the position in a mesh, the child at each level of a fat
+// tree from the root, or the group, router and port of a dragonfly.
 std::vector<uint32_t> extents_of(const machine::Topology& topology) {
   switch (topology.kind) {
     case TopologyKind::kCrossbar:

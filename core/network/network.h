@@ -4,7 +4,7 @@
 //
 // Use: create() from a machine, then cost() for each message; the caller keeps the time at which
 // each interface is free and applies the equations below. Sizes are bytes. Wrong machines are
-// detected when they are read; ranks that do not fit are an Error of create(). cost() does not
+// detected when they are read. Ranks that do not fit are an Error of create(). cost() does not
 // allocate and may be called from any thread, but not while add_ranks() runs.
 #pragma once
 
@@ -55,9 +55,9 @@ class Network {
 
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
 
-  // The time for a rank to copy `bytes` in its memory: at the machine's copy bandwidth or, if it is
-  // faster, as a message inside a node, since small blocks stay in caches. Zero if the machine file
-  // has no copy bandwidth.
+  // The time for a rank to copy `bytes` in its memory: at the machine's copy bandwidth, or as a
+  // message inside a node if that is faster, since small blocks stay in caches. Zero if the machine
+  // file has no copy bandwidth.
   SimTime copy_time(uint64_t bytes) const;
 
   int nodes() const { return distance_.nodes(); }
