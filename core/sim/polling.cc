@@ -26,8 +26,8 @@ namespace {
 // predicted for a program whose loops make calls: a wrong guess costs a yield, which takes no
 // simulated time.
 constexpr int64_t kTickNs = 50'000'000;  // of processor time: short for a user, long for a sample
-// A loop polls after 8 samples of which 4 equal an earlier one: some samples of a loop with several
-// instructions differ, and one that computes changes its registers between two.
+// A loop polls if, after 8 samples, 4 were equal to an earlier one. Some samples of a polling loop
+// with several instructions differ. A loop that computes changes its registers between samples.
 constexpr size_t kSamples = 8;
 constexpr int kRepeats = 4;
 // When a rank without a call is reported, 10 s and 60 s: sooner where computation takes no

@@ -1,14 +1,14 @@
 // The tables of calls, messages and file calls of a simulation, written while it runs:
 // call.parquet, message.parquet and, if there were file calls, io.parquet.
 //
-// Use: add() each record when it is known; when is_full(rank), let the rank yield until all events
+// Use: add() each record when it is known. When is_full(rank), let the rank yield until all events
 // up to its simulated time are processed, then call write_until(rank, now). close() writes the
 // files.
 //
 // Rows are sorted by rank, then by time: calls by end, messages by completion of the receive, file
 // calls by begin. A message may become known before or after later calls of its rank, depending on
 // the order in which ranks run. write_until() therefore sorts messages, and writes only those
-// before `now`, of which all are known. Neither rows nor bytes of the files depend on the order of
+// before `now`: these are all known. Neither rows nor bytes of the files depend on the order of
 // execution or on when write_until() is called.
 //
 // Memory: about kFull calls and kFullMessages messages of each rank, more only while a rank is
