@@ -103,8 +103,8 @@ void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patt
   }
 }
 
-// False if nothing is written to the pipe, nor is it closed, for a minute: then the dynamic loader
-// is in an endless loop, which a damaged file can cause.
+// Reads until the pipe is closed. False if nothing happens for a minute: then the dynamic loader is
+// in an endless loop, which a damaged file can cause.
 bool read_answer(int descriptor, std::string& text) {
   constexpr int kPatienceMs = 60'000;
   char buffer[4096];

@@ -24,8 +24,8 @@ struct Closure {
   std::vector<std::string> missing;        // names, MPI libraries not counted
 };
 
-// Pairs of name and path of the libraries that the program needs, as the dynamic loader finds them;
-// the path of a library that it does not find is empty. `interpreter` is the path of the dynamic
+// The libraries that the program needs, as the dynamic loader finds them: pairs of name and path.
+// The path of a library that is not found is empty. `interpreter` is the path of the dynamic
 // loader. `preloaded`, when not empty, is a further library, searched as if the program opened it
 // by this name.
 Result<std::vector<std::pair<std::string, std::string>>> list_libraries(

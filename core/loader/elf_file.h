@@ -1,6 +1,6 @@
 // An ELF file of this machine's kind, mapped read-only: segments, dynamic section, symbols with
-// their versions, relocations. Every offset, count and chain is checked once, on opening, so that a
-// damaged file is an Error and never a fault; the time and memory of every function are bounded by
+// their versions, relocations. Every offset, count and chain is checked once, on opening, so a
+// damaged file is an Error and never a fault. The time and memory of every function are bounded by
 // the file's size, whatever its tables claim. Views stay valid while the object lives.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The tables that the dynamic section points to: symbols, versions, relocations. The sizes that
-// they state are checked: no count exceeds what the file can hold, a chain ends with the file at
-// the latest, and the names together are at most a small multiple of the file's size.
+// they state are checked. No count exceeds what the file can hold. A chain ends with the file at
+// the latest. All names together are at most a small multiple of the file's size.
 #include <algorithm>
 #include <cstring>
 

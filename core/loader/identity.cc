@@ -1,5 +1,5 @@
-// Host name and process id as a rank sees them: a node of the target machine, and a number that is
-// the same in every run, because programs seed random numbers with it.
+// Host name and process id as a rank sees them. The host name is that of a node of the target
+// machine. The process id is the same in every run, because programs seed random numbers with it.
 #include <sys/utsname.h>
 #include <unistd.h>
 

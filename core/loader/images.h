@@ -2,17 +2,19 @@
 // cheaply. Internal to the loader; built and used by the simulator thread.
 //
 // An image is one ELF file. Its read-only pages are mapped from the file and shared by all ranks.
-// Its data pages are mapped copy-on-write from a template: a memfd with the initial data, in which
-// every relocation whose value is the same for all ranks (absolute addresses of the simulator, of
-// shared libraries, stubs) has been applied once. Relocations whose value depends on the addresses
+// Its data pages are mapped copy-on-write from a template: a memfd with the initial data.
+// Relocations with the same value for all ranks (absolute addresses of the simulator, of shared
+// libraries, of stubs) are applied to the template once. Relocations that depend on the addresses
 // of a rank's copy are kept as a list of fix-ups, which copy_group() applies for each rank. So a
 // rank takes memory only for the pages that its fix-ups and its own writes touch.
 //
-// COPY relocations (a program's own storage for a variable of a library) have three cases: a
-// variable of the C library that each rank has for itself (enum Variable) refers to that storage;
-// one of a private library is copied from the rank's copy of the library after the fix-ups
-// (CopyFixup); one of a shared library is copied into the template. C++ streams (std::cout, …) of a
-// shared libstdc++ are cloned bitwise for each rank (Clone), because their state is the process's.
+// A COPY relocation gives the program its own storage for a variable of a library. Three cases:
+// - A variable of the C library that each rank has for itself (enum Variable) uses that storage.
+// - A variable of a private library is copied from the rank's copy of the library after the fix-ups
+//   (CopyFixup).
+// - A variable of a shared library is copied into the template.
+// C++ streams (std::cout, …) of a shared libstdc++ are cloned bitwise for each rank (Clone),
+// because their state is the process's.
 //
 // Thread-local variables: code addresses those of the program at fixed distances below the thread
 // pointer, so they are placed in a window there (thread_block.h); Image::thread_offset is that

@@ -1,5 +1,5 @@
-// The loader: a private copy of the target program, and of the shared libraries that hold state,
-// for every rank, all in this process; and the C library state that each rank has for itself
+// The loader. It makes a private copy of the target program, and of the shared libraries that hold
+// state, for every rank, all in this process. It also gives each rank its own C library state
 // (streams, environment, exit handlers, random numbers, working directory, …).
 //
 // Use: inspect_program → ProgramImage::open → set_hooks → ProgramImage::load for each rank →
@@ -135,7 +135,7 @@ const void* program_variable(const RankProcess& process, const char* name);
 std::vector<const void*> often_used(const RankProcess& process);
 
 // Tells the crash reporter where the rank's stack is: [low, low + size), with guard_size bytes
-// below low that fault; makes it executable when the program needs that (trampolines of nested
+// below low that fault. Makes it executable when the program needs that (trampolines of nested
 // functions). `low` and `size` are whole pages.
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 
@@ -159,7 +159,7 @@ void set_active(RankProcess* process);
 std::vector<std::string> libraries_opened_for_all_ranks();
 
 // The host's clocks. While a rank is active, clock_gettime and its like read simulated time in the
-// simulator's own code too, and write() to 1 and 2 goes to the output hook; HostScope avoids both.
+// simulator's own code too, and write() to 1 and 2 goes to the output hook. HostScope avoids both.
 int host_clock_gettime(int clock, timespec* result);
 
 // Ends the simulator at once. (exit() and _exit() would end the active rank if there is one.) May

@@ -2,12 +2,12 @@
 //
 // The program's code addresses them at fixed distances below the thread pointer (the local-exec and
 // initial-exec models). So each rank of such a program has its own thread pointer and its own
-// block: a copy of the simulator thread's block (thread-local variables of the shared libraries and
-// the C library, thread descriptor), in which a window of kThreadWindow bytes right below the
-// thread pointer holds the program's variables. The simulator reserves the same window in its own
-// executable, so that no other variable is there. The simulator's own thread-local variables must
-// keep one value for all ranks: they are copied from block to block at every switch. Programs
-// without thread-local variables have no blocks and no cost.
+// block. The block is a copy of the simulator thread's block: thread-local variables of the shared
+// libraries and the C library, and the thread descriptor. A window of kThreadWindow bytes right
+// below the thread pointer holds the program's variables. The simulator reserves the same window in
+// its own executable, so that no other variable is there. The simulator's own thread-local
+// variables must keep one value for all ranks: they are copied from block to block at every switch.
+// Programs without thread-local variables have no blocks and no cost.
 //
 // Simulator thread only. Errors: the C library or linker does not have the expected layout.
 #pragma once

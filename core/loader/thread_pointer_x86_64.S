@@ -15,9 +15,9 @@ sesame_set_thread_pointer:
     .cfi_endproc
     .size   sesame_set_thread_pointer, .-sesame_set_thread_pointer
 
-// What a TLS descriptor of a variable in a rank's thread block calls: %rax points to the
-// descriptor, whose second word is the distance from the thread pointer; the result is in %rax and
-// no other register changes.
+// The function that a TLS descriptor of a variable in a rank's thread block calls. %rax points to
+// the descriptor. Its second word, the distance from the thread pointer, is the result, in %rax. No
+// other register changes.
     .globl  sesame_static_descriptor
     .hidden sesame_static_descriptor
     .type   sesame_static_descriptor, @function

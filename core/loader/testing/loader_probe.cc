@@ -1,6 +1,6 @@
-// A host that does as little as a simulator can: runs N copies of a program as fibers in turn, with
-// a handful of MPI functions that only know rank, size and a barrier. Tests drive it; it prints
-// what every rank wrote, rank by rank, and how it ended.
+// A minimal simulator. It runs N copies of a program as fibers in turn, with a few MPI functions
+// that only know rank, size and a barrier. Tests drive it; it prints what every rank wrote, rank by
+// rank, and how it ended.
 //
 //   loader_probe [-n RANKS] [--direct] [--measure] [--private PATTERN] PROGRAM [ARGUMENT…]
 #include <sys/mman.h>
