@@ -71,7 +71,7 @@ class Fiber {
   const Stack& stack() const { return stack_; }
 
   // Names a cache line that the fiber will use as soon as it resumes: it is loaded shortly before.
-  // For the next time only. Ignored when there are too many.
+  // Holds for the next time only. Ignored when there are more than kMostPrefetches.
   void prefetch_on_resume(const void* line) {
     if (prefetch_count_ < kMostPrefetches) prefetch_lines_[prefetch_count_++] = line;
   }
