@@ -30,7 +30,7 @@ enum sesame_call_flags { SESAME_CALL_POLL = 1 };
 
 enum sesame_message_flags { SESAME_MESSAGE_IN_NODE = 1, SESAME_MESSAGE_OF_COLLECTIVE = 2 };
 
-/* As the flags of record type io. */
+/* The same values as in column `flags` of table io. */
 enum sesame_file_call_flags {
   SESAME_FILE_CALL_NESTED = 1,
   SESAME_FILE_CALL_ASYNCHRONOUS = 4,

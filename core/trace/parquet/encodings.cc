@@ -51,7 +51,7 @@ constexpr auto packs_of(std::integer_sequence<int, kWidths...>) {
                                                      &pack<U, kWidths + 1>...};
 }
 
-// By width.
+// Indexed by width.
 template <typename U>
 constexpr auto kPacks = packs_of<U>(std::make_integer_sequence<int, 8 * sizeof(U)>());
 

@@ -20,7 +20,7 @@ std::string_view view(const std::string& buffer, const uint8_t* end) {
           static_cast<size_t>(end - reinterpret_cast<const uint8_t*>(buffer.data()))};
 }
 
-// At least `size` bytes and the 8 more that the encodings may overwrite.
+// Makes the buffer hold `size` bytes, and 8 more that the encodings may overwrite.
 uint8_t* reserve_bytes(std::string& buffer, size_t size) {
   buffer.resize(std::max(buffer.size(), size + 8));
   return reinterpret_cast<uint8_t*>(buffer.data());
