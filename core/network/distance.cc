@@ -102,8 +102,8 @@ int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
 
 int Distance::diameter() const {
   // A tree or dragonfly may be filled partly, by the nodes with the lowest numbers, so that the
-  // extents alone do not give the largest distance. In a tree it is that of the first and the last
-  // node.
+  // extents alone do not give the largest distance. In a tree it is the distance between the first
+  // and the last node.
   if (nodes_ == 1) return 0;
   int largest = 0;
   const bool regular = kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus;
