@@ -29,7 +29,7 @@ std::vector<std::string> texts_of(const Document& document, std::string_view key
 std::vector<uint32_t> counts_of(const Document& document, std::string_view key);
 std::vector<double> factors_of(const Document& document, std::string_view key);
 
-// Of keys that contradict each other, the one to name in a message: an override if there is one.
+// The key to name in a message about keys that contradict each other: an override if there is one.
 // Null when none of them is present.
 const Entry* to_blame(const Document& document, const std::vector<std::string>& keys);
 

@@ -127,7 +127,7 @@ struct StorageParameters {
 
   // The nodes that serve it; none in a node's own file system.
   int ionodes = 1;
-  std::vector<uint32_t> attached;  // to the switch of which node each is; empty: spread evenly
+  std::vector<uint32_t> attached;  // for each the node whose switch it is at; empty: spread evenly
   StripingLayout layout = StripingLayout::kRoundRobin;
   uint64_t stripe = 64 << 10;
   int stripe_factor = 0;   // I/O nodes that a file lies on; 0: all
