@@ -1,5 +1,5 @@
 // Post-processing of traced runs in Python: batches of columns as numpy arrays, which own their
-// memory, and what is known of the run as plain dicts.
+// memory, and other facts of the run as plain dicts.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
