@@ -176,7 +176,7 @@ void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
   std::vector<uint32_t> order(pending.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](uint32_t i) { return pending[i].begin_ps >= now.ps(); });
-  // Of two with equal begin and end the one recorded later is the outer.
+  // Of two calls with equal begin and end, the one recorded later is the outer one.
   std::ranges::sort(order, {}, [&](uint32_t i) {
     return std::tuple(pending[i].begin_ps, -pending[i].end_ps, -static_cast<int64_t>(i));
   });

@@ -1,6 +1,6 @@
 // The recorder of a simulation: converts what the simulated MPI reports to records, and adds them
-// to the tables of the data set and, if asked, to raw streams. Numbers call names and file paths.
-// One thread.
+// to the tables of the data set and, if asked, to raw streams. Gives numbers to call names and file
+// paths. One thread.
 #pragma once
 
 #include <map>

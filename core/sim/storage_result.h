@@ -7,7 +7,7 @@ namespace sesame::sim {
 
 class Simulation;
 
-// One object for each file system that was used, that of all nodes first.
+// One object for each file system that was used, the one of all nodes first.
 nlohmann::json storage_table(const Simulation& simulation);
 
 // Totals by which runs of a series are compared.
