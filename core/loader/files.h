@@ -159,7 +159,9 @@ ResolvedPath locate(int directory, const char* path, PathIntent intent);
 // The rank's working directory, as the program sees it.
 const std::string& working_directory(RankProcess& process);
 
-// The calls themselves, for the rank_… functions of several C library names.
+// The calls themselves, each for the rank_… functions of several C library names. `call` is the
+// name in the record; the other parameters are those of the C library. `fd` must be a simulated
+// file (open_file(fd) is not null); paths may be of the host.
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode);
 int close_descriptor(int fd);
 struct IoVector {
@@ -176,6 +178,7 @@ int flush_file(const char* call, int fd);
 int truncate_file(const char* call, int fd, off_t size);
 int describe_file(int fd, struct stat* result);
 int stat_path(const char* call, int directory, const char* path, struct stat* result, int flags);
+// `suffix` is the number of characters after XXXXXX in `path`.
 int make_temporary(const char* call, char* path, int suffix, int flags);
 int make_directory(const char* call, int directory, const char* path, mode_t mode);
 ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size);

@@ -1,4 +1,4 @@
-// What is refused, with which words; what is found out about a program.
+// Which programs are refused, with which messages, and what is found out about the others.
 #include <sys/stat.h>
 #include <unistd.h>
 

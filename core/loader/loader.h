@@ -139,7 +139,7 @@ std::vector<const void*> often_used(const RankProcess& process);
 // functions). `low` and `size` are whole pages.
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 
-// Makes the C library's state on this thread that of this rank; null: that of the simulator. To be
+// Switches the C library's state on this thread to this rank's; null: to the simulator's. To be
 // called at every switch, before the other stack is entered; costs a handful of stores. The
 // variables stdin, stdout, stderr and environ are the rank's until the next call: other threads of
 // the simulator must not use them. The thread pointer may change: the caller must not keep the
@@ -185,8 +185,8 @@ void install_crash_reporter();
 
 // "main+0x1c (ring)" for an address in a rank's copy or in the host; for messages.
 std::string describe_address(const void* address);
-// Whether this instruction is of the active rank's own copy of the program, not of a library that
-// ranks share. May be called from a signal handler.
+// Whether this instruction is in the active rank's own copy of the program or of a private library,
+// not in a library that ranks share. May be called from a signal handler.
 bool is_in_own_copy(const void* address);
 
 }  // namespace sesame::loader

@@ -82,7 +82,7 @@ tm* rank_gmtime(const time_t* time) {
   return gmtime_r(time, broken_down_time_of(*process));
 }
 
-// A rank's locale is set as that of the thread. After the first call every switch swaps it.
+// A rank's locale is that of the thread (uselocale). After the first call every switch sets it.
 char* rank_setlocale(int category, const char* name) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(setlocale)(category, name);
