@@ -74,7 +74,8 @@ uint32_t traits_of(std::string_view name) {
   return name.starts_with("MPI_") ? mpi_traits(name) : file_traits(name);
 }
 
-// MPI_Isend for MPI_Send_init, MPI_Ibcast for MPI_Bcast_init. A partitioned message is one, here.
+// MPI_Isend for MPI_Send_init, MPI_Ibcast for MPI_Bcast_init. A partitioned message counts as one
+// message.
 std::string started_name(std::string_view name) {
   if (name == "MPI_Psend_init") return "MPI_Isend";
   if (name == "MPI_Precv_init") return "MPI_Irecv";

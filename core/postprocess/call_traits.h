@@ -16,11 +16,11 @@ enum Trait : uint32_t {
   kSyncs = 1 << 4,
   kChangesDirectory = 1 << 5,
   kUnmaps = 1 << 6,
-  kReceives = 1 << 7,    // of the calls that start a message
-  kPersistent = 1 << 8,  // prepares a request that is to be started later
+  kReceives = 1 << 7,    // among the calls that start a message: it receives
+  kPersistent = 1 << 8,  // prepares a request that is started later
   kSynchronous = 1 << 9,
-  kFileCollective = 1 << 10,  // of MPI files
-  kSharedPosition = 1 << 11,  // of MPI files: one position for all processes
+  kFileCollective = 1 << 10,  // a collective call on an MPI file
+  kSharedPosition = 1 << 11,  // uses the shared file pointer of an MPI file
   kSplitBegin = 1 << 12,
   kSplitEnd = 1 << 13,
   kMpi = 1 << 14,           // belongs to record type mpi
@@ -39,7 +39,7 @@ class CallTraits {
   }
   // The names of the trace, then those that post-processing added.
   const std::vector<std::string>& names() const { return names_; }
-  // The number of a name, which is added if it is not there.
+  // Returns the number of a name; adds the name if it is new.
   uint16_t number(std::string_view name);
   std::string_view name(uint16_t call) const;
   // The call that a persistent request repeats: MPI_Isend for MPI_Send_init.

@@ -1,6 +1,6 @@
-// One clock for all nodes: each node's own clock of real time first, then what messages between
-// nodes say about the difference of two clocks. A message is not received before it was sent, so
-// each bounds it from one side.
+// Computes one clock for all nodes. Each node's CLOCK_REALTIME gives a first offset. Messages
+// between nodes correct it: none is received before it was sent, so each message bounds the
+// difference of two clocks from one side.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,14 +21,15 @@ size_t host_of(Job& job, const Identity& who) {
   return static_cast<size_t>(found - job.clocks.begin());
 }
 
-// That the clock of a receiver must be put ahead by at least `least`.
+// A message between two nodes. It requires that the receiver's clock is advanced by at least
+// `least`, relative to the sender's. All in ns; times count from `base_`.
 struct Bound {
   double sent;  // by the sender's clock
   double received;
   double least;
 };
 
-// A line of correction: ns at `middle` of the run, and ns per ns.
+// The correction of a clock: ns to add at the middle of the run, and its growth in ns per ns.
 struct Line {
   double at_middle = 0;
   double slope = 0;
@@ -106,7 +107,8 @@ class Corrector {
     }
   };
 
-  // How far `b` is ahead of `a`, from the messages of a part of the run.
+  // By how much the clock of `b` must be advanced relative to that of `a`, from the messages of a
+  // part of the run. `from` and `until` count from the middle of the run.
   Range range(size_t a, size_t b, double from, double until) const {
     Range range;
     auto visit = [&](const Pair& pair, auto take) {
@@ -121,7 +123,8 @@ class Corrector {
     return range;
   }
 
-  // First and last third of the run, if there are messages both ways, give the drift.
+  // The correction of `b` relative to `a`. The first and the last third of the run give its slope
+  // if both have messages in both directions; else the slope is 0.
   Line line(size_t a, size_t b) const {
     const Range first = range(a, b, -half_, -half_ / 3);
     const Range last = range(a, b, half_ / 3, half_);
@@ -132,7 +135,8 @@ class Corrector {
     return {(first.middle() + last.middle()) / 2, (last.middle() - first.middle()) / distance};
   }
 
-  // From the node of the first process along the pairs with the closest bounds.
+  // Sets the lines of all nodes. The node of the first process keeps its clock; from there, always
+  // the pair with the closest bounds is next.
   void spread() {
     std::vector<bool> known(lines_.size(), false);
     known[job_.processes.front().host] = true;
@@ -157,7 +161,8 @@ class Corrector {
     }
   }
 
-  // Moves nodes by as little as makes every message come after it was sent, if that can be.
+  // Advances clocks by the least amounts with which no message is received before it was sent. If
+  // there are none, adds a line to Job::damage.
   void settle() {
     std::vector<double> shifts(lines_.size(), 0);
     for (size_t round = 0; round <= lines_.size(); ++round) {

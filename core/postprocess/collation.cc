@@ -10,7 +10,7 @@
 namespace sesame::postprocess {
 namespace {
 
-// HOST.PID.N: files of several nodes need their clocks compared.
+// The name of a process is HOST.PID.N. Clocks are compared only if there are several hosts.
 bool has_several_hosts(const std::vector<trace::TracedFiles>& processes) {
   std::set<std::string> hosts;
   for (const trace::TracedFiles& process : processes) {
@@ -65,7 +65,8 @@ void Collation::survey_all() {
   name_calls();
 }
 
-// Those of the trace's many names that can come, and those that post-processing gives itself.
+// Lists the calls that occur in the rows: those that processes made, those that their persistent
+// requests repeat, and those that post-processing adds. The trace names many more.
 void Collation::name_calls() {
   std::vector<uint8_t> called(size_t{UINT16_MAX} + 1, 0);
   for (ProcessSurvey& survey : job_.surveys) {
@@ -124,7 +125,7 @@ bool Collation::next_process() {
   return true;
 }
 
-// The first of all processes to learn of a file says what it was before.
+// If several processes report a file, the earliest report says what it was before the run.
 std::vector<int32_t> Collation::add_files(const std::vector<FileFacts>& files,
                                           const HostClock& clock) {
   std::vector<int32_t> numbers;

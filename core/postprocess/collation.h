@@ -5,8 +5,9 @@
 // messages, communicators, clocks. The second makes rows, a few processes at a time on as many
 // threads, and returns them by process number, so memory is bounded by the largest processes.
 //
-// next() is called from one thread. A damaged trace gives the rows before the damage and
-// Job::damage.
+// next() is called from one thread. open() fails if the directory is no trace or has no processes.
+// A damaged stream gives the rows before the damage. What is damaged is in `walked.damage` of the
+// surveys; what concerns the whole run is in Job::damage.
 #pragma once
 
 #include <deque>
@@ -43,12 +44,13 @@ class Collation {
   Batch next();
 
   const Job& job() const { return job_; }
-  // Of the functions that were called, by the number in the columns.
+  // Names of the functions that were called, by their number in the column `call`.
   const std::vector<std::string>& call_names() const { return call_names_; }
-  // All of them once next() has come to the end.
+  // The following are complete once next() has returned std::monostate.
   const std::vector<FileFacts>& files() const { return files_; }
-  const PreemptedColumns& preempted() const { return preempted_; }  // likewise
-  const ViewColumns& views() const { return views_; }               // likewise
+  const PreemptedColumns& preempted() const { return preempted_; }
+  const ViewColumns& views() const { return views_; }
+  // Communication calls that pruning kept and dropped.
   uint64_t kept() const { return kept_; }
   uint64_t dropped() const { return dropped_; }
 
@@ -80,7 +82,7 @@ class Collation {
   CallTraits traits_;
   OwnCalls calls_;
   Job job_;
-  std::deque<std::future<ProcessRows>> readings_;  // of the processes behind the current one
+  std::deque<std::future<ProcessRows>> readings_;  // of the processes after the current one
   size_t started_ = 0;
   size_t taken_ = 0;
   std::unique_ptr<Current> current_;

@@ -79,7 +79,7 @@ struct MpiColumns : CallColumns {
   Column<int32_t> peer, tag, made;
 };
 
-// Of the whole run, since there are few.
+// The preempted rows of the whole run: there are too few for batches.
 struct PreemptedColumns {
   void append(const RowOrigin& origin, const std::vector<PreemptedRow>& rows);
 
@@ -88,7 +88,7 @@ struct PreemptedColumns {
   std::vector<int64_t> begin_ns, duration_ns, lost_ns;
 };
 
-// Likewise.
+// The file views of the whole run.
 struct ViewColumns {
   void append(const RowOrigin& origin, const std::vector<ViewRow>& rows);
 

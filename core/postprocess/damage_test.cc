@@ -1,4 +1,4 @@
-// Whatever bytes a raw trace has, collating it ends, and tells.
+// Collation ends and reports damage, whatever bytes a raw trace has.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -151,7 +151,7 @@ TEST_F(DamagedTrace, SurvivesAnyFlippedBytes) {
   EXPECT_GT(damaged, 40u);
 }
 
-TEST_F(DamagedTrace, GivesWhatStandsBeforeACut) {
+TEST_F(DamagedTrace, GivesTheRowsBeforeACut) {
   Random random(7);
   std::string bytes = stream(random, 1);
   write(1, bytes);
@@ -160,11 +160,11 @@ TEST_F(DamagedTrace, GivesWhatStandsBeforeACut) {
   for (size_t length = bytes.size() - 1; length > 0; length -= std::min<size_t>(length, 37)) {
     write(1, bytes.substr(0, length));
     auto [rows, damage] = collate(Pruning::kCausal);
-    // Some operations fall to pruning, so the count is only bounded.
+    // Pruning drops some rows, so the number of rows is only bounded.
     EXPECT_LE(rows, previous) << length;
     unnoticed += damage == 0;
   }
-  EXPECT_LE(unnoticed, 4u);  // only a cut between two packets cannot be seen
+  EXPECT_LE(unnoticed, 4u);  // a cut between two packets cannot be noticed
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ class Descriptors {
   // Records that `descriptor` was opened; `time` is the end of the call.
   OpenFile& open(int32_t descriptor, int32_t file, bool append, int64_t position, int64_t time);
   void duplicate(int32_t descriptor, int32_t copy, int64_t time);
-  // Records a close that began at `begin`; returns the closed file. If the descriptor was opened
-  // after `begin`, another thread has got the number as soon as it was free: the earlier file was
-  // closed.
+  // Records a close that began at `begin`; returns the closed file. If the number was opened again
+  // after `begin`, another thread got it as soon as it was free: the closed file is the earlier
+  // one.
   OpenFile close(int32_t descriptor, int64_t begin);
   // Never null: an unknown descriptor becomes an unknown file.
   OpenFile& get(int32_t descriptor) {
@@ -48,7 +48,7 @@ class Descriptors {
     return unknown(descriptor);
   }
 
-  int32_t next_handle() { return handles_++; }
+  int32_t next_handle() { return handles_++; }  // for an open without a descriptor: an MPI file
 
   // Moves the file's own position by a transfer; returns the position before it.
   int64_t advance(OpenFile& open_file, int64_t bytes, bool writes) {
@@ -60,6 +60,7 @@ class Descriptors {
     if (writes && open_file.position > file.length) file.length = open_file.position;
     return offset;
   }
+  // Records a transfer that ended at offset `end` and did not use the position.
   void moved(const OpenFile& open_file, int64_t end, bool writes) {
     FileFacts& file = files_[open_file.file];
     if (writes && end > file.length) file.length = end;

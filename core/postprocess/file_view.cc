@@ -22,7 +22,7 @@ FileView::FileView(const trace::mpi_view_record& record)
   read_runs(record.runs);
 }
 
-// Runs that do not give the filetype's size are those of a damaged record.
+// Drops runs that do not add up to the filetype's size: the record is damaged.
 void FileView::read_runs(const trace::ListView& numbers) {
   int64_t data = 0;
   for (uint32_t at = 0; at + kNumbers <= numbers.size; at += kNumbers) {

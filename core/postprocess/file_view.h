@@ -9,7 +9,7 @@
 
 namespace sesame::postprocess {
 
-// Blocks of a filetype at one distance.
+// Blocks of one size in a filetype, each `stride` after the one before.
 struct ViewRun {
   int64_t offset = 0;
   int64_t bytes = 0;
@@ -22,8 +22,8 @@ class FileView {
   FileView() = default;  // the view of a file that was just opened: all its bytes
   explicit FileView(const trace::mpi_view_record& record);
 
-  // The file offset of byte `data` of the view's data. If the layout of the filetype is unknown,
-  // the holes are assumed at the end of each filetype.
+  // The file offset of byte `data` of the view's data; -1 if there is none. If the layout of the
+  // filetype is unknown, the holes are assumed to be at its end.
   int64_t file_offset(int64_t data) const;
 
   // Whether `bytes` of data from `data` on are contiguous in the file.
@@ -42,7 +42,7 @@ class FileView {
   int64_t extent() const { return extent_; }
 
  private:
-  // A byte of the filetype's data, and how many of its block there are from it on.
+  // The offset of a byte in the filetype, and the bytes from it to the end of its block.
   struct Position {
     int64_t offset;
     int64_t left;

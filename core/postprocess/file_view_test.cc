@@ -7,7 +7,7 @@
 namespace sesame::postprocess {
 namespace {
 
-// A record of the view, whose runs lie in `memory`.
+// A view made from a record whose runs are in `memory`.
 FileView view_of(int64_t size, int64_t extent, const std::vector<int64_t>& runs,
                  std::vector<unsigned char>& memory) {
   memory.resize(8 * runs.size());

@@ -36,7 +36,7 @@ class FileTable {
  public:
   // The number of a file by absolute path, or by the kernel's name of it; added when it is new.
   int32_t find(std::string_view path);
-  // Sets what an open or stat reports of the file; later calls change nothing.
+  // Sets what an open or stat reports of the file; of several reports the earliest is kept.
   void learn(int32_t file, uint32_t mode, int64_t block_size, int64_t size_before, int64_t time);
 
   FileFacts& operator[](int32_t file) { return files_[static_cast<size_t>(file)]; }

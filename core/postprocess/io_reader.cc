@@ -14,7 +14,8 @@ bool has_position(uint32_t mode) {
   return (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == S_IFBLK || (mode & S_IFMT) == S_IFDIR;
 }
 
-// An empty file that the call could have made, or emptied, tells nothing of the time before.
+// The size of a file before an open whose result is a file of `size` bytes. It is unknown (-1) if
+// the call may have created the file. It is 0 if the call emptied a file that must have existed.
 int64_t size_before(uint32_t flags, int64_t size) {
   if ((flags & O_TRUNC) != 0) return (flags & O_CREAT) != 0 ? -1 : 0;
   return (flags & O_CREAT) != 0 && size == 0 ? -1 : size;
@@ -142,7 +143,8 @@ void IoReader::on(const two_paths_record& record, uint64_t time) {
 }
 
 void IoReader::on(const copy_record& record, uint64_t time) {
-  open_.get(record.other_file);  // known from here on, so that references stay good
+  // Adds unknown descriptors first: adding one later would invalidate the references below.
+  open_.get(record.other_file);
   open_.get(record.file);
   OpenFile& from = open_.get(record.file);
   OpenFile& to = open_.get(record.other_file);
@@ -267,7 +269,7 @@ void IoReader::set_place_in_view(IoRow& row, const FileView& view, int64_t data)
   if (!view.is_contiguous(data, row.bytes)) row.flags |= kIoScattered;
 }
 
-// A split collective call is two: what begins it has the data, what ends it completes it.
+// A split collective access is two calls: the begin call has the data, the end call completes it.
 void IoReader::split(MpiFile& file, uint16_t call, IoRow& row) {
   if (traits_.has(call, kSplitBegin)) {
     row.flags |= kIoAsynchronous;

@@ -55,8 +55,8 @@ class IoReader {
   void on(const trace::request_record& record, uint64_t time);
   void on(const trace::request_done_record& record, uint64_t time);
   void on(const trace::plain_record& record, uint64_t time);
-  // For a process that exited: asynchronous requests whose result was not fetched have moved all
-  // data.
+  // Call it for a process that exited: assumes that asynchronous requests whose result was not
+  // fetched have moved all their data.
   void finish();
   void on(const trace::mpi_open_record& record, uint64_t time, CommView comm);
   void on(const trace::mpi_data_record& record, uint64_t time);

@@ -27,8 +27,9 @@ int32_t parent_of(const Job& job, const JobProcess& process) {
   return parent;
 }
 
-// Which MPI program a process belongs to, where there are several: one has one size, no rank twice,
-// and on each node one launcher, which is not traced itself.
+// Assigns processes to MPI programs, of which a script may have run several. All processes of a
+// program have the same number of ranks and different ranks. On each node they have the same
+// launcher, which is not traced.
 class Worlds {
  public:
   explicit Worlds(const Job& job) {
@@ -94,8 +95,8 @@ void name_missing_ranks(Job& job) {
 
 }  // namespace
 
-// Processes of MPI_COMM_WORLD have their rank as number. Of several MPI programs only those of the
-// first have; the others follow, program by program.
+// The processes of the first MPI program have their rank as number. Those of later programs follow,
+// program by program; processes without MPI are last.
 void number_processes(Job& job) {
   std::vector<size_t> order(job.surveys.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

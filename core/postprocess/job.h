@@ -23,7 +23,7 @@ struct Communicator {
 // How one process sees one of its communicators.
 struct CommView {
   int32_t index = -1;                           // in Job::communicators
-  const std::vector<int32_t>* peers = nullptr;  // the group that ranks of a peer or root mean
+  const std::vector<int32_t>* peers = nullptr;  // the group in which peers and roots are ranks
 
   int32_t peer(int32_t rank) const {
     if (rank < 0 || peers == nullptr) return rank == -2 ? -2 : -1;
@@ -39,7 +39,7 @@ struct ChannelEnd {
 
 // Messages that only one side has recorded.
 struct Unmatched {
-  int32_t rank;  // of the side that has them
+  int32_t rank;  // of the side that recorded them
   int32_t peer;
   int32_t tag;
   int32_t comm;
@@ -77,7 +77,7 @@ struct JobProcess {
 
 struct Job {
   std::vector<ProcessSurvey> surveys;
-  std::vector<JobProcess> processes;  // by number, gaps left out
+  std::vector<JobProcess> processes;  // sorted by number; ranks that left no trace are missing
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<HostClock> clocks;
   std::vector<Unmatched> unmatched;

@@ -7,7 +7,7 @@ void Mappings::add(uint64_t address, const Mapping& mapping) {
   if (mapping.size > 0) mappings_[address] = mapping;
 }
 
-// What sticks out at either side stays.
+// Parts of a mapping outside the range stay.
 void Mappings::remove(uint64_t address, uint64_t size) {
   uint64_t end = address + size;
   auto entry = mappings_.lower_bound(address);

@@ -1,4 +1,4 @@
-// Mappings against a table of every page.
+// Compares Mappings with a table of all pages.
 #include "core/postprocess/mappings.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Mappings, AgreeWithATableOfPages) {
   }
 }
 
-TEST(Mappings, MoveWithTheirPlaceInTheFile) {
+TEST(Mappings, MoveWithTheirOffsetInTheFile) {
   Mappings mappings;
   mappings.add(100, {50, 7, 3, 1});
   EXPECT_FALSE(mappings.move(200, 300, 10));

@@ -1,6 +1,7 @@
-// Which communicators of different processes are one. A call that makes communicators is made by
-// all of its parent in the same order, so the parent, the number of the call among these, and the
-// members tell. Where not all of the parent take part, the members alone must do.
+// Finds which communicators of different processes are the same one. All members of a parent make
+// the calls that create communicators in the same order. So the parent, the number of the call, and
+// the members identify a communicator. If not all of the parent take part, the members and the
+// number of such calls with these members do.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -35,7 +36,7 @@ class Matcher {
   CommView view(const JobProcess& process, const CommInstance& comm) {
     int32_t parent = -1;
     if (comm.parent >= 0) parent = process.comms[static_cast<size_t>(comm.parent)].index;
-    // Those who do not make it all together may have it from different parents.
+    // If not all of the parent take part, the parent may differ between processes.
     Key key{
         process.world, comm.over_group ? -1 : parent,       comm.over_group,
         comm.ordinal,  std::min(comm.members, comm.remote), std::max(comm.members, comm.remote)};
@@ -65,7 +66,7 @@ class Matcher {
     std::vector<int32_t> processes = members.ranks();
     for (int32_t& rank : processes) {
       auto found = numbers_.find({world, rank});
-      // A rank that left no trace keeps its number; in a later program it has none.
+      // A rank that left no trace keeps its number; in a later program it is -1.
       if (found != numbers_.end()) {
         rank = found->second;
       } else if (world > 0) {

@@ -1,5 +1,5 @@
-// Which messages sent are which messages received: between two processes, on one communicator and
-// with one tag, they are received in the order in which they were sent.
+// Matches sent with received messages. Between two processes, on one communicator and with one tag,
+// messages are received in the order in which they were sent.
 #include <algorithm>
 #include <unordered_map>
 

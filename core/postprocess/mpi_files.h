@@ -15,7 +15,7 @@ struct MpiFile {
   int32_t comm = -1;       // index in the job
   int64_t split_row = -1;  // row of a split collective call in progress; -1 for none
   uint16_t split_thread = 0;
-  int64_t position = 0;  // own position in the view, in bytes of data; -1 when unknown
+  int64_t position = 0;  // of the individual file pointer in the view, in bytes of data
   FileView view;
 };
 
@@ -23,8 +23,9 @@ class MpiFiles {
  public:
   MpiFile& open(int32_t number, int32_t file, int32_t handle, int32_t comm);
   void close(int32_t number);
+  // The file with the tracer's number; an empty MpiFile if it was not opened.
   MpiFile& get(int32_t number);
-  const FileView& set_view(const trace::mpi_view_record& record);
+  const FileView& set_view(const trace::mpi_view_record& record);  // sets the position to 0
 
  private:
   std::vector<MpiFile> files_;

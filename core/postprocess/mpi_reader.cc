@@ -11,7 +11,7 @@ bool is_kept(const std::vector<uint64_t>& decisions, uint64_t number) {
   return number / 64 < decisions.size() && (decisions[number / 64] >> (number % 64) & 1) != 0;
 }
 
-// Places of the processes by their numbers are found once for a run of receives.
+// Null if the process left no trace.
 const JobProcess* process_with(const Job& job, int32_t number) {
   auto found = std::ranges::lower_bound(job.processes, number, {}, &JobProcess::number);
   return found != job.processes.end() && found->number == number ? &*found : nullptr;
@@ -52,7 +52,7 @@ void MpiReader::describe_send(MpiRow& row, int32_t instance, int32_t peer, int32
   keep(row, process_.send_kept, sends_++);
 }
 
-// The survey knows already which message came, if one did.
+// The survey has found which message was received, if any.
 void MpiReader::describe_receive(MpiRow& row, int32_t instance, int32_t peer, int32_t tag,
                                  uint64_t buffer_bytes) {
   CommView view = view_of(instance);
@@ -110,7 +110,7 @@ void MpiReader::on(const receive_record& record, uint64_t time) {
   }
 }
 
-// What a start and the start of a prepared request have in common.
+// Shared by non-blocking calls and the start of persistent requests.
 void MpiReader::describe(MpiRow& row, Request& request) {
   request.active = true;
   request.thread = threads_.number();
@@ -157,8 +157,8 @@ void MpiReader::on(const start_record& record, uint64_t time) {
   requests_.push(record.request, request);
 }
 
-// The operation is a row inside the call's. MPI_Startall starts several; its own record follows
-// them.
+// Adds the started operation as a row inside the row of the call. MPI_Startall starts several
+// operations; its own record follows them.
 void MpiReader::on(const started_record& record, uint64_t time) {
   Request* request = requests_.find(record.request);
   RowList<MpiRow>& rows = threads_.current().mpi;
@@ -196,7 +196,7 @@ void MpiReader::on(const completed_record& record) {
   if (!request->persistent || freed) requests_.pop(record.request);
 }
 
-// What a wait did for a file is a row of record type io, inside that of the wait.
+// Adds the completion of a file access as an io row inside the row of the wait.
 void MpiReader::complete_file(const Found& found, const wait_record& record, uint64_t time) {
   const IoRow start = threads_.find(found.thread).io[found.row];
   auto row = row_of_call<IoRow>(record, time);

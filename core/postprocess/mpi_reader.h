@@ -89,7 +89,7 @@ class MpiReader {
   CommTable comms_;
   RequestTable requests_;
   std::vector<Cursor> cursors_;  // by channel of receives
-  std::vector<Found> found_;     // requests found complete, by the wait that is to follow
+  std::vector<Found> found_;     // requests that the wait of the next record has completed
   uint64_t sends_ = 0;
   uint64_t receives_ = 0;
   uint64_t collectives_ = 0;

@@ -202,7 +202,7 @@ class Pruner {
     return Step::kDone;
   }
 
-  // Joins the decisions of both sides; the message's news come with it when it is kept.
+  // Combines the decisions of both sides. If the message is kept, the receiver learns its news.
   bool take(State& state, size_t source, Sent& message, bool decision) {
     decision |= message.wanted;
     if (causal_ && state.last_news[source] != message.news) {
@@ -314,7 +314,7 @@ class Pruner {
     return false;
   }
 
-  // What was never received is kept if its sender wanted it.
+  // A message that was never received is kept if its sender wanted it.
   static void finish(State& state) {
     for (InFlight& channel : state.sent) {
       for (const Sent& message : channel.messages) {

@@ -1,8 +1,7 @@
 // Decides which communication a replay needs to issue I/O at the right times: Banerjee, MPIOR,
-// 2012, 2.1.6. The thesis decides while the program runs, with extra messages; here the logs of all
-// processes are complete, so the runs of all processes are repeated in one: each process advances
-// through its operations until it needs a message or a collective call that others have not
-// reached.
+// 2012, 2.1.6. The thesis decides while the program runs, with extra messages. Here the records of
+// all processes are available, so their operations are stepped through afterwards: each process
+// advances until it needs a message or a collective call that others have not reached.
 //
 // kThesis: a process requests a message when it has not communicated with the peer since its own
 // latest I/O operation; a message is kept if either side requests it. kCausal keeps more: every

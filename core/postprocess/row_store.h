@@ -1,5 +1,6 @@
-// A growing array of rows. What is large lies in an unnamed file, so that the memory of a process
-// with very many records can be given back by the system.
+// A growing array of rows. A large array is in an unnamed file, so that the system can write the
+// rows of a process with very many records to the disk and reuse their memory. push() invalidates
+// references to rows.
 #pragma once
 
 #include <fcntl.h>
@@ -22,7 +23,8 @@ class RowStore {
   static_assert(std::is_trivially_copyable_v<Row>);
 
  public:
-  // `directory` is where the file would be; without one everything stays in memory.
+  // Moves the rows to a file in `directory` when they exceed `in_memory` bytes; without a directory
+  // they stay in memory.
   explicit RowStore(std::string directory = {}, size_t in_memory = kRowsInMemoryBytes)
       : directory_(std::move(directory)), in_memory_(in_memory) {}
   RowStore(const RowStore&) = delete;

@@ -70,7 +70,7 @@ struct MpiRow {
 struct PreemptedRow {
   int64_t begin = 0;
   int64_t duration = 0;
-  int64_t lost = 0;  // how much of it
+  int64_t lost = 0;  // time of it in which the thread did not have the processor
 };
 
 // A file view; `begin` is that of the call that set it.
@@ -106,7 +106,7 @@ inline void copy_target(IoRow& row, const IoRow& start) {
 inline void mark_nested(IoRow& row) { row.flags |= kIoNested; }
 inline void mark_nested(MpiRow& row) { row.flags |= kMpiNested; }
 
-// A call lies inside another of its thread when it began and ended during it.
+// Whether a row that was recorded before a call of its thread is inside that call.
 template <typename Row>
 bool is_inside(const Row& row, int64_t outer_begin) {
   return row.begin >= outer_begin && row.begin + row.duration > outer_begin;
@@ -144,7 +144,7 @@ class RowList {
     rows_.back() = row;
     return push(outer) - 1;
   }
-  // Marks what lies inside a call that began at `begin` and ends now.
+  // Marks the rows inside a call that began at `begin` and ends now.
   void nest(int64_t begin, bool same_type) {
     if (begin > latest_) return;
     for (size_t i = rows_.size(); i > 0 && is_inside(rows_[i - 1], begin); --i) {
@@ -152,7 +152,8 @@ class RowList {
       in_order_ = in_order_ && !same_type;
     }
   }
-  // The order of the data set: by begin, a call before those inside it. Empty when it is this one.
+  // The order of the data set: by begin, a call before those inside it. Empty if the rows are in
+  // this order already.
   std::vector<uint32_t> order() const {
     std::vector<uint32_t> order;
     if (in_order_) return order;

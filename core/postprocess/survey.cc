@@ -7,7 +7,7 @@ namespace {
 
 using namespace trace;
 
-// No machine has so many; what says more is damaged, and lists of that length would fill memory.
+// No machine has more. A record with more is damaged, and lists of that length would fill memory.
 constexpr int32_t kMostRanks = 1 << 24;
 
 class Channels {
@@ -73,7 +73,7 @@ class Surveyor {
     note(0, time);
   }
 
-  // What a record said that cannot be; empty for nothing.
+  // A value of a record that is impossible; empty if there was none.
   const std::string& impossible() const { return impossible_; }
 
   // --- Files: only that there was I/O ---
@@ -166,7 +166,7 @@ class Surveyor {
     int32_t parent = comms_.instance(record.parent);
     int32_t made = comms_.make(record);
     if (!traits_.has(record.call, kMpi)) return;  // found by the tracer, not created by a call
-    // A call that not all of the parent make is one of what it makes.
+    // If not all of the parent make the call, it counts as a collective of the new communicator.
     bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
     int32_t comm = over_group ? made : parent;
     if (comm < 0) return;
@@ -224,7 +224,7 @@ class Surveyor {
     note(record.duration, time);
     if (traits_.has(record.call, kCloses | kSyncs)) note_io();
   }
-  // Several I/O operations in a row are as one.
+  // Consecutive I/O operations count as one.
   void note_io() {
     if (!options_.operations) return;
     auto& operations = result_.operations;
@@ -311,7 +311,7 @@ class Surveyor {
   bool has_begin_ = false;
 };
 
-// Notes which functions were called, and gives the record on.
+// Sets `calls` for the functions that were called, and passes each record on.
 class CallNoter {
  public:
   CallNoter(Surveyor& surveyor, std::vector<uint8_t>& calls) : surveyor_(surveyor), calls_(calls) {
@@ -329,7 +329,8 @@ class CallNoter {
   std::vector<uint8_t>& calls_;
 };
 
-// Who a process was whose first record is lost: its files are HOST.PID.N.
+// For a process whose first record is lost: host and process id from the names of its files,
+// HOST.PID.N.
 void name_by_files(const TracedFiles& files, ProcessSurvey& result) {
   std::string host = files.name;
   for (int i = 0; i < 2; ++i) host.resize(std::min(host.rfind('.'), host.size()));

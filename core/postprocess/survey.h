@@ -1,6 +1,6 @@
-// The first reading of a process: its identity, its communicators, and which messages it sent and
-// received: what the other processes need. Rows of the data set are made in a second reading
-// (read_rows.h). survey() may run for several processes in parallel.
+// The first reading of a process. It collects what other processes need: its identity, its
+// communicators, and which messages it sent and received. Rows of the data set are made in a second
+// reading (read_rows.h). survey() may run for several processes in parallel.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +101,7 @@ struct ProcessSurvey {
   MovedBytes recorded;                // by the calls that the kernel counts
   std::optional<MovedBytes> counted;  // by the kernel; none of a process that was cut off
   uint64_t unseen_operations = 0;     // of io_uring
-  uint64_t unknown_mapped = 0;        // bytes of shared mappings, accessed and perhaps written
+  uint64_t unknown_mapped = 0;        // bytes of shared mappings accessed, read or written
 
   // Bytes that the kernel counted and no record has.
   MovedBytes unseen() const;

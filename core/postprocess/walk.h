@@ -20,7 +20,8 @@ struct WalkResult {
   std::vector<std::string> damage;  // "path: what, where"
 };
 
-// Calls visitor.set_thread(number), then visitor.on(record, end_time) for each record; times in ns.
+// Calls visitor.on(record, end_time) for each record, and before records of another thread
+// visitor.set_thread(number). Times in ns.
 template <typename Visitor>
 WalkResult walk(const trace::TracedFiles& files, Visitor& visitor) {
   std::vector<std::unique_ptr<trace::TracedStream>> streams;
