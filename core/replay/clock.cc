@@ -10,8 +10,8 @@ namespace sesame::replay {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLongestSleep = 100'000'000;  // then `stop` is looked at
-constexpr int64_t kMostSpin = 200'000;          // a longer one would be a busy machine's
+constexpr int64_t kLongestSleep = 100'000'000;  // then `stop` is checked
+constexpr int64_t kMostSpin = 200'000;          // later wake-ups are those of a busy machine
 constexpr int64_t kLeastSpin = 2'000;
 constexpr int64_t kShortComputation = 50'000;
 
@@ -86,7 +86,7 @@ Waiter::Computed Waiter::compute(int64_t begin_ns, int64_t when_ns,
     now = spin(when_ns + lost);
     return {now, lost};
   }
-  // In this order: the processor may be lost at the end of a call of the system.
+  // In this order, because the thread may be preempted at the end of a system call.
   const int64_t begin = clocks_.now();
   const int64_t had_before = clocks_.processor();
   const int64_t lost_before = lost;

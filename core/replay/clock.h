@@ -16,7 +16,8 @@ struct Clocks {
 };
 extern const Clocks kSystemClocks;
 
-// How late the kernel wakes a thread that sleeps, measured when the replay begins.
+// How late the kernel wakes a thread that sleeps, measured when the replay begins. p99_ns is the
+// latest of 64 trials.
 struct WakeUp {
   int64_t median_ns = 0;
   int64_t p99_ns = 0;
@@ -29,11 +30,13 @@ inline constexpr int64_t kLeastLost = 10'000;
 class Waiter {
  public:
   explicit Waiter(const Clocks& clocks = kSystemClocks) : clocks_(clocks) {}
+  // Measures wake-ups on the calling thread, for some 10 ms.
   static Waiter measured(bool processor_for_each_thread);
 
-  // Sleeps for the longer part and spins through the rest. With a processor for each thread the
-  // spinning covers nearly every late wake-up; with fewer it would take time from others, and
-  // covers only the usual one. Returns the time at the end; early when `stop` is set.
+  // Sleeps until shortly before `when_ns` and spins through the rest. With a processor for each
+  // thread the spinning covers nearly every late wake-up. With fewer processors it covers only the
+  // median, because it takes time from other threads. Returns the time at the end, which is before
+  // `when_ns` only if `stop` is set.
   int64_t wait_until(int64_t when_ns, const std::atomic<bool>& stop) const;
 
   struct Computed {
@@ -55,7 +58,7 @@ class Waiter {
   int64_t spin_ns_ = 0;
 };
 
-// Timers of the calling thread fire when they are due, not up to 50 µs later.
+// Makes timers of the calling thread expire when they are due, not up to 50 µs later.
 void ask_for_exact_timers();
 
 }  // namespace sesame::replay

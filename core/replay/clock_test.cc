@@ -35,8 +35,8 @@ TEST(Waiter, SpinsLongerOnlyWithAProcessorForEachThread) {
   EXPECT_EQ(crowded.spin_ns(), std::clamp<int64_t>(crowded.wake_up().median_ns, 2'000, 200'000));
 }
 
-// A machine on which each look at the clock takes 100 ns, and where something else has the
-// processor for a while from some moment on.
+// A machine on which each reading of the clock takes 100 ns, and where another thread has the
+// processor for `taken_for` ns from `taken_from` on.
 struct Machine {
   int64_t now = 0;
   int64_t taken_from = INT64_MAX;
@@ -77,8 +77,8 @@ TEST(Waiter, AComputationIsExtendedByTheTimeInWhichOthersHadTheProcessor) {
   }
 }
 
-TEST(Waiter, WhoOnlyLookedOutForSomethingBeginsNoLaterUnlessItWasNotThere) {
-  // 500 us of looking out, then 400 us of computation.
+TEST(Waiter, APreemptionBeforeAComputationDelaysItOnlyByThePartAfterItsBegin) {
+  // 500 us of waiting, then 400 us of computation.
   const auto within = compute(500'000, 900'000, 100'000, 300'000);
   EXPECT_EQ(within.lost_ns, 0);
   EXPECT_NEAR(within.now_ns, 900'000, kClocksTake);

@@ -22,7 +22,7 @@ void raise_to(std::atomic<int64_t>* most, int64_t value) {
 }
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t value) {
-  const timespec at_most{0, 100'000'000};  // then `stop` is looked at
+  const timespec at_most{0, 100'000'000};  // then `stop` is checked
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &at_most, nullptr, 0);
 }
 

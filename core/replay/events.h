@@ -1,6 +1,7 @@
-// Events that threads wait for: an event happens when all expected arrivals and tokens have been
-// counted. Its time is the latest arrival on the replay's schedule, not on the clock: threads run
-// ahead of the schedule, since only I/O is done in real time. Safe for use by several threads.
+// Events that threads wait for. An event happens when all expected arrivals and tokens have been
+// counted. Its time is that of the latest arrival on the replay's schedule, not on the clock: only
+// I/O is done in real time, so the schedule of a thread may be ahead of the clock. Safe for use by
+// several threads.
 #pragma once
 
 #include <atomic>
@@ -18,6 +19,7 @@ class Events {
   // Notifies another process that all local arrivals are complete.
   using Notify = std::function<void(uint32_t process, uint32_t event, int64_t time_ns)>;
 
+  // `may_spin`: each thread has a processor, so wait() may spin for some 10 µs before it sleeps.
   Events(const Plan& plan, bool may_spin, Notify notify);
 
   void arrive(uint32_t event, int64_t time_ns);
@@ -28,7 +30,8 @@ class Events {
     int64_t at_ns;       // of the clock, when the last one arrived
     bool is_waited_for;  // the caller was there before it happened
   };
-  // Waits until the event has happened or `stop` is set.
+  // Waits until the event has happened or `stop` is set. With `keeps_processor` it spins until then
+  // and never sleeps.
   Happened wait(uint32_t event, bool keeps_processor, const std::atomic<bool>& stop);
 
  private:

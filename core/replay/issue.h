@@ -22,10 +22,11 @@ struct IssueContext {
   const Plan* plan;
   const PayloadData* source;
   OpenFiles* files;
-  char* sink;                          // what is read; as large as the largest operation
-  std::atomic<uint64_t>* not_aligned;  // data that --direct could not move directly
+  char* sink;                          // receives what is read; holds the largest operation
+  std::atomic<uint64_t>* not_aligned;  // counts accesses that --direct could not make directly
 };
 
+// `number` is the operation's index in the plan; it selects the data that is written.
 Outcome issue(const PlanOperation& operation, uint64_t number, const IssueContext& context);
 
 // issue() for each kind of call.

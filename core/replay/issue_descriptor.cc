@@ -34,7 +34,7 @@ Outcome close_file(OpenFile& file, const IssueContext& context) {
       return outcome_of(close(copy));
     }
   }
-  // closedir closes it; this one closed a copy that fcntl had made.
+  // The recorded call closed a copy that fcntl() had made; closedir() will close the descriptor.
   if (file.directory != nullptr) return {};
   return outcome_of(close(std::exchange(file.fd, -1)));
 }
@@ -54,7 +54,8 @@ void unmap(OpenFile& file) {
 
 int64_t whole_pages(int64_t size) { return (size + kPage - 1) / kPage * kPage; }
 
-// The last page of a file can be reached as a whole, and also when the file has been closed.
+// Bytes of the mapping that can be accessed: to the end of the file's last page. If the file has
+// been closed, its last known size counts.
 int64_t bytes_in_reach(OpenFile& file) {
   struct stat status {};
   if (fstat(file.fd, &status) == 0) file.mapped_file_size = status.st_size;

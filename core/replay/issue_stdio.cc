@@ -8,7 +8,7 @@
 namespace sesame::replay {
 namespace {
 
-// Opens a stream on an open descriptor with the descriptor's access mode.
+// The mode for fdopen() that agrees with the descriptor's access mode.
 const char* mode_of_descriptor(int fd) {
   const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
   return access == O_RDONLY ? "r" : access == O_WRONLY ? "w" : "r+";
@@ -22,7 +22,8 @@ const char* mode_of(int flags) {
   return access == O_RDONLY ? "r" : both ? "r+" : "w";
 }
 
-// For the standard streams, or a descriptor that dup2 put in their place.
+// The file's stream. Opens one if no recorded call did: for a standard stream, or a descriptor that
+// replaced it by dup2().
 FILE* stream_of(OpenFile& file, OpenFiles& files) {
   if (file.stream != nullptr) return file.stream;
   const std::lock_guard guard(files.lock);

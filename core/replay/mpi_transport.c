@@ -1,5 +1,5 @@
-/* The transport of the replayer over MPI; built with the user's MPI compiler, see
- * mpi_transport.h. Only tokens travel while a replay runs. */
+/* The transport of the replayer over MPI (mpi_transport.h), built with the user's MPI compiler.
+ * While a replay runs, only tokens are sent. */
 #include "core/replay/mpi_transport.h"
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ static int agree(int ready) {
   return all;
 }
 
-/* Small enough to be sent without waiting for the receiver. */
+/* A token is so small that MPI libraries send it without waiting for the receiver. */
 static void send_token(int process, const sesame_token* token) {
   MPI_Send(token, sizeof *token, MPI_BYTE, process, kToken, tokens);
 }

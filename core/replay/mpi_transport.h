@@ -1,5 +1,5 @@
-/* What the transport library over MPI offers: a table of functions, so that the replayer needs to
- * know no MPI. C11; one thread at a time. */
+/* The functions of the transport library over MPI, in a table, so that the replayer itself is not
+ * linked to an MPI library. C11. Only one thread may call them at a time. */
 #pragma once
 
 #include <stdint.h>
@@ -15,13 +15,14 @@ typedef struct {
 } sesame_token;
 
 typedef struct {
-  void (*start)(int* rank, int* size);
-  int (*agree)(int ready); /* of all processes: 1 when all are */
+  void (*start)(int* rank, int* size); /* initialises MPI */
+  int (*agree)(int ready);             /* collective: 1 if all processes are ready */
   void (*send)(int process, const sesame_token* token);
-  int (*receive)(sesame_token* token); /* 1 when there was one */
-  void (*say_done)(void);              /* no more tokens from here */
-  int (*all_done)(void);               /* 1 when no process has more, and all have come */
-  /* All bytes at process 0, in the order of processes; elsewhere none. */
+  int (*receive)(sesame_token* token); /* 1 if there was one; does not wait */
+  void (*say_done)(void);              /* this process sends no more tokens */
+  int (*all_done)(void);               /* 1 if all other processes have called say_done() */
+  /* Collective. At process 0 `all` gets the bytes of all processes, in their order, and their
+   * number is returned; elsewhere `all` gets NULL. Free it with release(). */
   int64_t (*gather)(const char* bytes, int64_t size, char** all);
   void (*release)(char* all);
   void (*finish)(void);

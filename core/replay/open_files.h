@@ -1,4 +1,4 @@
-// The open files of one traced process. Its threads share them, as they did.
+// The open files of one traced process. The threads that play its streams share them.
 #pragma once
 
 #include <aio.h>
@@ -27,7 +27,7 @@ struct OpenFile {
   std::vector<int> copies;                           // of dup, closed one by one
   std::vector<std::unique_ptr<aiocb>> asynchronous;  // started, not yet waited for
   std::unique_ptr<char[]> stdio_buffer;
-  std::atomic<const PlanOpened*> late = nullptr;  // still to be opened
+  std::atomic<const PlanOpened*> late = nullptr;  // to be opened at the first use; null: it is open
 };
 
 class OpenFiles {

@@ -18,18 +18,19 @@ struct Unmap {
 };
 using Buffer = std::unique_ptr<char, Unmap>;
 
-// Aligned memory, all pages of which are present.
+// Aligned memory with all its pages present. Ends the program if there is no memory.
 Buffer make_buffer(size_t size);
 
-// The data that all threads write; each operation starts at another block of it.
+// The data that all threads write. Consecutive operations start at different blocks of it.
 class PayloadData {
  public:
+  // `largest`: bytes of the largest operation.
   PayloadData(Payload payload, size_t largest);
 
   const char* data(uint64_t operation) const {
     return data_.get() + (operation % kStarts) * kBufferAlignment;
   }
-  const char* text() const { return text_.get(); }  // printable, without end
+  const char* text() const { return text_.get(); }  // printable, without a zero byte at the end
 
  private:
   static constexpr size_t kStarts = 256;

@@ -54,7 +54,7 @@ Result<Plan> Plan::open(const std::string& path) {
     close(fd);
     return error_at(path, 0, "this is no plan: it is too short");
   }
-  // Every page is read now: a page fault in the middle would make an operation late.
+  // Every page is read now: a page fault during the replay would make an operation late.
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
   close(fd);
   if (data == MAP_FAILED) return error_at(path, 0, "cannot map it into memory");

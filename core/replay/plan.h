@@ -1,6 +1,6 @@
-// A plan: what each thread of a traced run did, ready to be repeated. Python makes it of a data
-// set (python/sesame/replaying/plan.py) and it is mapped as it lies in the file. Times are
-// nanoseconds. All structs are little-endian and without padding of the compiler's.
+// A plan: what each thread of a traced run did, ready to be repeated. Python makes it from a data
+// set (python/sesame/replaying/plan.py). The file is mapped into memory and used unchanged. Times
+// are nanoseconds. All structs are little-endian and have no padding.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct PlanHeader {
   char magic[8];  // "SESREPLY"
   uint32_t version;
   Payload payload;
-  uint32_t direct;   // 1: data go around the page cache where they are aligned
+  uint32_t direct;   // 1: open files with O_DIRECT
   uint32_t process;  // number of this process of the replay
   uint32_t processes;
   uint32_t tables;  // of open files: one for each traced process
@@ -49,25 +49,25 @@ struct PlanStream {
   uint32_t slots;  // of its table
   uint64_t first;  // operation
   uint64_t count;
-  int64_t tail_ns;  // computation behind the last operation
+  int64_t tail_ns;  // computation after the last operation
   int64_t largest;  // bytes of its largest operation
   uint32_t flags;
   uint32_t unused;
 };
 
 enum StreamFlag : uint32_t {
-  kKeepsProcessor = 1,  // it computed, or asked for messages, and did not sleep
+  kKeepsProcessor = 1,  // it computed or polled for messages, and did not sleep
 };
 
 enum OperationFlag : uint16_t {
   kMerged = 1,     // bytes were moved one by one
   kFormatted = 2,  // transfer_ns is what the call takes without moving data
-  kWillNeed = 4,   // of posix_fadvise; without either the advice is the normal one
+  kWillNeed = 4,   // of posix_fadvise; with neither flag the advice is POSIX_FADV_NORMAL
   kDontNeed = 8,
 };
 
 struct PlanOperation {
-  int64_t gap_ns;       // computation in front of it
+  int64_t gap_ns;       // computation before it
   int64_t transfer_ns;  // time it takes beside waiting and I/O
   int64_t offset;
   int64_t size;            // data requested; for an open, its flags
@@ -77,7 +77,9 @@ struct PlanOperation {
   int32_t slot;  // open file; -1 for none
   Call call;
   uint16_t flags;
-  uint32_t first_link;  // its events: reached at its begin (arrive), waited for, reached at its end
+  // Its events in `links`: first `arrive` that it signals at its begin, then `wait` that it waits
+  // for, then `arrive_after` that it signals at its end.
+  uint32_t first_link;
   uint32_t arrive;
   uint32_t wait;
   uint32_t arrive_after;
@@ -95,11 +97,11 @@ struct PlanEvent {
 // A file that was open before the first operation on it, as standard output is.
 struct PlanOpened {
   uint32_t table;
-  uint32_t slots;
+  uint32_t slots;  // of the table
   uint32_t slot;
   int32_t file;
   uint32_t flags;  // of open
-  uint32_t late;   // 1: the run makes the file; it is opened when it is used
+  uint32_t late;   // 1: the run itself creates the file; it is opened at its first use
 };
 
 struct PlanFile {
@@ -112,6 +114,7 @@ static_assert(sizeof(PlanOperation) == 80 && sizeof(PlanOpened) == 24 && sizeof(
 
 class Plan {
  public:
+  // Fails if the file cannot be read, is no plan of this version, or has indices out of range.
   static Result<Plan> open(const std::string& path);
   Plan(Plan&& other) noexcept;
   Plan& operator=(Plan&&) = delete;

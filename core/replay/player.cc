@@ -75,9 +75,9 @@ struct Player::Thread {
   IssueContext context;
   bool keeps_processor = false;  // while it waits
   int64_t schedule_ns = 0;       // where the recorded program would be now
-  int64_t computing_ns = 0;      // at last so much of it is computation not yet waited out
-  int64_t preempted_ns = 0;      // so much of it others had the processor
-  int64_t now_ns = 0;            // the clock when it was last read
+  int64_t computing_ns = 0;  // length of the schedule's last part: computation still to wait for
+  int64_t preempted_ns = 0;  // time in the schedule in which others had the processor
+  int64_t now_ns = 0;        // the clock when it was last read
 };
 
 Player::Player(const Plan& plan, Transport& transport)
@@ -97,7 +97,7 @@ Player::Player(const Plan& plan, Transport& transport)
   result_.header.wake_up_median_ns = waiter_.wake_up().median_ns;
   result_.header.wake_up_p99_ns = waiter_.wake_up().p99_ns;
   result_.header.spin_ns = waiter_.spin_ns();
-  // Written once now, so that no page is missing when a result comes.
+  // Writes every page now, so that no page fault makes an operation late.
   result_.operations.assign(plan.operations.size(), OperationResult{-1, 0, 0, 0, 0, 0});
   result_.streams.assign(plan.streams.size(), StreamResult{0, 0, 0});
 }
@@ -189,8 +189,8 @@ void Player::play_stream(size_t number) {
   result_.streams[number] = {thread.schedule_ns, thread.now_ns, thread.preempted_ns};
 }
 
-// Communication is not done in real time: threads run ahead on the schedule, and a thread that
-// waits for them sleeps until the scheduled time. So no late wake-up delays a chain of messages.
+// Communication is not done in real time: it only advances the schedule. A thread waits until the
+// clock reaches its schedule only before I/O, so late wake-ups do not delay a chain of messages.
 bool Player::play_operation(uint64_t number, Thread& thread) {
   const PlanOperation& operation = plan_.operations[number];
   OperationResult& result = result_.operations[number];

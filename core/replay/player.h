@@ -1,10 +1,10 @@
 // Plays a plan: one thread for each thread of the traced run.
 //
-// Each thread keeps a schedule: the computation between two operations is waited out, an
-// operation takes the time that it takes here, a wait ends when its events have happened. What an
-// operation begins late through the replayer's or the kernel's fault does not move the schedule:
-// the next wait is shorter by it. But where a thread keeps its processor and something else takes
-// it, as a file system's processes do, the program would be late, too: that moves the schedule.
+// Each thread keeps a schedule. It waits for the recorded computation between two operations; an
+// operation takes the time that it takes on this file system; a wait ends when its events have
+// happened. If an operation begins late because of the replayer or the kernel, the schedule does
+// not move: the next wait is shorter. The schedule moves if a thread that keeps its processor is
+// preempted, for instance by the file system's processes: the recorded program would be late, too.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,12 @@ namespace sesame::replay {
 
 class Player {
  public:
+  // Both must outlive the player.
   Player(const Plan& plan, Transport& transport);
 
+  // Plays the whole plan and returns at its end; call it once. Fails if an open file of the plan
+  // cannot be opened or another process cannot begin. An operation that ends the replay is in the
+  // result's header.
   Result<ReplayResult> play();
 
  private:

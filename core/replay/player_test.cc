@@ -20,7 +20,7 @@ namespace sesame::replay {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-// Of a machine that does other things, too; what a quiet one reaches is measured in bench/.
+// The lateness allowed on a busy machine; bench/ measures what an idle one reaches.
 constexpr int64_t kPatience = 80 * kMillisecond;
 
 PlanOperation computation(int64_t gap_ns) {
@@ -57,7 +57,7 @@ TEST(Player, BeginsOperationsWhenTheyAreDue) {
       15 * kMillisecond + result.operations[0].duration_ns + result.operations[1].duration_ns);
 }
 
-TEST(Player, CommunicationTakesNoRealTimeOnlyItsPlaceInTheSchedule) {
+TEST(Player, CommunicationTakesTimeInTheScheduleAndNoRealTime) {
   TestPlan made;
   made.add_event(1);
   made.links = {0, 0};
@@ -130,7 +130,7 @@ TEST(Player, AdviceThatDataWillNotBeNeededPutsItOutOfMemory) {
   const int fd = open(path.c_str(), O_CREAT | O_RDWR, 0644);
   struct statfs system {};
   ASSERT_EQ(fstatfs(fd, &system), 0);
-  if (system.f_type == TMPFS_MAGIC) GTEST_SKIP() << "files are nowhere but in memory here";
+  if (system.f_type == TMPFS_MAGIC) GTEST_SKIP() << "files of tmpfs are always in memory";
   constexpr size_t kBytes = 1 << 16;
   ASSERT_EQ(pwrite(fd, std::string(kBytes, 'x').c_str(), kBytes, 0), kBytes);
   fsync(fd);
@@ -171,7 +171,7 @@ void expect_all_succeed(TestPlan& made) {
   }
 }
 
-TEST(Player, AStreamOnADescriptorDoesWhatThatOneCan) {
+TEST(Player, AStreamOnADescriptorHasItsAccessMode) {
   const std::string path = own_path("stream");
   TestPlan made;
   const int32_t file = made.add_file(path);
@@ -201,7 +201,7 @@ TEST(Player, ADirectoryIsRemovedAsAFileIs) {
   EXPECT_NE(access(path.c_str(), F_OK), 0);
 }
 
-TEST(Player, WhatTheRunMakesIsOpenedWhenItIsUsed) {
+TEST(Player, AFileThatTheRunCreatesIsOpenedAtItsFirstUse) {
   const std::string path = own_path("late");
   TestPlan made;
   const int32_t file = made.add_file(path);
@@ -249,7 +249,7 @@ TEST(Player, StopsAllThreadsWhenTheTargetFails) {
   write.call = Call::write;
   write.size = write.expected_bytes = 10;
   PlanOperation waits = nothing();
-  waits.wait = 1;  // for what never comes
+  waits.wait = 1;  // for an event that never happens
   made.add_stream({open, write, sync_after(kMillisecond)});
   made.add_stream({waits, sync_after(kMillisecond)});
   const ReplayResult result = play(made);

@@ -21,9 +21,9 @@ struct OperationResult {
 };
 
 struct StreamResult {
-  int64_t scheduled_end_ns;  // without what the replayer itself was late
+  int64_t scheduled_end_ns;  // without the replayer's own lateness
   int64_t end_ns;
-  int64_t preempted_ns;  // of the schedule: others had the processor that it keeps
+  int64_t preempted_ns;  // time in the schedule in which others had its processor
 };
 
 struct ResultHeader {
@@ -33,10 +33,10 @@ struct ResultHeader {
   int64_t failed_operation;  // -1 when there is none
   uint64_t operations;
   uint64_t streams;
-  uint64_t not_aligned;
+  uint64_t not_aligned;  // accesses that --direct could not make directly
   int64_t wake_up_median_ns;
   int64_t wake_up_p99_ns;
-  int64_t spin_ns;
+  int64_t spin_ns;  // how long before its due time a thread stops sleeping
 };
 
 static_assert(sizeof(ResultHeader) == 72 && sizeof(OperationResult) == 40);

@@ -20,7 +20,7 @@ inline PlanOperation nothing() {
   return operation;
 }
 
-// Tests run side by side, in processes of their own.
+// A path of this process: tests run in parallel, each in a process of its own.
 inline std::string own_path(const std::string& name) {
   return testing::TempDir() + "sesame-replay-" + std::to_string(getpid()) + "-" + name;
 }
@@ -36,7 +36,7 @@ struct TestPlan {
   std::vector<uint32_t> targets;
   std::string text;
 
-  // A process with one thread and one open file.
+  // Adds a process with one thread and one open file.
   void add_stream(const std::vector<PlanOperation>& its, int64_t tail_ns = 0) {
     const auto rank = static_cast<uint32_t>(streams.size());
     streams.push_back({rank, 0, rank, 1, operations.size(), its.size(), tail_ns, 1 << 16, 0, 0});

@@ -26,8 +26,8 @@ class NoTransport : public Transport {
   std::string gather(std::string bytes) override { return bytes; }
 };
 
-// All calls of the MPI are made by one thread at a time: before `begin` and after `end` the
-// caller's, between them the one started here.
+// One thread at a time calls MPI: before begin() and after end() the caller's, between them the one
+// that begin() starts.
 class MpiTransport : public Transport {
  public:
   explicit MpiTransport(const sesame_mpi_transport* mpi) : mpi_(mpi) {}
@@ -62,7 +62,8 @@ class MpiTransport : public Transport {
   void carry() {
     bool said = false;
     while (true) {
-      // Read before the tokens are taken: what was sent before the end goes out before `done`.
+      // Read before sending, so that all tokens that were given before end() are sent before
+      // `done`.
       const bool ended = ended_.load(std::memory_order_acquire);
       bool moved = send_waiting();
       moved = receive_all() || moved;
@@ -71,7 +72,7 @@ class MpiTransport : public Transport {
         said = true;
       }
       if (said && mpi_->all_done() != 0) {
-        receive_all();  // what came between
+        receive_all();  // tokens that arrived in between
         return;
       }
       if (!moved) {
@@ -116,7 +117,7 @@ std::unique_ptr<Transport> no_transport() { return std::make_unique<NoTransport>
 
 Result<std::unique_ptr<Transport>> load_transport(const std::string& library, uint32_t process,
                                                   uint32_t processes) {
-  // Some MPIs load parts of themselves that look for the rest among the global symbols.
+  // Some MPI libraries load plug-ins that need the library's symbols to be global.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) return error(dlerror());
   using Table = const sesame_mpi_transport* (*)();
