@@ -23,7 +23,7 @@ class CachePolicy {
     enum class Kind { kIonode, kCnode, kDevice };
     Kind kind = Kind::kDevice;
     int cnode = Directory::kNoNode;  // the compute node that sends it: kCnode
-    uint64_t fetch = 0;              // what brought it to that cache, perhaps not complete yet
+    uint64_t fetch = 0;              // the fetch that brings it to that cache; may be complete
   };
   // Finds the block for the compute node `reader`; may move it.
   virtual Source find(Caches& caches, const IonodeBlock& block, int reader) = 0;

@@ -138,7 +138,7 @@ TEST(Caches, WriteBackWritesAtEvictionOrFlush) {
   EXPECT_EQ(again, parameters.client_overhead);
   EXPECT_EQ(rig.blocks_written(), 0u);
   rig.write_blocks(0, 1);
-  rig.write_blocks(0, 2);  // block 0 has to go
+  rig.write_blocks(0, 2);  // evicts block 0
   EXPECT_EQ(rig.blocks_written(), 1u);
   EXPECT_EQ(rig.cnode(0).written_back, 1u);
   const SimTime flush = rig.flush(1);

@@ -195,7 +195,7 @@ TEST(SimpleDisk, ServesReadAheadDataFromItsBuffer) {
   EXPECT_LT(took, ms(0.5) + ms(1) + ms(10));
 }
 
-// A disk with every skew against a walk from sector to sector.
+// A disk with all skews, to compare with a walk from sector to sector.
 DiskConstants skewed() {
   DiskConstants disk;
   disk.geometry = {.sector_bytes = 512, .sectors_per_track = 30, .heads = 3, .cylinders = 50};

@@ -1,7 +1,8 @@
-// FileCallRecord: one call of a rank that concerns a file, of MPI-IO, POSIX or stdio, as it goes
-// into the run's data set. It is the record of the tables and raw streams with the names of file
-// and call, which the recorder turns into numbers.
-// The code that serves the call fills in what it knows, and gives the record to the recorder when
+// FileCallRecord: one call of a rank that concerns a file, of MPI-IO, POSIX or stdio. It is the
+// record of the tables and raw streams, and has in addition the names of file and call, which the
+// recorder replaces by numbers.
+//
+// The code that serves the call fills in what it knows, and passes the record to the recorder when
 // the call ends. Times are simulated picoseconds, sizes and offsets bytes (core/trace/records.def).
 #pragma once
 

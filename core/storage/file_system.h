@@ -73,8 +73,8 @@ class FileSystem {
 
   // Returns the number of the file of that name; makes it at the first call.
   virtual FileId find_file(const std::string& name) = 0;
-  // The name no longer refers to its file, which lives on by another name or because it is open.
-  // The next find_file() of the name makes a new file.
+  // The name no longer refers to its file, which still exists by another name or because it is
+  // open. The next find_file() of the name makes a new file.
   virtual void release_name(const std::string& name) = 0;
 
   // One access of a rank: reads or writes its extents one after the other.

@@ -40,7 +40,7 @@ TEST(FileSystem, ElementsOfOneAccessFollowEachOther) {
   EXPECT_EQ(file.bytes_read, 3 * kBlock);
 }
 
-// An MPI message that is ready earlier does not wait for it.
+// So a message of MPI that is ready earlier does not wait for that of the access.
 TEST(FileSystem, AnAccessOccupiesTheInterfaceWhenItsMessageIsReady) {
   const StorageParameters parameters = plain();
   TestFileSystem rig(parameters);
@@ -93,7 +93,7 @@ SimTime second_writer_is_later(int node_of_second) {
   return rig.finish(second) - first.at;
 }
 
-TEST(FileSystem, RanksOfANodeShareItsCard) {
+TEST(FileSystem, RanksOfANodeShareItsInterface) {
   const uint64_t stripe = plain().stripe;
   EXPECT_EQ(second_writer_is_later(0),
             SimTime::from_seconds(static_cast<double>(kHeader + stripe) / 100e6));

@@ -33,7 +33,8 @@ DiskConstants hp97560() {
   disk.bus_bandwidth = 10e6;                          // TRM: synchronous SCSI-2
   disk.read_fence = 64 << 10;                         // RW
   disk.buffer = 128 << 10;                            // RW, TRM
-  disk.immediate_report = true;  // RW: the drive has it; on, from memory of their evaluation
+  // RW: the drive has it. That their evaluation had it on is from memory of the article.
+  disk.immediate_report = true;
   return disk;
 }
 

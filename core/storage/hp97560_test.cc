@@ -1,5 +1,5 @@
-// Closed forms of the HP 97560 beside what the model does. Run with --gtest_output=xml the tests
-// leave the figures that docs/models/devices.md shows, as properties.
+// Compares the model of the HP 97560 with closed forms. With --gtest_output=xml the tests record
+// the figures that docs/models/devices.md shows as properties.
 #include "core/storage/hp97560.h"
 
 #include <gtest/gtest.h>

@@ -72,8 +72,7 @@ bool Ionode::write_to_cache(Subrequest& subrequest, SimTime now, const IonodeBlo
   return false;
 }
 
-// A compute node writes to blocks in its own cache only (write-from_node): other copies become
-// invalid.
+// A compute node writes to blocks in its own cache only (write-back): other copies become invalid.
 void Ionode::invalidate_for_client_write(Subrequest& subrequest, SimTime now) {
   count(Direction::kWrite, subrequest.range.bytes);
   subrequest.has_reply = true;
@@ -117,7 +116,9 @@ void Ionode::drop_other_copies(Subrequest& subrequest, SimTime now, const Ionode
 }
 
 // Sends a control message to a compute node and receives its reply, before which the subrequest's
-// own reply does not leave. Consecutive messages to one node that carry no data are one message.
+// own reply does not leave. Consecutive messages to one node are one message, unless they carry
+// `bytes` or their replies `answer_bytes`; the reply's time is that of an empty message
+// (docs/models/storage.md).
 void Ionode::send_control(Subrequest& subrequest, SimTime now, int cnode, uint64_t bytes,
                           uint64_t answer_bytes) {
   const bool has_data = bytes + answer_bytes > 0;
@@ -180,7 +181,7 @@ BlockCache::Slot& Ionode::insert_block(SimTime now, const IonodeBlock& block) {
 }
 
 // Writes an evicted dirty block together with its dirty neighbours in the stripe unit. The
-// neighbours stay in the cache and are make_clean.
+// neighbours stay in the cache and become clean.
 void Ionode::write_behind(SimTime now, BlockKey victim) {
   BlockCache& cache = context_.caches.ionode(number_);
   const uint64_t size = context_.parameters.block;

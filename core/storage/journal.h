@@ -51,8 +51,8 @@ class Journal final : pdes::ConditionalEvent, Completion {
   const machine::StorageParameters& parameters_;
   pdes::EventQueue& events_;
   JournalDevice& device_;
-  uint64_t next_address_;  // where the next write goes
-  uint64_t number_of_running_ = 0;
+  uint64_t next_address_;           // where the next write goes
+  uint64_t number_of_running_ = 0;  // the running transaction's
   Transaction running_;
   Transaction committing_;
   bool is_committing_ = false;

@@ -29,7 +29,8 @@ SimTime Links::earliest_start(SimTime ready, const network::MessageCost& cost) {
   return cost.rendezvous ? sent + cost.control_latency * 2 : sent;
 }
 
-// The gap between messages (g of LogGP) holds for a rank; its card is free for other ranks then.
+// The gap between messages (g of LogGP) holds for one rank: during it, other ranks can use the
+// card.
 MessageTimes Links::transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
                              const network::MessageCost& cost) {
   const SimTime start = later(later(earliest_start, interface_free), card_free);

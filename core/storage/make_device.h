@@ -14,8 +14,8 @@ namespace sesame::storage {
 std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
                                     pdes::EventQueue& events, uint64_t seed);
 
-// The service model of the device's kind, in an array that of one member. The seed selects the
-// angle of a disk's platters at time zero.
+// The service model of the device; of an array, that of one member. The seed selects the angle of a
+// disk's platters at time zero.
 std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
                                                  uint64_t seed);
 

@@ -11,7 +11,7 @@
 namespace sesame::storage {
 
 // REQUIRES: the parameters have been checked (machine/storage_table.h). `network` and `events` must
-// outlive the file system.
+// outlive the file system. `seed` selects the initial angle of disks.
 std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
                                              const network::Network& network,
                                              pdes::EventQueue& events, uint64_t seed);

@@ -1,13 +1,16 @@
 // Mounts: which paths are on which simulated file system, where the host stores the bytes of
 // simulated files, and how names change during the run. The bytes of a mount are in host files
 // below one directory of the run (the backing store). A node-local mount has a subdirectory for
-// each node. Through the mount of the working directory the program also sees the host's files
-// (originals). An original is copied to the backing store before it is changed and is never changed
-// itself. This is what overlayfs does: the working directory is its lower, the backing store its
-// upper layer. As there, a descriptor that was opened for reading before the copy still reads the
-// original. To use a path: resolve it with locate(), open `host_path` on the host, and make an
-// OpenFile (open_file.h) of the result for space and time. After a name was removed, renamed,
-// exchanged or linked on the host, call removed(), renamed(), exchanged() or linked().
+// each node.
+//
+// Through the mount of the working directory the program also sees the host's files (originals). An
+// original is copied to the backing store before it is changed and is never changed itself. This is
+// what overlayfs does: the working directory is its lower, the backing store its upper layer. As
+// there, a descriptor that was opened for reading before the copy still reads the original.
+//
+// To use a path: resolve it with locate(), open `host_path` on the host, and make an OpenFile
+// (open_file.h) of the result for space and time. After a name was removed, renamed, exchanged or
+// linked on the host, call removed(), renamed(), exchanged() or linked().
 //
 // Paths are absolute. Sizes are bytes. Errors of calls that a program can make are errno values (0:
 // success); wrong options of the user are an Error. All calls are made on the simulation's thread.
@@ -163,8 +166,8 @@ class Mounts {
   FileSystem& system_of(const Mount& mount, int node) const;
   // From now on the program does not see an original of this name.
   void hide_original(const std::string& name);
-  // Moves the names of files at and below `top`: takes them away, gives them below another top. A
-  // moved name without its top is empty or begins with '/'.
+  // Move the names of files at and below a path: take_names() removes and returns them without
+  // `top`, so that they are empty or begin with '/'. give_names() adds them below another path.
   using MovedNames = std::vector<std::pair<std::string, FileId>>;
   MovedNames take_names(const ResolvedPath& top);
   void give_names(const ResolvedPath& top, const MovedNames& moved);

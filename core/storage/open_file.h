@@ -1,14 +1,18 @@
 // OpenFile: an open file of a simulated job, opened by MPI_File_open, open or fopen. It joins the
 // file's path (ResolvedPath), its space on the simulated file system, its bytes in a file of the
 // host, and the accesses whose time the file system models. A file that is on no simulated file
-// system is used in the same way, but needs neither space nor time. To write: reserve() the space,
-// write the bytes to the host's descriptor, and call write_failed() if the host did not write all
-// of them. The simulated time is charged separately: give access() to FileSystem::access(). An
-// OpenFile does not own a descriptor, because the program may duplicate or close the one it was
-// opened with; each call takes one. A PositionalFile owns its descriptor. Sizes and offsets are
-// bytes. Functions return an errno value, 0 for success. They make system calls directly, since the
-// C library's functions may be replaced by the simulated ones. Call them on the simulation's
-// thread, after all events that are earlier in simulated time.
+// system is used in the same way, but needs neither space nor time.
+//
+// To write: reserve() the space, write the bytes to the host's descriptor, and call write_failed()
+// if the host did not write all of them. The simulated time is charged separately: give access() to
+// FileSystem::access().
+//
+// An OpenFile does not own a descriptor, because the program may duplicate or close the one it was
+// opened with; each call takes one. A PositionalFile owns its descriptor.
+//
+// Sizes and offsets are bytes. Functions return an errno value, 0 for success. They make system
+// calls directly, since the C library's functions may be replaced by the simulated ones. Call them
+// on the simulation's thread, after all events that are earlier in simulated time.
 #pragma once
 
 #include <sys/types.h>

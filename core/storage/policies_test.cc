@@ -1,5 +1,5 @@
-// The cache policies against a slow model of their descriptions, and against what the SESAME
-// report, 8.2.4, says of them.
+// Compares the cache policies with a slow model of their descriptions, and with what the SESAME
+// report, 8.2.4, says about them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -243,8 +243,9 @@ TEST(CachePolicies, MoreCooperationReadsLessFromDisksOnRandomRequests) {
   EXPECT_GT(coordinated, global);
 }
 
-// Where the caches hold the whole file only what a write has invalidated is read again, and that is
-// more where a block's only copy is at a compute node. Here the I/O nodes' caches hold the file.
+// If the caches hold the whole file, only blocks that a write has invalidated are read again. These
+// are more if the only copy of a block is at a compute node. Here the I/O nodes' caches hold the
+// file.
 TEST(CachePolicies, AFileThatFitsIsReadAgainForWritesOnly) {
   constexpr uint64_t kFits = 400;
   EXPECT_EQ(synthetic_reads(CachePolicy::kCoordinated, kFits), 0u);
@@ -269,8 +270,8 @@ TEST(CachePolicies, CoordinationHoldsWhatOneCacheDoesNot) {
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kCoordinated, kMore), kMore);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kBase, kMore), 4 * kMore);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kGreedy, kMore), 4 * kMore);
-  // All that there is is in the cache of the last reader and the I/O node's, which hold 96
-  // together; the other caches are empty.
+  // Blocks are only in the caches of the last reader and of the I/O node, which hold 96 together;
+  // the other caches are empty.
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kGlobal, 90), 90u);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kGlobal, kMore), 4 * kMore);
 }

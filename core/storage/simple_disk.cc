@@ -12,9 +12,10 @@ namespace sesame::storage {
 
 namespace {
 
-// The mean of sqrt(d - 1) over random pairs of different ones of n cylinders, whose distance is d
-// with probability 2 (n - d) / (n (n - 1)): the sum of (m - x) sqrt(x) for x below m = n - 1, by
-// the Euler-Maclaurin formula. Modern disks have too many cylinders for a plain sum.
+// The mean of sqrt(d - 1), where d is the distance of two different random cylinders of n. Its
+// probability is 2 (n - d) / (n (n - 1)), so the mean needs the sum of (m - x) sqrt(x) for x below
+// m = n - 1. Modern disks have too many cylinders for a plain sum: this is the Euler-Maclaurin
+// formula.
 double mean_root_of_distance(double n) {
   constexpr double kZetaMinusHalf = -0.20788622497735457;  // Riemann's zeta function
   constexpr double kZetaMinusThreeHalves = -0.025485201889833;

@@ -27,7 +27,7 @@ DeviceParameters flash() {
 
 const SimTime kMove = SimTime::from_ns(4096);
 const SimTime kRead = SimTime::from_ns(50'000);
-const SimTime kProgram = SimTime::from_ns(520'000);  // a hundredth of an erase in it
+const SimTime kProgram = SimTime::from_ns(520'000);  // with a hundredth of an erase
 const SimTime kOverhead = SimTime::from_ns(10'000);
 
 SimTime serve(const DeviceParameters& parameters, Direction direction, uint64_t address,
