@@ -1,5 +1,5 @@
-/* Asynchronous I/O of POSIX. The C library does the work in threads of its own, unseen; recorded
- * are the request and the fetching of its result. */
+/* Asynchronous I/O of POSIX. The C library does the work in threads of its own, which are not
+ * recorded. Recorded are the request and the call that fetches its result. */
 #include <aio.h>
 #include <fcntl.h>
 
@@ -59,7 +59,8 @@ static void record_list(uint64_t begin, struct aiocb* const* blocks, int count, 
   SESAME_RECORD(plain, begin, .call = SESAME_CALL_lio_listio, .error = sesame_error(result < 0));
 }
 
-/* A list that was waited for is done, and many a program looks only at its errors. */
+/* The requests of a list that was waited for are done. Many programs check only their errors and
+ * do not call aio_return. */
 static void record_list_done(struct aiocb* const* blocks, int count) {
   int saved = errno;
   for (int i = 0; i < count; ++i) {
@@ -68,7 +69,8 @@ static void record_list_done(struct aiocb* const* blocks, int count) {
     int error = SESAME_REAL(aio_error)(block);
     if (error == EINPROGRESS) continue;
     uint64_t now = sesame_ticks();
-    ssize_t moved = error == 0 ? SESAME_REAL(aio_return)(block) : 0; /* says the same again */
+    /* A later call returns the same. */
+    ssize_t moved = error == 0 ? SESAME_REAL(aio_return)(block) : 0;
     SESAME_RECORD(request_done, now, .call = SESAME_CALL_aio_return, .block = (uintptr_t)block,
                   .bytes = moved < 0 ? 0 : (uint64_t)moved, .error = (uint16_t)error);
   }

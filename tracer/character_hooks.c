@@ -1,7 +1,7 @@
 /* Single characters of streams. Those that follow one another closely become one record. */
 #include "stdio_hooks.h"
 
-/* The narrow form of the record `merged`, which is the one to be changed. */
+/* The narrow form of the record `merged`, as it is in a stream: add_to_last() changes it there. */
 #pragma pack(push, 1)
 typedef struct {
   SesameRecordStart start;
@@ -14,7 +14,8 @@ typedef struct {
 
 #define LONGEST_PAUSE_NS 2000u /* between two characters of one record */
 
-/* Adds a character to the record before, if that is one of characters that has just ended. */
+/* Adds a character to the last record, if that is a merged one of this call and file and has just
+ * ended. Returns whether it was added. */
 static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
   SesameStream* stream = &sesame_stream;
   Merged* last = (Merged*)stream->last;
@@ -33,7 +34,7 @@ static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
   return 1;
 }
 
-/* As in records.h no signal handler makes a record meanwhile, which would then be the last. */
+/* As in records.h, signal handlers record nothing meanwhile: their record would be the last one. */
 static int merge(uint64_t begin, uint64_t end, int call, int file) {
   SesameStream* stream = &sesame_stream;
   uint8_t watched = stream->watched;
@@ -87,8 +88,8 @@ PUT(_IO_putc, fputc)
 CHARACTER(putchar, putchar, (int c), (c), stdout)
 CHARACTER(putchar_unlocked, putchar, (int c), (c), stdout)
 
-/* Compilers put getc_unlocked and putc_unlocked into the program; what is left of them is a call
- * when the buffer is empty or full. Its data is that of the buffer. */
+/* Compilers inline getc_unlocked and putc_unlocked: they call these functions only when the buffer
+ * is empty or full. The record has the data of the buffer. */
 static void record_buffer(uint64_t begin, int call, const FILE* stream, ssize_t moved) {
   sesame_put_stream(begin, call, stream, moved < 0 ? 1 : (size_t)moved,
                     moved < 0 ? 0 : (size_t)moved);

@@ -9,8 +9,8 @@ bool sesame_counter_is_clock = false;
 
 static SesameClock first_line;
 
-/* The kernel watches the counter and names it as its own clock only while it is steady and the
- * same on all processors. */
+/* The kernel monitors the counter. It uses it as its own clock only while the counter is steady
+ * and the same on all processors. */
 static bool kernel_trusts_counter(void) {
 #if defined(__aarch64__)
   return true; /* the architecture says so */
@@ -26,7 +26,7 @@ static bool kernel_trusts_counter(void) {
 #endif
 }
 
-/* Both clocks at the same moment: the reading with the least time around it counts. */
+/* Reads both clocks at the same moment: the fastest of four readings counts. */
 static void read_both(uint64_t* ticks, uint64_t* ns) {
   uint64_t best = UINT64_MAX;
   for (int i = 0; i < 4; ++i) {

@@ -1,7 +1,8 @@
-/* The tracer's clock. Hooks take ticks, which cost half of what the system's clock does; records
- * hold nanoseconds of CLOCK_MONOTONIC. Each thread converts with a line of its own through two
- * points of both clocks, drawn anew every second, so no lock is needed and an error of the rate
- * cannot add up. Where the processor's counter cannot be trusted a tick is a nanosecond. */
+/* The tracer's clock. Hooks take ticks of the processor's counter, which cost half of what the
+ * system's clock does. Records have nanoseconds of CLOCK_MONOTONIC. Each thread converts ticks with
+ * a line of its own through two points of both clocks, so no lock is needed. It computes the line
+ * anew every second, so errors of the rate do not accumulate. If the counter is not reliable, a
+ * tick is a nanosecond. */
 #ifndef SESAME_TRACER_CLOCK_H
 #define SESAME_TRACER_CLOCK_H
 
@@ -47,10 +48,10 @@ static inline uint64_t sesame_ns_at(const SesameClock* clock, uint64_t ticks) {
   return clock->base_ns + (uint64_t)((since * (int64_t)clock->ns_per_tick) >> 32);
 }
 
-/* Once in a process, before any thread but the first. Takes up to a millisecond. */
+/* Call it once in a process, while it has one thread. Takes about a millisecond. */
 void sesame_clock_start(void);
 
-/* Draws the line anew; the clock never goes back. Ticks of about a second. */
+/* Computes the line anew; the clock never goes back. Returns the ticks of about a second. */
 uint64_t sesame_clock_renew(SesameClock* clock);
 
 #endif

@@ -2,7 +2,7 @@
  * (docs/formats/counter-files.md). Each thread has a counter file of its own that only it writes,
  * so nothing is locked; the daemon takes differences. The daemon's file of settings, mapped
  * read-only, has the level of detail of each point. Durations in ns, sizes in bytes. Without
- * SESAME_COUNTERS_DIRECTORY in the environment calls are not intercepted for this.
+ * SESAME_COUNTERS_DIRECTORY in the environment the hooks that count are not used.
  *
  * A hook calls sesame_count_begin before the real function and sesame_count_end after it. Costs are
  * charged to the thread; when they reach the quota of the settings, the daemon is notified once. */
@@ -20,9 +20,9 @@
 
 enum { SESAME_GROUPS = 8, SESAME_MOST_POINTS = 8, SESAME_SAMPLING = 16 };
 _Static_assert((int)SESAME_POINTS <= SESAME_MOST_POINTS,
-               "points have their places in the settings");
+               "the settings have an entry for each point");
 
-/* As in probes/cell.h, whose DETAIL_… these are. */
+/* Levels of detail: the values of DETAIL_… in probes/cell.h. */
 enum { SESAME_OFF, SESAME_COUNT, SESAME_SAMPLED, SESAME_DURATION };
 
 /* The file `settings`. */
@@ -45,19 +45,19 @@ typedef struct {
   uint64_t timed;
   uint64_t total_ns;   /* of these */
   uint64_t most_ns[2]; /* of these, in an epoch that is even and in one that is odd */
-  uint32_t epochs[2];  /* which one each of them is of */
+  uint32_t epochs[2];  /* the epoch of each of these two */
   uint64_t unused;
 } SesameCell;
 _Static_assert(sizeof(SesameCell) == 64, "a cell is a line of the processor's cache");
 
-/* A file PID.N of one thread, or of several that came after each other. */
+/* A file PID.N of one thread, or of several one after the other. */
 typedef struct {
   char magic[8]; /* written last */
   uint32_t format;
   uint32_t pid;
   uint64_t start_time;    /* of the process, field 22 of /proc/PID/stat */
   uint64_t pid_namespace; /* inode of the process's PID namespace */
-  uint32_t cpu;           /* where the thread ran when it was stored */
+  uint32_t cpu;           /* on which the thread ran recently */
   uint32_t calls;
   uint64_t charged_ns; /* for counting */
   uint64_t events[SESAME_MOST_POINTS];

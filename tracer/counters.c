@@ -22,13 +22,14 @@ static unsigned long long first_libraries;
 static atomic_uint_fast64_t ended_read, ended_written; /* by threads that have ended */
 static __thread SesameMoved counted_of_thread;         /* of these by this one */
 
-static uint64_t number_behind(const char* text, const char* name) {
+static uint64_t number_after(const char* text, const char* name) {
   const char* at = strstr(text, name);
   return at == NULL ? 0 : strtoull(at + strlen(name), NULL, 10);
 }
 
-/* Adds the counters of one thread; gives how much was read for it, which the kernel counts when it
- * has made the text. Those of a whole process have its ended children's in them. */
+/* Adds the counters of one thread. Returns the bytes read for this, which the kernel counts after
+ * it has made the text. The counters of the whole process would include children that have ended.
+ */
 static long read_thread(const char* path, SesameMoved* moved) {
   char text[512];
   int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -36,12 +37,12 @@ static long read_thread(const char* path, SesameMoved* moved) {
   if (file >= 0) sesame_system_call(SYS_close, file);
   if (length <= 0) return 0;
   text[length] = '\0';
-  moved->read += number_behind(text, "rchar:");
-  moved->written += number_behind(text, "wchar:");
+  moved->read += number_after(text, "rchar:");
+  moved->written += number_after(text, "wchar:");
   return length;
 }
 
-/* What the thread itself reads here is unrecorded, too, so this is asked just before its counters.
+/* Reading counters is itself unrecorded, so call this just before reading this thread's counters.
  */
 static void take_unrecorded(SesameMoved* moved) {
   moved->read -= sesame_unrecorded_read;
@@ -97,7 +98,7 @@ void sesame_counters_end_thread(void) {
   errno = saved;
 }
 
-/* More may have been taken away than was counted: by other threads, between two readings. */
+/* `now` may be less: other threads add unrecorded bytes between two readings. */
 static uint64_t difference(uint64_t now, uint64_t before) {
   return (int64_t)(now - before) > 0 ? now - before : 0;
 }

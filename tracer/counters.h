@@ -1,5 +1,5 @@
-/* What the kernel has counted of this process's reads and writes, to be compared with the records:
- * what it counted and no record tells was done past the tracer. */
+/* The kernel's counts of the bytes that this process has read and written. What it counted and no
+ * record has was moved by calls that the tracer did not see. */
 #ifndef SESAME_TRACER_COUNTERS_H
 #define SESAME_TRACER_COUNTERS_H
 
@@ -18,7 +18,7 @@ typedef struct {
  * part of another one that is. */
 extern atomic_uint_fast64_t sesame_unrecorded_read, sesame_unrecorded_written;
 
-/* Adds what a call moved, and gives its result. */
+/* Adds what a call moved, and returns its result. */
 static inline ssize_t sesame_unrecorded(bool writes, ssize_t moved) {
   if (moved > 0) {
     atomic_fetch_add_explicit(writes ? &sesame_unrecorded_written : &sesame_unrecorded_read,
@@ -27,19 +27,20 @@ static inline ssize_t sesame_unrecorded(bool writes, ssize_t moved) {
   return moved;
 }
 
-/* The counters of a process begin with it; exec keeps them. */
+/* Counts from now on. In a forked child the kernel's counters begin at 0; exec keeps them. */
 void sesame_counters_begin(bool is_forked);
 
-/* By a thread that ends: what it moved is in no file of the kernel any more that is its process's
- * alone. Keeps errno. */
+/* Call it in a thread that ends. Adds what the thread moved: later it is only in counters of the
+ * kernel that include child processes. Keeps errno. */
 void sesame_counters_end_thread(void);
 
-/* What has been read and written since then without what was added above and what the dynamic
- * linker read of libraries. False when the kernel does not count. Keeps errno. */
+/* What has been read and written since sesame_counters_begin, without what sesame_unrecorded added
+ * and what the dynamic linker read of libraries. False when the kernel does not count. Keeps errno.
+ */
 bool sesame_counters_read(SesameMoved* moved);
 
-/* Around a call of this thread that does more than the hooks see: all that it moves is taken for
- * unrecorded. */
+/* Call these before and after a call of this thread that does I/O which the hooks do not see: all
+ * that the thread moves between them counts as unrecorded. */
 SesameMoved sesame_counters_hide(void);
 void sesame_counters_unhide(SesameMoved before);
 

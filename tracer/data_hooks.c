@@ -8,7 +8,8 @@
 #include "hooks.h"
 #include "process.h"
 
-/* Of a call that is not recorded, for it is part of one that is. */
+/* Counts what a call moved that is not recorded, because it is a part of one that is. Returns
+ * `moved`. */
 static __attribute__((noinline)) ssize_t hidden(int call, ssize_t moved) {
   if (!(sesame_settings.kinds & SESAME_IO) || sesame_in_vfork) return moved;
   switch (call) {
@@ -55,7 +56,7 @@ MOVE_AT(pwrite, pwrite, const void*)
 MOVE_AT(pwrite64, pwrite, const void*)
 MOVE_AT(__pwrite64, pwrite, const void*)
 
-/* What programs that were compiled with -D_FORTIFY_SOURCE call. */
+/* Called by programs that were compiled with -D_FORTIFY_SOURCE. */
 SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t capacity)) {
   if (!sesame_watches_file(file)) {
     return hidden(SESAME_CALL_read, SESAME_REAL(__read_chk)(file, data, size, capacity));
@@ -138,7 +139,7 @@ MOVE_VECTOR_FLAGS(pwritev64v2, pwritev2)
 
 /* --- From file to file -------------------------------------------------------------------- */
 
-/* Where a copy began: the pointer to the position was moved on by what was copied. */
+/* The offset at which a copy began: the call has advanced `*position` by what it copied. */
 static int64_t begin_of(const off_t* position, ssize_t moved) {
   return position == NULL ? -1 : moved < 0 ? 0 : *position - moved;
 }
@@ -197,7 +198,7 @@ SESAME_HOOK(ssize_t, vmsplice,
   return moved;
 }
 
-/* Of all that ioctl does only the sharing of a file's data with another is I/O on files. */
+/* The only commands of ioctl that are I/O on files make a file share the data of another. */
 static void record_clone(uint64_t begin, int to, unsigned long command, const void* argument,
                          int result) {
   struct file_clone_range range = {.src_fd = (int)(intptr_t)argument};

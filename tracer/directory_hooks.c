@@ -1,4 +1,4 @@
-/* Directories read, and walks through trees of them that the C library makes by itself. */
+/* Reading directories, and functions of the C library that walk through directory trees. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -81,7 +81,7 @@ POSITION(seekdir, (DIR * directory, long position), (directory, position))
 
 /* --- Walked ------------------------------------------------------------------------------- */
 
-/* The program's functions are called inside; what they do is recorded for itself. */
+/* These call functions of the program. Calls made there have records of their own. */
 #define WALK(name, call_, parameters, arguments, directory_)                           \
   SESAME_HOOK(int, name, parameters) {                                                 \
     if (!sesame_watches_path(directory_)) return SESAME_REAL(name) arguments;          \
@@ -109,7 +109,7 @@ WALK(nftw, nftw, (const char* path, VISIT_DEEP, int files, int flags), (path, vi
 WALK(nftw64, nftw, (const char* path, VISIT_DEEP, int files, int flags),
      (path, visit, files, flags), AT_FDCWD)
 
-/* Returns a number of its own for an error, which is not recorded. */
+/* glob returns error numbers of its own, which are not recorded. */
 #define GLOB(name)                                                                         \
   SESAME_HOOK(int, name,                                                                   \
               (const char* path, int flags, int (*fail)(const char*, int), void* found)) { \
@@ -122,7 +122,7 @@ WALK(nftw64, nftw, (const char* path, VISIT_DEEP, int files, int flags),
 GLOB(glob)
 GLOB(glob64)
 
-/* A walk opens and closes directories on its way, so none of its calls has one object. */
+/* A walk of fts opens and closes many directories, so its records name none. */
 #define STEP(type, name, call_, parameters, arguments)                  \
   SESAME_HOOK(type, name, parameters) {                                 \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name) arguments; \

@@ -1,5 +1,6 @@
-/* Descriptors that come from elsewhere than files. The call is not recorded, nor are messages of
- * sockets, but the first read or write makes a record that says what the descriptor is. */
+/* Calls that make descriptors of sockets, pipes and other objects without a path. They are not
+ * recorded, nor are messages of sockets. The first read or write makes a record that says what the
+ * descriptor is. */
 #include <sys/socket.h>
 #include <sys/types.h>
 

@@ -5,7 +5,8 @@ usage: generate_mpi_hooks.py FUNCTIONS.TABLE SHAPES.TABLE OUTPUT_DIRECTORY
 Writes mpi_calls.def, the names of recorded calls; mpi_symbols.def, the symbols that the tracer
 defines; mpi_hooks_made.inc, the hooks whose shape follows from the kinds of their arguments; and
 mpi_counts_made.inc, the hooks that count calls. Hooks are compiled once for each binary interface,
-with its types. Points of measurement are in mpi_points.h, and in mpi_points.json for who reads.
+with its types. The points at which calls are counted are in mpi_points.h, and in mpi_points.json
+for readers of counter files.
 """
 
 import json
@@ -58,10 +59,10 @@ MOVED = {
     "Rget_accumulate": "bytes(result_count, result_datatype)",
 }
 
-# The communicator's handle may come again.
+# After these calls MPI may use the communicator's handle again.
 FREEING = ("Comm_disconnect", "Comm_free")
 
-# A call that fills a status is given one of ours where the program ignores it.
+# Where the program ignores the status, the hook passes one of its own.
 OWN_STATUS = """\
   Status own = {.MPI_SOURCE = PROC_NULL};
   Status* seen = status == STATUS_IGNORE ? &own : status;
@@ -103,7 +104,7 @@ class CallShape:
 
 
 def read_shapes(path: str, functions: list[Function]) -> dict[str, CallShape]:
-    """The shape of every function by name; what does not fit the table of functions ends here."""
+    """The shape of every function by name; exits if names differ from the table of functions."""
     known = {function.name for function in functions}
     shapes: dict[str, CallShape] = {}
     shape = None
@@ -222,7 +223,7 @@ class Hook:
         )
 
     def amount(self) -> str:
-        """Of a call with one count, or the one of what is sent."""
+        """The bytes of a call with one count, or those that it sends."""
         counts, types = self.find("count", "large_count"), self.find("datatype")
         amount = f"bytes({counts[0]}, {types[0]})"
         return f"(uint64_t)partitions * {amount}" if self.has("partitions") else amount
@@ -331,7 +332,7 @@ class Hook:
         return self.run() + self.put("plain", error="0")
 
     def request(self) -> str:
-        """A request that is no message, so that its completion has a beginning."""
+        """A request that is no message: recorded so that its completion refers to a record."""
         comm = "comm_of(comm)->number" if self.find("comm") else "-1"
         return self.run() + self.put(
             "remote", comm=comm, peer="-1", bytes="0", request="request_id(*request)"
@@ -357,7 +358,7 @@ class Count(Hook):
         self.point = "SESAME_POINT_" + point_of(function, shape).replace("-", "_")
 
     def size(self) -> str:
-        """What the record has as its bytes; of a call that sends and receives, what it sends."""
+        """The bytes that the record has; of a call that sends and receives, those that it sends."""
         if self.shape == "remote":
             return self.moved()
         if self.shape.startswith("collective") and self.function.name not in FREEING:
@@ -390,7 +391,7 @@ class Count(Hook):
 def write_points(counted: list[tuple[str, str]], directory: Path) -> None:
     """`counted`: the calls and their points."""
     names = list(POINTS)
-    lines = ["/* The points, and the places of calls among the cells. */", "#pragma once", "enum {"]
+    lines = ["/* The points, and the index of each call's cells. */", "#pragma once", "enum {"]
     lines += [f"  SESAME_POINT_{name.replace('-', '_')}," for name in names]
     lines += ["  SESAME_POINTS", "};", "enum {"]
     lines += [f"  SESAME_COUNTED_{call}," for call, _ in counted]
@@ -407,7 +408,7 @@ def write_points(counted: list[tuple[str, str]], directory: Path) -> None:
 
 
 def symbols_of(function: Function, shape: CallShape) -> list[tuple[str, bool]]:
-    """The symbols that share a function's shape, and which of them has large counts."""
+    """The symbols that share a function's shape, and whether each has large counts."""
     symbols = [(function.symbol, False)]
     if function.large:
         symbols.append((function.symbol + "_c", True))

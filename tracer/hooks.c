@@ -16,20 +16,20 @@
 extern SesameReal __start_sesame_real[] __attribute__((visibility("hidden")));
 extern SesameReal __stop_sesame_real[] __attribute__((visibility("hidden")));
 
-/* In place of a function that this C library lacks; all such functions return a number. */
+/* Called instead of a function that this C library lacks; all such functions return a number. */
 static long absent(void) {
   errno = ENOSYS;
   return -1;
 }
 
-/* A library that is needed by one loaded out of sight, as plug-ins are. */
+/* RTLD_NEXT does not find liburing if only a plug-in, loaded without RTLD_GLOBAL, needs it. */
 static void* look_up_out_of_sight(const char* name) {
   if (strstr(name, "io_uring_") == NULL) return NULL;
   void* library = dlopen("liburing.so.2", RTLD_LAZY | RTLD_NOLOAD);
   return library != NULL ? dlsym(library, name) : NULL;
 }
 
-/* What only old programs may call has a version and no default one. */
+/* dlsym does not find functions that only old programs may call: they have no default version. */
 static void* look_up(const char* name) {
   void* function = dlsym(RTLD_NEXT, name);
   return function != NULL ? function : dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
@@ -43,12 +43,12 @@ void* sesame_look_up(SesameReal* real) {
   return real->function != NULL ? real->function : (void*)absent;
 }
 
-/* What is missing now, because its library is loaded later, is looked up when it is called. */
+/* A function whose library is loaded later is looked up when it is first called. */
 __attribute__((constructor(101))) static void look_up_all(void) {
   for (SesameReal* real = __start_sesame_real; real < __stop_sesame_real; ++real) {
     real->function = look_up(real->name);
   }
-  dlerror(); /* the program shall not find an error of ours */
+  dlerror(); /* clears our errors, so that the program does not see them */
 }
 
 /* --- Descriptors -------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* What all hooks share: how a function is put in front of the real one, and which descriptors
- * the stream already knows. */
+/* What all hooks share: how a hook replaces a function and calls the real one, and which
+ * descriptors have a record. */
 #ifndef SESAME_TRACER_HOOKS_H
 #define SESAME_TRACER_HOOKS_H
 
@@ -11,8 +11,8 @@
 #include "calls.h"
 #include "recorder.h"
 
-/* The function that a hook stands in front of. All of them are in one section of the library, so
- * that they can be looked up in one go before the program runs. */
+/* The real function that a hook calls. All of these are in one section of the library, so that a
+ * loop looks them up before the program runs. */
 typedef struct {
   const char* name;
   void* function; /* null until it was looked up */
@@ -26,8 +26,9 @@ static inline void* sesame_real(SesameReal* real) {
 }
 
 /* SESAME_HOOK(ssize_t, read, (int file, void* data, size_t size)) { … SESAME_REAL(read)(…) … }
- * In C the hook has a name of its own, so it neither conflicts with the declaration in the system's
- * header nor what that promises to the compiler: that a pointer is never null, for instance. */
+ * In C the hook has a name of its own. So it does not conflict with the declaration in the system's
+ * header, and the compiler does not assume what that declares: that a pointer is never null, for
+ * instance. */
 #define SESAME_HOOK(type, name, parameters)                                                 \
   SESAME_DECLARE_REAL(type, name, parameters)                                               \
   __attribute__((visibility("default"))) type sesame_hook_##name parameters __asm__(#name); \
@@ -54,28 +55,28 @@ static inline int sesame_is_known(int file) {
           1);
 }
 
-/* The descriptor has, or will have at once, a record of its opening. */
+/* The descriptor has a record of its opening, or will have one at once. */
 void sesame_know(int file);
 
-/* It is closed, or is going to stand for something new. */
+/* The descriptor will be closed or refer to something else. */
 void sesame_forget(int file);
 void sesame_forget_all(void);
 int sesame_highest_known(void);
 
-/* In the child of a vfork all memory is the parent's, but descriptors are not. */
+/* Not 0 in the child of a vfork: its memory is the parent's, its descriptors are not. */
 extern __thread int sesame_in_vfork __attribute__((tls_model("initial-exec")));
 
-/* Makes the record `descriptor`, if it is one. Keeps errno. */
+/* Makes the record `descriptor` if `file` is open. Keeps errno. */
 void sesame_record_unknown_descriptor(int file);
 
-/* Of a call on an open file: whether to record it. */
+/* Whether to record a call on an open file. First records the descriptor if it has no record. */
 static inline int sesame_watches_file(int file) {
   if (!sesame_watches(SESAME_IO)) return 0;
   if (__builtin_expect(!sesame_is_known(file), 0)) sesame_record_unknown_descriptor(file);
   return 1;
 }
 
-/* Of a call that names a file relative to `directory`. */
+/* Likewise for a call that names a file relative to `directory`. */
 static inline int sesame_watches_path(int directory) {
   if (!sesame_watches(SESAME_IO)) return 0;
   if (directory >= 0 && !sesame_is_known(directory)) sesame_record_unknown_descriptor(directory);
@@ -86,7 +87,7 @@ static inline int sesame_watches_path(int directory) {
 
 static inline uint16_t sesame_error(int failed) { return failed ? (uint16_t)errno : 0; }
 
-/* A path can be read only if the kernel could. */
+/* The path for a record; empty if the kernel could not read it. */
 static inline const char* sesame_path(const char* path, int error) {
   return path == NULL || error == EFAULT ? "" : path;
 }
@@ -99,7 +100,7 @@ void sesame_record_open(uint64_t begin, int call, int file, int directory, const
 void sesame_record_path(uint64_t begin, int call, int failed, int directory, const char* path,
                         int64_t size);
 
-/* `moved` as read returns it: so much, or -1. */
+/* `moved`: the result of read or write, bytes or -1. */
 static inline void sesame_record_moved(uint64_t begin, int call, int file, size_t size,
                                        ssize_t moved) {
   if (__builtin_expect(moved >= 0 && (size_t)moved == size, 1)) {

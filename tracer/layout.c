@@ -31,7 +31,7 @@ void sesame_layout_remove(SesameLayout* layout, size_t first, size_t end) {
   layout->used -= end - first;
 }
 
-/* Whether `next` continues the blocks of `run`; then it does. */
+/* Adds `next` to `run` if it continues its blocks; returns whether it does. */
 static bool extend(SesameRun* run, const SesameRun* next) {
   if (run->count == 1 && next->count == 1 && run->offset + run->bytes == next->offset) {
     run->bytes += next->bytes;
@@ -55,7 +55,7 @@ void sesame_layout_join(SesameLayout* layout, size_t first, size_t section) {
   layout->used = end;
 }
 
-/* One run repeated may stay one. */
+/* Repeats one run within itself; false if that makes several runs. */
 static bool repeat_run(SesameRun* run, int64_t count, int64_t stride) {
   if (run->count == 1 && stride == run->bytes) {
     run->bytes *= count;

@@ -30,25 +30,26 @@ typedef struct {
   SesameRun runs[SESAME_LAYOUT_CAPACITY];
 } SesameLayout;
 
-/* Adds a block at 0 behind all runs. */
+/* Adds a block at offset 0 after all runs. */
 void sesame_layout_add(SesameLayout* layout, int64_t bytes);
 
 /* Adds a copy of the runs from `first` to `end`. */
 void sesame_layout_copy(SesameLayout* layout, size_t first, size_t end);
 
+/* Adds `by` to the offsets of the section. */
 void sesame_layout_move(SesameLayout* layout, size_t first, int64_t by);
 
-/* The section comes `count` times, `stride` bytes apart. */
+/* Replaces the section by `count` copies, `stride` bytes apart. */
 void sesame_layout_repeat(SesameLayout* layout, size_t first, int64_t count, int64_t stride);
 
 /* Joins the runs from `section` on with those before it, back to `first`. */
 void sesame_layout_join(SesameLayout* layout, size_t first, size_t section);
 
-/* Takes the runs from `first` to `end` out. */
+/* Removes the runs from `first` to `end`. */
 void sesame_layout_remove(SesameLayout* layout, size_t first, size_t end);
 
-/* Of `total` elements, dealt in blocks of `block` to `processes`, those of process `place`. The
- * section is one element. */
+/* The section is one element. Replaces it by the elements of process number `place`, when `total`
+ * elements, `stride` bytes apart, are dealt in blocks of `block` to `processes` in turn. */
 void sesame_layout_deal(SesameLayout* layout, size_t first, int64_t total, int64_t block,
                         int64_t processes, int64_t place, int64_t stride);
 

@@ -1,6 +1,6 @@
-/* Asynchronous I/O of Linux, by the functions of libaio: each is one system call, which is made
- * here, for the library may have been loaded out of sight. They give -errno and leave errno alone.
- */
+/* Asynchronous I/O of Linux, by the functions of libaio: each is one system call. The hooks make
+ * the system call themselves, because dlsym does not find a libaio that was loaded without
+ * RTLD_GLOBAL. The functions return -errno and do not change errno. */
 #include <linux/aio_abi.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -18,7 +18,7 @@ static uint64_t size_of(const struct iocb* block) {
   return size;
 }
 
-/* Of what is no I/O on a file: SESAME_CALL_unknown. */
+/* SESAME_CALL_unknown for what is no I/O on a file. */
 static int call_of(const struct iocb* block) {
   switch (block->aio_lio_opcode) {
     case IOCB_CMD_PREAD:
@@ -35,7 +35,7 @@ static int call_of(const struct iocb* block) {
   }
 }
 
-/* Only of what the kernel took: other pointers may be wrong. */
+/* Only for requests that the kernel accepted: other pointers may be wrong. */
 static void record_request(uint64_t begin, const struct iocb* block) {
   int call = call_of(block);
   if (call == SESAME_CALL_unknown || !sesame_watches_file((int)block->aio_fildes)) return;
@@ -58,7 +58,7 @@ static void record_results(uint64_t begin, const struct io_event* events, long c
   errno = saved;
 }
 
-/* The result of a system call as libaio gives it. */
+/* The result of a system call as libaio returns it. */
 static long without_errno(long result, int saved) {
   if (result < 0) result = -errno;
   errno = saved;
@@ -85,7 +85,7 @@ SESAME_HOOK(int, io_getevents,
   return (int)count;
 }
 
-/* The kernel takes the mask of signals with its size. */
+/* The mask of signals and its size in bytes, as the kernel expects them. */
 typedef struct {
   const void* signals;
   size_t size;

@@ -8,8 +8,8 @@
 #include "mappings.h"
 #include "rings.h"
 
-/* Where a ring of io_uring, and hardly ever a file, has its requests (IORING_OFF_SQES). Of a file
- * it is found that it has no requests. */
+/* The offset at which a ring of io_uring has its requests (IORING_OFF_SQES). Files are rarely
+ * mapped at it; one that is registered as a ring has no operations. */
 #define REQUESTS_OF_RING 0x10000000
 
 /* The `protection` of a record. */
@@ -30,7 +30,7 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
                 .error = sesame_error(failed));
 }
 
-/* A mapping at a fixed address takes the place of what is there. */
+/* A mapping at a fixed address replaces what is mapped there. */
 #define MAP(name)                                                                           \
   SESAME_HOOK(void*, name,                                                                  \
               (void* at, size_t size, int protection, int flags, int file, off_t offset)) { \
@@ -40,7 +40,7 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
     uint64_t begin = sesame_enter();                                                        \
     void* address = SESAME_REAL(name)(at, size, protection, flags, file, offset);           \
     int how = protection_of(protection, flags);                                             \
-    if (offset == REQUESTS_OF_RING && address != MAP_FAILED) sesame_rings_ensure(file);        \
+    if (offset == REQUESTS_OF_RING && address != MAP_FAILED) sesame_rings_ensure(file);     \
     record_map(begin, SESAME_CALL_mmap, file, address, NULL, size, offset, how);            \
     if (address != MAP_FAILED) sesame_mappings_add(address, size, file, offset, how);       \
     return address;                                                                         \
@@ -53,7 +53,7 @@ static void record_region(uint64_t begin, int call, const void* at, size_t size,
                 .error = sesame_error(failed));
 }
 
-/* Memory that no file is mapped to is none of ours. */
+/* Calls on memory to which no file is mapped are not recorded. */
 static int watches_region(const void* at, size_t size) {
   return sesame_mappings_overlap(at, size) && sesame_watches(SESAME_IO);
 }
@@ -90,7 +90,7 @@ SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   }
 ADVISE(madvise)
 
-/* Not recorded. */
+/* Not recorded; tells the table which mappings may be written. */
 SESAME_HOOK(int, mprotect, (void* at, size_t size, int protection)) {
   int result = SESAME_REAL(mprotect)(at, size, protection);
   if (result == 0 && (protection & PROT_WRITE) && sesame_mappings_overlap(at, size)) {

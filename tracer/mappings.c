@@ -14,14 +14,14 @@
 #include "process.h"
 #include "system_call.h"
 
-#define PLACES 4096 /* mappings at a time */
-#define RUNS 64     /* fetched from the kernel at a time */
+#define MOST_MAPPINGS 4096 /* mappings at a time */
+#define RUNS 64            /* fetched from the kernel at a time */
 
-static SesameMapping mappings[PLACES];
-static atomic_int used; /* places that ever were taken */
+static SesameMapping mappings[MOST_MAPPINGS];
+static atomic_int used; /* entries that were ever used are before this one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A signal handler that maps files does so unseen while this thread has the lock. */
+/* While this thread has the lock, calls of its signal handlers on files are not recorded. */
 static uint8_t take_lock(void) {
   uint8_t watched = sesame_hide(SESAME_IO);
   pthread_mutex_lock(&lock);
@@ -37,7 +37,7 @@ void sesame_mappings_inherit(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   for (int i = 0; i < used; ++i) {
     mappings[i].inherited = 1;
-    mappings[i].recorded = NULL; /* by its parent, whose copy is left alone: others may share it */
+    mappings[i].recorded = NULL; /* the parent's; not unmapped, as other mappings may share it */
   }
 }
 
@@ -79,8 +79,8 @@ typedef struct {
 #define ENTRY_SWAPPED (1ull << 62)
 #define ENTRY_PRESENT (1ull << 63)
 
-/* The stream of a forked child records a mapping when pages of it are to be recorded. The descriptor
- * is named only if it still stands for the file. */
+/* The stream of a forked child records a mapping when pages of it are to be recorded. The
+ * record has the descriptor only if that still refers to the file. */
 static void record_inherited(SesameMapping* mapping) {
   mapping->inherited = 2;
   struct stat status;
@@ -123,8 +123,8 @@ static uintptr_t page_bytes(void) {
   return bytes;
 }
 
-/* Without memory for it, pages may be recorded again. */
-static void begin_telling(SesameMapping* mapping) {
+/* Without memory for the bits, pages may be recorded again. */
+static void begin_marking(SesameMapping* mapping) {
   const uintptr_t pages = (mapping->end - mapping->begin) / page_bytes();
   if (mapping->recorded != NULL || pages > UINT32_MAX) return;
   void* memory = mmap(NULL, recorded_bytes((uint32_t)pages), PROT_READ | PROT_WRITE,
@@ -149,7 +149,7 @@ static uint64_t* recorded_word(const SesameMapping* mapping, uint64_t at, uint64
 }
 
 /* Whether the page is recorded already; it is from now on. */
-static int tell(const SesameMapping* mapping, uint64_t at) {
+static int mark_recorded(const SesameMapping* mapping, uint64_t at) {
   uint64_t bit;
   uint64_t* word = recorded_word(mapping, at, &bit);
   if (word == NULL) return 0;
@@ -172,7 +172,7 @@ static void record_run(const SesameMapping* mapping, uint64_t begin, uint64_t en
   }
   uint64_t first = begin;
   for (uint64_t at = begin; at < end; at += page_bytes()) {
-    if (!tell(mapping, at)) continue;
+    if (!mark_recorded(mapping, at)) continue;
     put_run(mapping, first, at, is_of_file);
     first = at + page_bytes();
   }
@@ -244,7 +244,7 @@ static uintptr_t page_end(uintptr_t end) {
 
 static void add(SesameMapping mapping) {
   static atomic_bool said;
-  for (int i = 0; i < PLACES; ++i) {
+  for (int i = 0; i < MOST_MAPPINGS; ++i) {
     if (mappings[i].begin != mappings[i].end) continue;
     mappings[i] = mapping;
     if (i >= used) used = i + 1;
@@ -326,12 +326,13 @@ void sesame_mappings_remove(const void* at, size_t size) {
   give_lock(watched);
 }
 
-/* The pages that move with a mapping which is not shared with another mapping. */
+/* The recorded pages of a mapping that moves to `at`; null if they are shared with another mapping.
+ */
 static struct SesameRecordedPages* moved_recorded(const SesameMapping* part, uintptr_t at) {
   struct SesameRecordedPages* recorded = part->recorded;
   if (recorded == NULL || recorded->users != 1 || recorded->begin != part->begin) return NULL;
   recorded->begin = at;
-  ++recorded->users; /* the old place is going to be given up */
+  ++recorded->users; /* cut() will release the old mapping's */
   return recorded;
 }
 
@@ -361,7 +362,7 @@ void sesame_mappings_record_pages(const void* at, size_t size, int stays) {
   for (int i = 0, count = used; i < count; ++i) {
     SesameMapping part = part_of(&mappings[i], begin, end);
     if (part.end == 0 || !(watched & SESAME_IO)) continue;
-    if (stays) begin_telling(&mappings[i]);
+    if (stays) begin_marking(&mappings[i]);
     part.recorded = mappings[i].recorded;
     record_pages_of(&mappings[i], &part);
   }

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct {
-  uintptr_t begin; /* begin and end are equal when the place in the table is free */
+  uintptr_t begin; /* begin and end are equal in a free entry of the table */
   uintptr_t end;
   int64_t offset; /* in the file */
   int file;       /* the descriptor it was mapped with, which may be closed by now */
@@ -32,22 +32,23 @@ void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, 
 /* Whether a file is mapped there. */
 int sesame_mappings_overlap(const void* at, size_t size);
 
-/* Records the pages touched of what is going to be unmapped, and takes it out. */
+/* Call it before memory is unmapped: records its touched pages and removes its mappings. */
 void sesame_mappings_remove(const void* at, size_t size);
 
-/* Gives the mapping where it is now. */
+/* Call it after mremap. Returns the mapping at its new address; `file` is -1 if there was none. */
 SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void* at, size_t size);
 
-/* Each page is recorded once, also where the mapping `stays` and is asked for again. */
+/* Records the touched pages that have no record yet. With `stays` the mapping continues to exist,
+ * and a later call does not record these pages again. */
 void sesame_mappings_record_pages(const void* at, size_t size, int stays);
 
-/* What is mapped there may be written from now on. */
+/* The mappings there may be written from now on. */
 void sesame_mappings_allow_writing(const void* at, size_t size);
 
-/* The pages are given back, and those touched from now on are touched anew. */
+/* The program has given the pages back: pages that it touches from now on are recorded again. */
 void sesame_mappings_forget_pages(const void* at, size_t size);
 
-/* In a forked child: its stream has not said yet what is mapped. */
+/* In a forked child: its stream has no records of the mappings yet. */
 void sesame_mappings_inherit(void);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef SESAME_TRACER_METADATA_H
 #define SESAME_TRACER_METADATA_H
 
-/* Gives the text to `write` in parts. */
+/* Calls `write` for each part of the text, in order. */
 void sesame_metadata_write(void (*write)(int file, const char* text), int file);
 
 #endif

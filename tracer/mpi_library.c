@@ -25,7 +25,7 @@ static char library_path[4096];
 
 /* --- Which library ------------------------------------------------------------------------ */
 
-/* One that was loaded out of sight, as by Python, has to be known by its name: the library of C
+/* A library loaded without RTLD_GLOBAL, as by Python, is recognised by its name. The library of C
  * functions is libmpi.so.12, libmpich.so.12, libmpi_abi.so.1 or, packed into a wheel,
  * libmpi-0f3a.so.12. Those of Fortran, C++ and profilers have longer names. */
 static bool has_name_of_mpi(const char* path) {
@@ -62,7 +62,7 @@ static void* find_library(void) {
 static bool is_of_mpich(void* library) {
   static const char* const kin[] = {"MPICH", "Intel(R) MPI", "MVAPICH"};
   int (*get_version)(char*, int*) = sesame_mpi_function(library, "PMPI_Get_library_version");
-  char version[8193] = ""; /* as long as MPICH says at most, the longest of all */
+  char version[8193] = ""; /* MPICH's limit, the longest of all */
   int length;
   if (get_version == NULL || get_version(version, &length) != 0) return false;
   for (size_t i = 0; i < sizeof kin / sizeof *kin; ++i) {
@@ -89,15 +89,16 @@ static void absent(void) {
   abort();
 }
 
-/* Whether calls are counted, and whether anything is recorded, whereupon those of MPI are hidden
- * at least. */
+/* Whether calls are counted, and whether anything is recorded. If only I/O is recorded, the hooks
+ * still hide what the library does inside MPI calls. */
 typedef struct {
   bool counts;
   bool records;
 } Wanted;
 
-/* From below: the library, a profiling library that defines MPI_X and calls PMPI_X, our hook that
- * counts, our hook that records. With a profiling library, PMPI_X goes straight to the library. */
+/* Sets the entries of one symbol. Each of these functions calls the one before it: the library's, a
+ * profiling library's (which defines MPI_X and calls PMPI_X), our hook that counts, our hook that
+ * records. With a profiling library, PMPI_X calls the library directly. */
 static void fill(void* library, const SesameMpiInterface* interface, Wanted wanted, int i) {
   char profiled[128];
   snprintf(profiled, sizeof profiled, "P%s", names[i]);

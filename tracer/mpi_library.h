@@ -9,7 +9,7 @@ typedef struct {
   int number;
   void* const* hooks;           /* that record calls: one for each symbol */
   void* const* counts;          /* that count calls, likewise */
-  void (*begin)(void* library); /* looks up what the hooks need besides */
+  void (*begin)(void* library); /* looks up the functions and constants that hooks need */
 } SesameMpiInterface;
 
 extern const SesameMpiInterface sesame_mpi_mpich;
@@ -20,11 +20,11 @@ extern const SesameMpiInterface sesame_mpi_openmpi;
 extern void* sesame_mpi_real[SESAME_SYMBOLS];
 extern void* sesame_mpi_counted[SESAME_SYMBOLS];
 
-/* Where the stubs MPI_X and PMPI_X of symbol i go: entries 2 i and 2 i + 1. */
+/* The functions to which the stubs MPI_X and PMPI_X of symbol i jump: entries 2 i and 2 i + 1. */
 extern void* sesame_mpi_entries[2 * SESAME_SYMBOLS];
 
-/* All entries lead here until one is called: before that the program's MPI may not be loaded. Sets
- * them all, and gives where this one leads. */
+/* Until the first MPI call all entries lead here, since the program's MPI may not be loaded before.
+ * Sets all entries and returns the function of this one. */
 void* sesame_mpi_resolve(unsigned long entry);
 
 /* A function of the library itself, or null. Without library the next one of this name. */

@@ -1,4 +1,4 @@
-/* The MPI hooks for MPICH and its kin. */
+/* The MPI hooks for MPICH and libraries with its binary interface. */
 #include "mpi_mpich.h"
 
 #include "mpi_hooks.inc"

@@ -51,7 +51,7 @@ static size_t remembered(const struct SesameSlots* slots) {
   return count;
 }
 
-/* Without forgotten handles. The table before stays, as readers may be in it. */
+/* A new table without forgotten handles. The old one is not freed, as threads may be reading it. */
 static struct SesameSlots* renewed(struct SesameSlots* before) {
   size_t size = 64;
   while (size < 4 * remembered(before)) size *= 2;
@@ -73,7 +73,7 @@ void sesame_handle_put(SesameHandles* handles, uintptr_t handle, void* value) {
   if (slots != NULL) {
     set(slots, handle, value);
   } else {
-    sesame_discard(); /* what comes of the handle is not known */
+    sesame_discard(); /* calls with this handle cannot be recorded correctly */
   }
   atomic_fetch_add(&handles->changes, 1);
   pthread_mutex_unlock(&handles->lock);
@@ -96,7 +96,8 @@ atomic_uintptr_t sesame_pointer_base;
 static atomic_int next_comm = 2; /* after MPI_COMM_WORLD and MPI_COMM_SELF */
 static atomic_int next_file;
 
-/* Without memory all further communicators are one, and a record is lost: never the program. */
+/* Without memory all further communicators share one entry, and a record counts as lost; the
+ * program continues. */
 SesameComm* sesame_new_comm(int32_t number) {
   static SesameComm spare;
   SesameComm* comm = malloc(sizeof *comm);
@@ -111,7 +112,7 @@ SesameComm* sesame_new_comm(int32_t number) {
 int32_t sesame_next_comm(void) { return atomic_fetch_add(&next_comm, 1); }
 int32_t sesame_next_file(void) { return atomic_fetch_add(&next_file, 1); }
 
-/* How many ranks from `ranks` on make one run, and its step. */
+/* Returns how many ranks from `ranks` on make one run, and sets its step. */
 static int run_length(const int* ranks, int count, int undefined, int* step) {
   int length = 1;
   *step = 1;

@@ -1,6 +1,6 @@
-/* What the tracer remembers of MPI's objects, whatever the interface: handles and their numbers.
- * Looking up takes no lock. What is kept for a handle is never freed, as another thread may be
- * looking at it: some 40 bytes for each communicator that a program ever made. */
+/* What the tracer stores about MPI's objects, whatever the interface: handles and their numbers.
+ * Looking up takes no lock. The data of a communicator is never freed, as another thread may be
+ * reading it: some 40 bytes for each communicator that a program ever made. */
 #ifndef SESAME_TRACER_MPI_OBJECTS_H
 #define SESAME_TRACER_MPI_OBJECTS_H
 
@@ -17,7 +17,7 @@ struct SesameSlots;
 typedef struct {
   pthread_mutex_t lock;
   _Atomic(struct SesameSlots*) slots;
-  atomic_uint changes; /* grows when a handle comes to mean something else */
+  atomic_uint changes; /* grows when a handle gets another value */
 } SesameHandles;
 
 #define SESAME_NO_HANDLES \
@@ -61,7 +61,7 @@ extern const SesameComm sesame_no_comm; /* number -1 */
 extern SesameHandles sesame_comms;      /* values are SesameComm */
 extern SesameHandles sesame_windows;    /* likewise, a window's communicator */
 extern SesameHandles sesame_files;      /* values are numbers + 1 */
-extern SesameHandles sesame_messages;   /* values are SesameMatched */
+extern SesameHandles sesame_messages;   /* values are Matched (mpi_requests.inc) */
 
 SesameComm* sesame_new_comm(int32_t number);
 int32_t sesame_next_comm(void);

@@ -33,7 +33,7 @@ extern void* sesame_openmpi_objects[8];
 #define MESSAGE_NULL ((Message)sesame_openmpi_objects[4])
 #define REQUEST_NULL ((Request)sesame_openmpi_objects[5])
 #define INFO_NULL ((Info)sesame_openmpi_objects[6])
-#define REQUEST_EMPTY sesame_openmpi_objects[7] /* of every message that is done at once */
+#define REQUEST_EMPTY sesame_openmpi_objects[7] /* of every message that is complete at once */
 #define SESSION_NULL ((Session)0)
 
 #define PROC_NULL (-2)

@@ -1,6 +1,6 @@
-/* The symbols MPI_X and PMPI_X that programs find before those of their MPI: each jumps to where
- * sesame_mpi_entries says, with all arguments as they are. At first that is code that
- * has the table filled, by sesame_mpi_resolve(index), and then goes where it leads. */
+/* The symbols MPI_X and PMPI_X that programs find before those of their MPI. Each jumps to its
+ * entry in sesame_mpi_entries, with all arguments unchanged. At first each entry is code that calls
+ * sesame_mpi_resolve(index), which sets all entries, and jumps to the function that it returns. */
 
 #if defined(__x86_64__)
 

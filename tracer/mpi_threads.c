@@ -20,7 +20,7 @@ static int is_hidden(void) {
   return sesame_stream.buffer != NULL && !(sesame_stream.watched & (kind | SESAME_WRITING));
 }
 
-/* A stream that is being written to and has no buffer stays so. */
+/* The thread never gets a buffer, so `watched` stays SESAME_WRITING and nothing is recorded. */
 static void* run_unseen(void* argument_) {
   ThreadStart start_ = *(ThreadStart*)argument_;
   free(argument_);

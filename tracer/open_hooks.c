@@ -13,7 +13,7 @@
 
 /* --- Opened ------------------------------------------------------------------------------- */
 
-/* The mode is an argument only where a file may be made. */
+/* The mode is an argument only where a file may be created. */
 #define MODE_ARGUMENT(flags)                                            \
   va_list arguments;                                                    \
   va_start(arguments, flags);                                           \
@@ -47,7 +47,7 @@ OPEN(__open64)
 OPEN_AT(openat)
 OPEN_AT(openat64)
 
-/* Opens with fixed arguments, of which some name no path. */
+/* Calls that open a file with fixed arguments; some of them have no path. */
 #define OPEN_FIXED(name, call, parameters, arguments, directory, path, flags)    \
   SESAME_HOOK(int, name, parameters) {                                           \
     if (!sesame_watches_path(directory)) return SESAME_REAL(name) arguments;     \
@@ -142,7 +142,7 @@ DUPLICATE(dup2, dup2, (int file, int other), (file, other), other)
 DUPLICATE(__dup2, dup2, (int file, int other), (file, other), other)
 DUPLICATE(dup3, dup3, (int file, int other, int flags), (file, other, flags), other)
 
-/* The third argument is an int or a pointer; the C library hands it on as it does. */
+/* The third argument is an int or a pointer; the C library, too, passes it on as a pointer. */
 #define CONTROL(name)                                                                  \
   SESAME_HOOK(int, name, (int file, int command, ...)) {                               \
     va_list arguments;                                                                 \
@@ -179,7 +179,8 @@ CONTROL(__fcntl)
 CLOSE(close)
 CLOSE(__close)
 
-/* One record for each descriptor closed that was known, or one for none. */
+/* A record for each closed descriptor that was known; one without a descriptor if there was none.
+ */
 static void record_range(uint64_t begin, int call, unsigned first, unsigned last) {
   unsigned end = (unsigned)(sesame_highest_known() + 1);
   int closed = 0;

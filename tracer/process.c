@@ -34,7 +34,7 @@ static struct stat first_stderr; /* what it was when the program began */
 void sesame_say(const char* what, const char* which, int error) {
   char line[PATH_MAX + 256];
   struct stat now;
-  /* The descriptor may stand for a file of data by now. */
+  /* The program may have opened a file of its own as this descriptor. */
   if (sesame_system_call(SYS_fstat, STDERR_FILENO, &now) != 0 ||
       now.st_ino != first_stderr.st_ino || now.st_dev != first_stderr.st_dev) {
     return;
@@ -53,8 +53,8 @@ const char* sesame_process_name(void) { return name; }
 
 /* --- Beginning ---------------------------------------------------------------------------- */
 
-/* Launchers of other processes: what they do is not the run. Installations of several MPIs tell
- * theirs apart behind a dot, as in mpiexec.hydra. */
+/* Launchers are not recorded: they are no part of the run. Where several MPIs are installed, their
+ * names have a suffix, as in mpiexec.hydra. */
 static bool is_launcher(void) {
   static const char* const names[] = {"mpiexec",
                                       "mpirun",
@@ -76,7 +76,7 @@ static bool is_launcher(void) {
   return false;
 }
 
-/* The limit is for the whole run; a rank takes its share. */
+/* The limit is for the whole run; each rank gets an equal share. */
 static uint64_t share_of(uint64_t bytes) {
   const char* ranks = getenv("PMI_SIZE");
   if (ranks == NULL) ranks = getenv("OMPI_COMM_WORLD_SIZE");
@@ -247,18 +247,18 @@ static void put_counted(void) {
   sesame_put_counted(sesame_ticks(), &record);
 }
 
-/* Reads and writes past the tracer show only in the kernel's counters. */
-static bool did_what_nothing_tells(void) {
+/* Whether a process without records did I/O past the tracer: only the kernel's counters show it. */
+static bool has_unrecorded_io(void) {
   SesameMoved moved;
   return state == NULL && (sesame_settings.kinds & SESAME_IO) && sesame_counters_read(&moved) &&
          moved.read + moved.written + sesame_rings_unrecorded() > 0;
 }
 
 void sesame_process_end(int how) {
-  /* In a signal handler that has interrupted the recorder, which may have a lock. */
+  /* This is a signal handler that has interrupted the recorder, which may hold a lock. */
   if (sesame_stream.watched & SESAME_WRITING) return;
-  /* A child may have done nothing but touch what its parent has mapped. */
-  if (sesame_mappings_overlap(NULL, SIZE_MAX) || did_what_nothing_tells()) {
+  /* A child without records may have touched pages that its parent has mapped. */
+  if (sesame_mappings_overlap(NULL, SIZE_MAX) || has_unrecorded_io()) {
     (void)sesame_watches(SESAME_IO);
   }
   if (state == NULL || state->ended != 0) return;

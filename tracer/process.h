@@ -17,17 +17,18 @@ typedef struct {
 
 extern SesameSettings sesame_settings;
 
-/* Makes the state file if there is none yet. False when recording cannot be. */
+/* Makes the state file if there is none yet. False if that fails, which is reported: nothing can be
+ * recorded. */
 bool sesame_process_begin(void);
 
-/* The record that opens the first stream of the process. */
+/* Makes the record `process`, the first one of the process's first stream. */
 void sesame_process_describe(void);
 
 /* Null before sesame_process_begin. */
 SesameProcessState* sesame_process_state(void);
 
-/* The start of the name of this process's files: DIRECTORY/HOST.PID.N, where N tells apart the
- * programs that one process id stood for. */
+/* The start of the name of this process's files: DIRECTORY/HOST.PID.N, where N distinguishes
+ * programs that had the same process id. */
 const char* sesame_process_name(void);
 
 /* Writes all that is buffered; `how` as in the record `ended`. */
@@ -36,13 +37,15 @@ void sesame_process_end(int how);
 /* Resumes recording when an exec failed after sesame_process_end(2). */
 void sesame_process_resume(void);
 
-/* In a forked child; its first record begins anew. */
+/* Call it in a forked child: forgets the parent's streams. The child's recording starts with its
+ * first record. */
 void sesame_process_forked(void);
 
-/* Whether the program's limit lets a file grow so far; to try would send it a signal. */
+/* Whether the program's limit (RLIMIT_FSIZE) allows a file of this size. Exceeding it would send
+ * the program a signal. */
 bool sesame_file_may_have(uint64_t bytes);
 
-/* Reserves space in a file that is to be mapped: on a full disk it fails here, not with a signal
+/* Reserves space in a file that will be mapped. So a full disk is noticed here, not by a signal
  * when the memory is used. */
 bool sesame_reserve(int file, uint64_t bytes);
 

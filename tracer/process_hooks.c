@@ -1,4 +1,5 @@
-/* Programs that replace themselves or end without the destructors of libraries. */
+/* Calls that replace the program, end it without the destructors of libraries, or start processes.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -16,8 +17,8 @@
 
 /* --- exec --------------------------------------------------------------------------------- */
 
-/* What is buffered is written before, for afterwards it is gone. A child of vfork shares its
- * parent's memory and ends nothing. */
+/* Writes buffered records before exec, which would discard them. Not in a child of vfork, whose
+ * buffers are its parent's. */
 static int begin_exec(int directory) {
   if (sesame_in_vfork) return 0;
   int is_watched = sesame_watches_path(directory);
@@ -55,7 +56,7 @@ EXEC(execveat,
      (int directory, const char* path, char* const words[], char* const environment[], int flags),
      (directory, path, words, environment, flags), directory, path)
 
-/* Words as arguments up to a null become an array; `behind` takes what stands behind the null. */
+/* Makes an array of the arguments up to the null pointer; `behind` reads the argument after it. */
 #define EXEC_LIST(name, target, behind, arguments)                                          \
   SESAME_HOOK(int, name, (const char* path, const char* first, ...)) {                      \
     va_list list;                                                                           \
@@ -130,17 +131,17 @@ SPAWN(posix_spawnp, 1)
 EXIT(_exit)
 EXIT(_Exit)
 
-/* Handed over first, it runs after all that the program hands over. */
+/* Registered first, it runs after all functions that the program registers. */
 static void end_quickly(void) { sesame_process_end(1); }
 __attribute__((constructor)) static void watch_quick_exit(void) { at_quick_exit(end_quickly); }
 
 /* --- Children ----------------------------------------------------------------------------- */
 
-/* A child that borrows its parent's memory runs in the parent's thread, which sleeps. */
+/* While a child of vfork runs, it uses the memory of the parent's thread, which sleeps. */
 static __thread uint8_t watched_before_vfork;
 
 void sesame_before_vfork(void) {
-  sesame_watches(SESAME_IO); /* so that the child does not begin with it */
+  sesame_watches(SESAME_IO); /* begins the thread's recording here, so that the child does not */
   if (sesame_in_vfork++ == 0) watched_before_vfork = sesame_hide(SESAME_IO | SESAME_MPI);
 }
 
@@ -149,7 +150,7 @@ static void unhide_child(void) {
 }
 
 #if defined(__x86_64__)
-/* For vfork.S, in the parent only. Gives what vfork returns. */
+/* Called by vfork.S, in the parent only. Returns what vfork returns. */
 int sesame_after_vfork(int result) {
   unhide_child();
   if (result >= 0) return result;
@@ -157,11 +158,11 @@ int sesame_after_vfork(int result) {
   return -1;
 }
 #else
-/* Here a child of vfork is one of fork: right, if slower. */
+/* Without vfork.S, vfork is fork: slower, with the same result. */
 SESAME_HOOK(pid_t, vfork, (void)) { return fork(); }
 #endif
 
-/* Its parent ends inside, without the destructors. */
+/* The calling process ends inside, without destructors. */
 SESAME_HOOK(int, daemon, (int stay, int keep_streams)) {
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(daemon)(stay, keep_streams);
   sesame_process_end(1);
@@ -172,7 +173,7 @@ SESAME_HOOK(int, daemon, (int stay, int keep_streams)) {
   return result;
 }
 
-/* What the handlers of pthread_atfork do, where they are not called. */
+/* Does what the handlers of pthread_atfork do, after calls that do not run them. */
 static void become_child(void) {
   sesame_process_forked();
   sesame_forget_all();
@@ -185,7 +186,7 @@ SESAME_HOOK(pid_t, _Fork, (void)) {
   return child;
 }
 
-/* A child with memory of its own; it has a copy of the frame in which this lies. */
+/* What a child with memory of its own runs. It has a copy of the stack frame with this. */
 typedef struct {
   int (*run)(void*);
   void* argument;
@@ -199,7 +200,7 @@ static int run_child(void* argument) {
   return status;
 }
 
-/* A thread has variables of its own and needs nothing. */
+/* A thread has thread-local variables of its own and needs nothing. */
 SESAME_HOOK(int, clone, (int (*run)(void*), void* stack, int flags, void* argument, ...)) {
   va_list others;
   va_start(others, argument);

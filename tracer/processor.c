@@ -1,17 +1,17 @@
-/* Time in which a thread computed, or asked for messages again and again, and yet did not have the
- * processor: something else had it. It is no part of what the thread would take elsewhere. The
- * system knows a thread's processor time, and to ask is a call; so that is done only behind what
- * took long, where it is less than a hundredth. */
+/* Finds time in which a thread computed or polled for messages, but other threads had its
+ * processor. The computation would not need this time on another machine. The system knows a
+ * thread's processor time, but asking for it is a system call. So it is asked only after long calls
+ * and long computations, where this costs less than a hundredth. */
 #include <sys/resource.h>
 #include <time.h>
 
 #include "recorder.h"
 
-/* What is smaller is not worth a record. */
+/* Less lost time, in ns or as a part of the duration (1 / LEAST_PART), is not recorded. */
 enum { LEAST_NS = 10000, LEAST_PART = 20 };
 
-/* The system may give the processor to something else at the end of every call of it, so also while
- * it is asked: then the gap continues, and it is asked again. */
+/* A thread may be preempted at the end of any system call, so also while it asks. Then the gap
+ * continues, and it asks again. */
 enum { MOST_QUESTIONS = 4 };
 
 void sesame_ask_processor(SesameStream* stream, uint64_t now) {
@@ -25,8 +25,8 @@ void sesame_ask_processor(SesameStream* stream, uint64_t now) {
                             .sleeps = (uint64_t)usage.ru_nvcsw};
 }
 
-/* Of the time since `from` and the last answer but one; what lies between these two is short. A
- * thread that slept did not want the processor, and the time is unknown. */
+/* Records the time lost since `from`, or since `before` if that is later. If the thread slept
+ * meanwhile, the lost time is unknown. */
 static void put_lost(SesameStream* stream, SesameProcessorTime before, uint64_t from) {
   const SesameProcessorTime now = stream->processor;
   if (from < before.ticks) from = before.ticks;
@@ -40,7 +40,7 @@ static void put_lost(SesameStream* stream, SesameProcessorTime before, uint64_t 
   sesame_put_preempted(now.ticks, &(struct sesame_preempted){.duration = duration, .lost = lost});
 }
 
-/* Of a thread without a stream nothing is known, nor is a record to be made inside another. */
+/* False also while a record is being made: no other can be made inside it. */
 static int has_stream(const SesameStream* stream) {
   return stream->buffer != NULL && !(stream->watched & SESAME_WRITING);
 }
@@ -59,7 +59,7 @@ uint64_t sesame_end_gap(uint64_t now) {
   return stream->left = sesame_ticks();
 }
 
-/* The call is over at `end`: what passes while the system is asked is part of the gap behind it. */
+/* The call ended at `end`: the time for asking is part of the gap after it. */
 void sesame_end_long_call(uint64_t begin, uint64_t end) {
   SesameStream* stream = &sesame_stream;
   if (!has_stream(stream)) return;

@@ -19,15 +19,15 @@
 /* One write of a full buffer costs some 40 us, spread over about 6,000 records. */
 #define BUFFER_BYTES (128u << 10)
 
-/* Where the trace may not become long, more packets than one must fit. */
+/* If the size of the trace is limited, more than one packet must fit. */
 #define LEAST_BUFFER_BYTES (4u << 10)
 
 /* A longer pause between two records begins a packet, so that 32 bits of time are enough. */
 #define LONGEST_PAUSE_NS (1ull << 31)
 
-/* A program that is killed loses what is in no packet yet. So packets end before they are full, at
- * first after a second, for the sake of short runs, at last every ten, for that of file systems
- * on which thousands of threads do so. */
+/* A program that is killed loses the records that are in no packet yet. So packets end before they
+ * are full. The first ends after one second, because runs may be short; the interval grows to ten
+ * seconds, because thousands of threads may write to one file system. */
 #define SECOND_NS 1000000000ull
 #define MOST_SECONDS 10
 
@@ -39,8 +39,8 @@ enum { MOST_YIELDS = 1000 };
 
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
-  SesameStream* stream;      /* whose it is now; null when its thread has ended */
-  atomic_flag busy;          /* someone writes the packet: its thread, or one that ends all */
+  SesameStream* stream;      /* of its thread; null when the thread has ended */
+  atomic_flag busy;          /* a thread writes the packet: its own, or one that flushes all */
   uint8_t* memory;
   size_t size;
   const uint8_t* from; /* in memory: the first record that no packet has yet */
@@ -73,7 +73,7 @@ static void give(struct SesameBuffer* buffer) {
 
 static uint64_t kept(const SesameThreadState* state) { return state->records - state->discarded; }
 
-/* The next packet has the records from `from` on, none of which is older than `ns`. */
+/* Begins a packet with the records from `from` on, none of which is earlier than `ns`. */
 static void begin_packet_from(struct SesameBuffer* buffer, const uint8_t* from, uint64_t ns) {
   buffer->start = (SesamePacketStart){.magic = SESAME_PACKET_MAGIC,
                                       .stream_id = SESAME_TRACED_STREAM,
@@ -85,15 +85,16 @@ static void begin_packet_from(struct SesameBuffer* buffer, const uint8_t* from, 
   buffer->kept_before = kept(buffer->stream->state);
 }
 
-/* By the thread itself: it has all of the buffer again. */
+/* Called by the thread itself: the whole buffer is free again. */
 static void begin_packet(SesameStream* stream, uint64_t ns) {
   stream->at = stream->buffer->memory;
   stream->last = NULL;
   begin_packet_from(stream->buffer, stream->at, ns);
 }
 
-/* All or nothing, so that a file holds whole packets. The file is open only now: programs close
- * descriptors that they do not know. Gives an errno, or 0. */
+/* Appends the packet or nothing, so that a file has whole packets. The file is open only meanwhile,
+ * because some programs close all descriptors that they do not know. Returns an errno value or 0.
+ */
 static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
   struct iovec parts[2] = {{&buffer->start, sizeof buffer->start},
                            {(void*)buffer->from, size - sizeof buffer->start}};
@@ -135,7 +136,7 @@ static void lose_packet(SesameStream* stream, uint64_t records, bool in_limit, i
   }
 }
 
-/* The records up to `at`, none of which is younger than `ns`. */
+/* Writes the records up to `at`, none of which is later than `ns`. */
 static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_t ns) {
   SesameThreadState* state = buffer->stream->state;
   if (at == buffer->from) return;
@@ -152,9 +153,9 @@ static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_
   }
 }
 
-/* Until a thread that was in the middle of a record, or of adding to the last one, is out of it.
- * After the barrier each thread sees the deadline or is seen here. One that waits for the buffer
- * or for the lock will see it; so this does not wait for ever. */
+/* Waits until a thread that is making a record, or adding to the last one, has finished. After the
+ * barrier a thread either sees the new deadline or is seen here as writing. A thread that waits for
+ * the buffer or the lock will see the deadline, so the wait has a limit. */
 static void await_record(const SesameStream* stream) {
   if (stream == &sesame_stream) return;
   for (int i = 0; i < MOST_YIELDS; ++i) {
@@ -169,7 +170,8 @@ static void fence_all_threads(void) {
   sesame_system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* With its next record the thread finds out; nor does it change the last one any more. */
+/* Makes all threads stop adding to their last record. The deadline 0 makes their next record call
+ * sesame_reserve_record. */
 static void end_merging(void) {
   bool is_alone = true;
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
@@ -186,9 +188,9 @@ static void end_merging(void) {
   errno = saved;
 }
 
-/* What another thread has made so far, while it runs. Its record is finished before `at` moves
- * on, and times only grow: so a time read before `at` is not younger than what follows, one read
- * after it not older than what was. */
+/* Writes what another thread has recorded so far, while it runs. A record is complete before `at`
+ * advances, and times only grow. So a time that is read before `at` is not later than the records
+ * after `at`; one that is read after it is not earlier than the records before `at`. */
 static void write_so_far(struct SesameBuffer* buffer) {
   SesameStream* stream = buffer->stream;
   uint64_t begin_ns = __atomic_load_n(&stream->last_ns, __ATOMIC_ACQUIRE);
@@ -197,7 +199,7 @@ static void write_so_far(struct SesameBuffer* buffer) {
   begin_packet_from(buffer, at, begin_ns);
 }
 
-/* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. */
+/* Makes the buffer larger for a record that does not fit, such as a list of a huge communicator. */
 static int enlarge(struct SesameBuffer* buffer, size_t size) {
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
@@ -208,7 +210,7 @@ static int enlarge(struct SesameBuffer* buffer, size_t size) {
   return 1;
 }
 
-/* Asked about once a second, when the clock is renewed: a second that has nearly passed counts. */
+/* Called about once a second, when the clock is renewed: a second that has nearly passed counts. */
 static bool is_old(const struct SesameBuffer* buffer, uint64_t ns) {
   uint64_t seconds = buffer->packets < MOST_SECONDS ? buffer->packets + 1 : MOST_SECONDS;
   return ns - buffer->start.timestamp_begin > seconds * SECOND_NS - SECOND_NS / 2;
@@ -219,7 +221,7 @@ static int reserve_record(SesameStream* stream, uint64_t end_ticks, size_t size)
   if (end_ticks >= sesame_deadline(stream)) {
     const uint64_t deadline = end_ticks + sesame_clock_renew(&stream->clock);
     __atomic_store_n(&stream->deadline, deadline, __ATOMIC_RELAXED);
-    stream->last = NULL; /* it may be written by now */
+    stream->last = NULL; /* its packet may have been written */
   }
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
   if (ns < stream->last_ns) ns = stream->last_ns;
@@ -256,7 +258,7 @@ void sesame_discard(void) {
 
 /* --- Threads ------------------------------------------------------------------------------ */
 
-/* A later thread takes the buffer, the number and the file over. */
+/* A later thread uses the buffer, its number and its file again. */
 static void end_thread(void* stream_of_thread) {
   SesameStream* stream = stream_of_thread;
   stream->watched = SESAME_WRITING;
@@ -284,7 +286,7 @@ static size_t buffer_bytes(void) {
   return share > LEAST_BUFFER_BYTES ? share : LEAST_BUFFER_BYTES;
 }
 
-/* Buffers are mapped, not allocated: the program's allocator may be waiting for us. */
+/* Buffers are mapped, not allocated: the program's allocator may hold a lock. */
 static struct SesameBuffer* new_buffer(void) {
   size_t size = buffer_bytes();
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -29,23 +29,23 @@ enum { SESAME_IO = 1, SESAME_MPI = 2, SESAME_WRITING = 0x80 };
 /* A record of fixed size is never longer. */
 enum { SESAME_FIXED_RECORD_BYTES = 128 };
 
-/* What the system said of the thread when it was last asked. */
+/* The thread's processor time when the system was last asked for it. */
 typedef struct {
   uint64_t ticks;
   uint64_t had_ns; /* processor time */
-  uint64_t sleeps; /* how often it gave the processor up of its own accord */
+  uint64_t sleeps; /* voluntary context switches */
 } SesameProcessorTime;
 
 typedef struct SesameStream SesameStream;
 struct SesameStream {
   uint8_t watched;     /* SESAME_IO, SESAME_MPI, or SESAME_WRITING */
   uint8_t* at;         /* where the next record goes */
-  uint8_t* last;       /* the record before, for merging; null at the start of a packet */
+  uint8_t* last;       /* the last record, for merging; null at the start of a packet */
   uint8_t* limit;      /* a record must end here */
   uint64_t deadline;   /* ticks at which the clock is to be renewed */
-  uint64_t last_ns;    /* time of the record before */
+  uint64_t last_ns;    /* time of the last record */
   uint64_t left;       /* ticks at the end of the thread's last call */
-  uint64_t long_ticks; /* after so many it is asked what processor time the thread had */
+  uint64_t long_ticks; /* after a longer call or gap the thread's processor time is asked for */
   SesameProcessorTime processor;
   int64_t buffered; /* of a stream of stdio before a call on it: see stdio_hooks.h */
   SesameClock clock;
@@ -55,16 +55,17 @@ struct SesameStream {
 
 extern __thread SesameStream sesame_stream __attribute__((tls_model("initial-exec")));
 
-/* Of a thread that does not watch `kind`: starts to if it has not started yet. Counts what
- * is lost in a signal handler that came while a record was made. Keeps errno. */
+/* Call it if the thread does not watch `kind`. Starts the thread's recording if it has not started.
+ * Returns whether `kind` is recorded now. In a signal handler that interrupts the making of a
+ * record it counts a discarded record. Keeps errno. */
 int sesame_begin_thread(int kind);
 
 /* Reserves `size` bytes, renews the clock; false when the record must be discarded (and
  * has been counted). Keeps errno. */
 int sesame_reserve_record(SesameStream* stream, uint64_t end_ticks, size_t size);
 
-/* After a long time outside calls, or in one: makes the record `preempted` where the thread did not
- * have the processor though it wanted it. Keep errno. */
+/* After a long time outside calls, or in one: make the record `preempted` if the thread was ready
+ * to run and did not have the processor. Keep errno. */
 uint64_t sesame_end_gap(uint64_t now);
 void sesame_end_long_call(uint64_t begin, uint64_t end);
 void sesame_ask_processor(SesameStream* stream, uint64_t now);
@@ -72,7 +73,7 @@ void sesame_ask_processor(SesameStream* stream, uint64_t now);
 /* Counts a record that could not be made. */
 void sesame_discard(void);
 
-/* Another thread sets it to 0 when it writes what this one has made. */
+/* Another thread sets it to 0 when it writes this thread's records. */
 static inline uint64_t sesame_deadline(const SesameStream* stream) {
   return __atomic_load_n(&stream->deadline, __ATOMIC_RELAXED);
 }
@@ -99,7 +100,8 @@ static inline uint64_t sesame_leave(uint64_t begin) {
   return now;
 }
 
-/* While the program is in a call whose inner calls are not to be recorded. */
+/* Hides the calls inside the present one, which are not recorded. Give the result to sesame_unhide
+ * at the end of the call. */
 static inline uint8_t sesame_hide(uint8_t kinds) {
   uint8_t before = sesame_stream.watched;
   sesame_stream.watched = (uint8_t)(before & ~kinds);

@@ -1,5 +1,5 @@
-/* One struct and one writer for each shape of core/trace/traced_records.def: struct sesame_data_at
- * and sesame_put_data_at(end_ticks, &record). Part of recorder.h. */
+/* One struct and one writer for each record type of core/trace/traced_records.def: for instance
+ * struct sesame_data_at and sesame_put_data_at(end_ticks, &record). Part of recorder.h. */
 #ifndef SESAME_TRACER_RECORDS_H
 #define SESAME_TRACER_RECORDS_H
 
@@ -28,7 +28,8 @@ typedef struct {
 #define SESAME_FITS_s64(v) 1
 #define SESAME_FITS_call(v) 1
 
-/* A number of up to 8 bytes; what lies behind it is written over by the next. */
+/* Writes a number of `bytes` bytes and returns its end. For 5 bytes it writes 8, which is faster:
+ * what follows overwrites the rest. */
 static inline uint8_t* sesame_put_number(uint8_t* at, uint64_t value, size_t bytes) {
   if (bytes == 5) {
     memcpy(at, &value, 8);
@@ -102,7 +103,8 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
   return sesame_put_number(sesame_put_number(stream->at, id, 1), stream->last_ns, 4);
 }
 
-/* `watched` says so while a record is made, so that a signal handler leaves it alone. */
+/* While a record is made `watched` is SESAME_WRITING, so that hooks in signal handlers make none.
+ */
 #define SESAME_TRACED_BEGIN(shape, id, meaning)                                                    \
   static inline void sesame_put_##shape(uint64_t end_ticks, const struct sesame_##shape* record) { \
     SesameStream* stream = &sesame_stream;                                                         \

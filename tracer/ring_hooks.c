@@ -1,6 +1,6 @@
-/* io_uring, by the functions of liburing. A program fills requests in and takes results out of
- * memory that it shares with the kernel, so both are read there whenever it calls the library: the
- * requests that a call hands over, and the results that came since the call before. Their names
+/* io_uring, by the functions of liburing. A program writes requests to memory that it shares with
+ * the kernel, and reads results there. So the hooks read both there when the program calls the
+ * library: the requests that a call submits, and the results since the previous call. Their names
  * and opcodes are those of linux/io_uring.h; the layout of a ring is liburing's binary interface
  * (liburing.so.2), which only grows at its end. */
 #include <linux/io_uring.h>
@@ -13,7 +13,7 @@
 typedef struct {
   unsigned *head, *tail, *mask, *entries, *flags, *dropped, *array;
   struct io_uring_sqe* requests;
-  unsigned first, end; /* filled in and not handed over yet */
+  unsigned first, end; /* filled in and not submitted yet */
   size_t size;
   void* memory;
   unsigned unused[4];
@@ -34,8 +34,8 @@ typedef struct {
   int file;
 } Ring;
 
-/* How far the results of a ring have been seen. Of two rings with the same entry here, results that
- * were not seen yet are lost. */
+/* How far the results of a ring have been read. If two rings share an entry here, results are
+ * missed. */
 #define SEEN 64
 static struct {
   const void* memory;
@@ -51,13 +51,13 @@ static unsigned* next_of(const Ring* ring) {
   return &seen[place].next;
 }
 
-/* Another ring may get the same memory, and its results are numbered from 0 again. */
+/* Another ring, whose results are numbered from 0 again, may get the same memory. */
 static void forget_results(const Ring* ring) {
   uintptr_t place = (uintptr_t)ring->results.memory / 4096 % SEEN;
   if (seen[place].memory == ring->results.memory) seen[place].memory = NULL;
 }
 
-/* A request and its result have the program's own number in common; a ring tells them apart. */
+/* A request and its result have the same `user_data`, which is unique only within a ring. */
 static uint64_t number_of(const Ring* ring, uint64_t user_data) {
   return user_data ^ ((uint64_t)(uintptr_t)ring->results.memory << 16);
 }
@@ -123,7 +123,8 @@ static uint64_t size_of(const struct io_uring_sqe* request) {
   return size;
 }
 
-/* Whether nothing is missing that concerns a file. A registered file is a number of the ring's. */
+/* Returns false if the request concerns a file and is not recorded. A registered file is known by
+ * its number in the ring, not by a descriptor. */
 static int record_request(uint64_t begin, const Ring* ring, const struct io_uring_sqe* request) {
   Kind kind = kind_of(request->opcode);
   if (kind == NO_FILE) return 1;

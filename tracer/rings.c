@@ -13,10 +13,10 @@
 #include "entries.h"
 #include "system_call.h"
 
-#define RINGS 64 /* at a time; what more there are is found when the process ends */
+#define RINGS 64 /* at a time; operations of further rings are not counted */
 
 typedef struct {
-  int file; /* its descriptor and 1; 0 for a free place */
+  int file; /* its descriptor plus 1; 0 in a free entry */
   uint64_t recorded;
 } Ring;
 
@@ -91,7 +91,7 @@ void sesame_rings_close(int file) {
   errno = saved;
 }
 
-/* Rings that were made past the tracer. */
+/* Adds a ring that was made past the tracer. */
 static void add_if_ring(const char* name, void* unused) {
   (void)unused;
   static const char is_ring[] = "anon_inode:[io_uring]";

@@ -13,7 +13,8 @@ void sesame_rings_ensure(int file);
 /* So many operations of the ring have been recorded. */
 void sesame_rings_count_recorded(int file, uint32_t operations);
 
-/* Whether it may be a ring; before it is closed, sesame_rings_close. Both keep errno. */
+/* Whether the process has rings. If so, call sesame_rings_close before any descriptor is closed.
+ * Both keep errno. */
 int sesame_rings_any(void);
 void sesame_rings_close(int file);
 

@@ -20,7 +20,7 @@ static int flags_of(const char* mode) {
   return access | others;
 }
 
-/* Streams that another thread closes are counted by none. */
+/* Does nothing in a thread without recording: what it moves is not counted. */
 void sesame_add_stream_bytes(int64_t read, int64_t written) {
   SesameThreadState* state = sesame_stream.state;
   if (state == NULL) return;
@@ -51,8 +51,8 @@ OPEN(popen, popen, (const char* command, const char* mode), (command, mode), "",
 OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode), "",
      flags_of(mode) & O_ACCMODE)
 
-/* A stream opened anew keeps its descriptor, whatever that stood for. Without a path it is the
- * same file, of which the next call on it makes a record. */
+/* freopen keeps the stream's descriptor, which then refers to another file. Without a path it is
+ * the same file; the next call makes a record that says what it is. */
 #define REOPEN(name)                                                                         \
   SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
     sesame_forget(sesame_stream_file(old));                                                  \
@@ -260,8 +260,8 @@ PUT_LINE(_IO_fputs)
 SESAME_TEXT_HOOK(int, puts, puts, (const char* text), (text), stdout, result)
 SESAME_TEXT_HOOK(int, _IO_puts, puts, (const char* text), (text), stdout, result)
 
-/* A line may hold zeros, so its length is that by which the buffer has shrunk; only of a line that
- * may have filled the buffer more than once it is the length of the text. */
+/* A line may contain zeros, so its length is what the call took from the buffer. Only if the call
+ * may have filled the buffer more than once, it is the length of the text. */
 static void record_line(uint64_t begin, int call, FILE* stream, SesameTaken before,
                         const char* text, size_t most) {
   size_t capacity = (size_t)(stream->_IO_buf_end - stream->_IO_buf_base);

@@ -1,5 +1,6 @@
-/* What hooks of streams share. glibc's FILE is looked into where a call would cost as much as the
- * hook does; its layout is part of the binary interface, for macros of old programs use it. */
+/* What hooks of streams share. Hooks read members of glibc's FILE where a function call would cost
+ * as much as the hook itself. The layout of FILE is part of glibc's binary interface, because
+ * macros in old programs use it. */
 #ifndef SESAME_TRACER_STDIO_HOOKS_H
 #define SESAME_TRACER_STDIO_HOOKS_H
 
@@ -9,17 +10,19 @@
 
 #include "hooks.h"
 
-/* In FILE's flags. A stream of a file is neither in memory nor the program's own. */
+/* Bits of FILE's flags. Streams in memory, and those with functions of the program, are not streams
+ * of a file. */
 #define SESAME_STREAM_OF_FILE 0x2000
 #define SESAME_STREAM_FAILED 0x20
 #define SESAME_STREAM_WRITES 0x800
 
-/* -1 when there is none. */
+/* The stream's descriptor; -1 when there is none. */
 static inline int sesame_stream_file(const FILE* stream) {
   return stream->_flags & SESAME_STREAM_OF_FILE ? stream->_fileno : -1;
 }
 
-/* What the buffer holds: bytes read and not taken yet, or, below 0, taken and not written. */
+/* Bytes in the buffer. Above 0: read from the file and not taken by the program yet. Below 0: taken
+ * from the program and not written yet. */
 static inline int64_t sesame_buffered(const FILE* stream) {
   if (stream->_flags & SESAME_STREAM_WRITES) return stream->_IO_write_base - stream->_IO_write_ptr;
   return stream->_IO_read_end - stream->_IO_read_ptr;
@@ -27,7 +30,8 @@ static inline int64_t sesame_buffered(const FILE* stream) {
 
 static inline int64_t sesame_unwritten(int64_t buffered) { return buffered < 0 ? -buffered : 0; }
 
-/* Keeps what is buffered now for sesame_count_stream after the call. */
+/* Whether to record a call on the stream. Stores what is buffered now, for sesame_count_stream
+ * after the call. */
 static inline int sesame_watches_stream(const FILE* stream) {
   int file = sesame_stream_file(stream);
   if (file < 0 || !sesame_watches_file(file)) return 0;
@@ -35,11 +39,11 @@ static inline int sesame_watches_stream(const FILE* stream) {
   return 1;
 }
 
-/* What the stream itself has read and written, which is in no record: the kernel has counted it. */
+/* Adds what the stream itself has read and written. No record has it, but the kernel counted it. */
 void sesame_add_stream_bytes(int64_t read, int64_t written);
 
-/* After a call that gave `moved` bytes to the program or took them from it. Mostly they went from
- * the buffer or into it. */
+/* Call it after a call that moved `moved` bytes to or from the program. Mostly only the buffer has
+ * changed. */
 static inline void sesame_count_stream(const FILE* stream, size_t moved) {
   const int64_t before = sesame_stream.buffered, now = sesame_buffered(stream);
   if (__builtin_expect((int64_t)moved + now == before && (before ^ now) >= 0, 1)) return;
@@ -52,8 +56,8 @@ static inline void sesame_count_stream(const FILE* stream, size_t moved) {
   if ((read | written) != 0) sesame_add_stream_bytes(read, written);
 }
 
-/* After one that moves the position, or empties the buffer: a seek to outside the buffer reads
- * what is at the new position, if it reads at all. */
+/* Call it after a call that sets the position or empties the buffer. A seek to a position outside
+ * the buffer may read there: `is_read_again`. */
 static inline void sesame_count_emptied(const FILE* stream, int is_read_again) {
   int64_t written =
       sesame_unwritten(sesame_stream.buffered) - sesame_unwritten(sesame_buffered(stream));
@@ -61,7 +65,8 @@ static inline void sesame_count_emptied(const FILE* stream, int is_read_again) {
   if ((read | written) != 0) sesame_add_stream_bytes(read, written);
 }
 
-/* Of a call that was to move `size` bytes. At the end of a file errno is not the stream's. */
+/* Records a call that should move `size` bytes. errno is recorded only if the stream failed, not at
+ * the end of a file. */
 static inline void sesame_put_stream(uint64_t begin, int call, const FILE* stream, size_t size,
                                      size_t moved) {
   int file = sesame_stream_file(stream);
@@ -79,14 +84,14 @@ static inline void sesame_record_stream(uint64_t begin, int call, const FILE* st
   sesame_count_stream(stream, moved);
 }
 
-/* Of a call that says itself how much it moved, -1 for an error or the end: one byte was to come.
- */
+/* Records a call that returns how much it moved. -1, for an error or the end, is recorded as none
+ * of one byte. */
 static inline void sesame_record_text(uint64_t begin, int call, const FILE* stream, ssize_t moved) {
   sesame_record_stream(begin, call, stream, moved < 0 ? 1 : (size_t)moved,
                        moved < 0 ? 0 : (size_t)moved);
 }
 
-/* What is left of the stream's buffer before a call, to tell how much the call took. */
+/* The stream's buffer before a call, to calculate how much the call took from it. */
 typedef struct {
   const char* at;
   const char* end;

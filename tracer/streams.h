@@ -5,11 +5,12 @@
 /* Writes what is buffered in all threads. */
 void sesame_streams_flush(void);
 
-/* Writes it, and counts what is made from now on as discarded. */
+/* Writes it. Records that are made from now on are neither written nor counted, until
+ * sesame_streams_resume. */
 void sesame_streams_stop(void);
 void sesame_streams_resume(void);
 
-/* In a forked child: its parent's records are the parent's. */
+/* In a forked child: drops its parent's records, which the parent writes. */
 void sesame_streams_forget(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* System calls that the tracer makes for itself: the C library's `syscall`, past the hook of it. */
+/* System calls that the tracer itself makes: by the C library's `syscall`, not by the hook. */
 #ifndef SESAME_TRACER_SYSTEM_CALL_H
 #define SESAME_TRACER_SYSTEM_CALL_H
 

@@ -1,6 +1,6 @@
-/* `syscall`: what it reads and writes goes through the hooks of the functions that do the same. All
- * other calls are passed on as they came: the compiler makes a jump of it, for the frame of a call
- * that forks must not change. */
+/* `syscall`: calls that read or write files are made by the hooks of the corresponding functions.
+ * All other calls are passed on unchanged. The compiler makes that a jump: a call that forks must
+ * return to the frame of the program, which must not change. */
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* Functions of the C library that read or write entries of the system's tables on a stream that
- * the program hands over, and reports that it writes there. */
+/* Functions of the C library that read or write entries of system tables, such as /etc/passwd, or
+ * reports, on a stream of the program. */
 #include <fcntl.h>
 
 #include "stdio_hooks.h"
@@ -33,7 +33,7 @@ GET(void*, getmntent_r, getmntent, (FILE * stream, void* entry, char* buffer, in
 GET(void*, __getmntent_r, getmntent, (FILE * stream, void* entry, char* buffer, int size),
     (stream, entry, buffer, size), result == NULL)
 
-/* What is in the buffer still to be written. */
+/* Bytes in the buffer that are not written yet. */
 static ssize_t buffered(const FILE* stream) {
   return stream->_IO_write_ptr - stream->_IO_write_base;
 }
@@ -83,7 +83,7 @@ OPEN(__setmntent)
 CLOSE(endmntent)
 CLOSE(__endmntent)
 
-/* Its size is not known. */
+/* The size of the text is not known, so the record has none. */
 #define TRACE_BACK(name)                                                \
   SESAME_HOOK(void, name, (void* const* frames, int count, int file)) { \
     if (!sesame_watches_file(file)) {                                   \

@@ -1,6 +1,6 @@
-/* vfork: a child that borrows its parent's memory, and thus its streams. From here until it is
- * another program it is not watched. It returns from here before its parent does, so nothing that
- * the parent needs may lie on the stack meanwhile. */
+/* vfork: the child uses its parent's memory, and thus its streams. Nothing of it is recorded until
+ * it calls exec. The child returns from here before its parent does, so nothing that the parent
+ * needs may be on the stack meanwhile. */
 #if defined(__x86_64__)
   .text
   .globl vfork
@@ -16,7 +16,7 @@ __vfork:
   call sesame_before_vfork
   addq $8, %rsp
   .cfi_adjust_cfa_offset -8
-  popq %rdi /* the return address: the child's calls write over its place */
+  popq %rdi /* the return address: the child's calls overwrite it on the stack */
   .cfi_adjust_cfa_offset -8
   .cfi_register %rip, %rdi
   movl $58, %eax /* SYS_vfork */
