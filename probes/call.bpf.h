@@ -1,11 +1,11 @@
-/* What the ends of calls of the system lead to: the file behind a descriptor. */
+/* For programs that run at the end of system calls: finds the file of a descriptor. */
 #pragma once
 
 #include "probes/probe.bpf.h"
 
 #if defined(__x86_64__)
-/* arch/x86/include/asm/thread_info.h: the call is one of 32-bit programs, whose numbers are others.
- */
+/* arch/x86/include/asm/thread_info.h: the call is that of a 32-bit program, whose calls have other
+ * numbers. */
 #define TS_COMPAT 0x2
 struct thread_info {
   __u32 status;

@@ -10,7 +10,7 @@
 struct cell {
   __u64 count;
   __u64 bytes;
-  __u64 timed;     /* events whose duration was taken: all, some or none (enum detail) */
+  __u64 timed;     /* events whose duration was measured: all, some or none (enum detail) */
   __u64 total_ns;  /* of these */
   __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
 };
@@ -19,9 +19,10 @@ struct cell {
  * CPU's cells. */
 struct account {
   __u64 charged_ns;
-  __u64 quota_ns; /* the user side's: when charged_ns passes it, the CPU says so, once; 0: never */
-  __u64 runs;     /* of programs, those that found nothing to count too */
-  __u64 scratch;  /* of the program that runs */
+  __u64 quota_ns; /* set by the user side; a CPU whose charged_ns reaches it sends
+                     SESAME_QUOTA_REACHED, once; 0: never */
+  __u64 runs;     /* of programs, also those that found nothing to count */
+  __u64 scratch;  /* for the program that runs */
 };
 
 /* The level of detail of a point; each costs more than the one before. */
@@ -38,15 +39,15 @@ enum detail {
 #define SESAME_RING_STEP (1 << 12) /* more than all CPUs write at once */
 #define SESAME_MAX_POINTS 16
 
-/* Mapped by the user side, who writes all but the last two while the programs run. What every run
- * looks at comes first, in one line of a cache that has 64 bytes: between two events that are far
- * apart others have the cache, and a line that is not there takes longer than the rest. */
+/* Mapped by the user side, which writes all but the last two while the programs run. Members that
+ * every run reads come first, in one cache line of 64 bytes: between distant events other programs
+ * use the cache, and a cache miss takes longer than the rest of a run. */
 struct settings {
   __u8 detail[SESAME_MAX_POINTS];
   __u8 tracing[SESAME_MAX_POINTS];
-  __u32 run_ns;                     /* what a run costs, as closely as points look now */
+  __u32 run_ns;                     /* cost of a run at the present level of detail */
   __u32 epoch;                      /* 0 or 1: which maximum is in use */
-  __u32 finest;                     /* as closely as any point looks */
+  __u32 finest;                     /* the finest level of detail of all points */
   __u32 paused;                     /* nothing is counted, whatever points are set to */
   __u64 since_ns;                   /* when points were set last: what began before is not timed */
   __u32 classless;                  /* this kernel cannot find classes */
@@ -54,17 +55,18 @@ struct settings {
   __u64 limits[SESAME_MAX_GROUPS];  /* a size belongs to the first group whose limit it is below */
   __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, on top of run_ns */
   __u32 subsystem;
-  __u64 presented; /* events that were to be traced */
+  __u64 presented; /* events that should be traced */
   __u64 lost;      /* of these, those lost with a full ring buffer */
 };
 
 /* An event with this point is a message: a CPU has reached its subsystem's quota. */
 #define SESAME_QUOTA_REACHED 0xffff
-/* Of this one, that a class was given to something new, whose name may not be there for long. */
+/* Likewise: a class was assigned to something new. Its name must be found at once, since the object
+ * may soon be gone. */
 #define SESAME_CLASS_ASSIGNED 0xfffe
 
-/* One event of a trace. What `where` and `what` are is the subsystem's to say. The thread is the
- * one that was running, in sched the one that the event is of. */
+/* One event of a trace. The subsystem's description says what `where` and `what` are. The thread is
+ * the one that was running; in sched it is the one that waited or ran. */
 struct event {
   __u64 time_ns; /* at its end; clock monotonic */
   __u64 duration_ns;

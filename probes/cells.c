@@ -1,4 +1,4 @@
-/* What the programs have counted: their cells, the names of classes, what was spent. */
+/* What the programs have counted: their cells, the names of classes, the costs. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
 
 EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
 
-/* A CPU's: what it spent; its cells follow. */
+/* The account of a CPU; its cells follow it. */
 static struct account* account_of(const struct loaded* loaded, unsigned cpu) {
   return (struct account*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
 }
@@ -56,7 +56,7 @@ static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
   return (struct cell*)(account_of(loaded, cpu) + 1);
 }
 
-/* The longest durations are kept in two places that take turns: `old` is not written any more. */
+/* Longest durations are stored in two members in turn: programs no longer write max_ns[old]. */
 static void sum_cell(const struct loaded* loaded, unsigned index, unsigned old,
                      struct cell_reading* sum) {
   for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
@@ -125,15 +125,15 @@ EXPORT void sesame_probes_compare(const uint64_t* before, const uint64_t* now, u
   const unsigned width = begins[subsystems];
   memset(found, 0, (2 * subsystems + 1) * sizeof *found);
   for (const uint64_t* end = now + (size_t)cpus * width; now < end; now += width, before += width) {
-    uint64_t together = 0;
+    uint64_t of_all = 0;
     for (unsigned i = 0; i < subsystems; ++i) {
-      const uint64_t spent = now[begins[i]] - before[begins[i]];
-      together += spent;
-      if (spent > found[2 * i]) found[2 * i] = spent;
+      const uint64_t charged = now[begins[i]] - before[begins[i]];
+      of_all += charged;
+      if (charged > found[2 * i]) found[2 * i] = charged;
       for (unsigned k = begins[i] + 2; k < begins[i + 1]; ++k)
         found[2 * i + 1] += now[k] - before[k];
     }
-    if (together > found[2 * subsystems]) found[2 * subsystems] = together;
+    if (of_all > found[2 * subsystems]) found[2 * subsystems] = of_all;
   }
 }
 

@@ -1,6 +1,6 @@
-/* The kernel's structures as far as the probes look into them. The loader puts in where the members
- * are in the kernel that runs (CO-RE), so only their names and types count here. Repairs for older
- * kernels are in this file and nowhere else. */
+/* The members of the kernel's structures that several probes read. The loader sets their offsets
+ * for the running kernel (CO-RE), so only names and types matter here. Structures of older kernels
+ * are beside the code that reads them. */
 #pragma once
 
 #include <linux/types.h>
@@ -91,8 +91,8 @@ struct sk_buff {
 
 #pragma clang attribute pop
 
-/* Number and first argument of the call of the system that the registers were saved by; and how
- * many words the registers are that programs see (asm/ptrace.h). */
+/* Number and first argument of the system call that saved the registers; and the number of words in
+ * the registers that programs see (asm/ptrace.h). */
 #if defined(__x86_64__)
 #define CALL_NUMBER(registers) ((registers)->orig_ax)
 #define FIRST_ARGUMENT(registers) ((registers)->di)

@@ -1,4 +1,4 @@
-/* A subsystem whose programs are in the kernel, as the files of this library share it. */
+/* A subsystem that is loaded into the kernel; shared by the files of this library only. */
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -11,7 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_PROGRAMS 16
 
-/* A program, and what it is attached by: one link, or one for each CPU. */
+/* A program and its links: one, or one for each CPU. */
 struct program {
   struct bpf_program* bpf;
   struct bpf_link** links; /* NULL: not attached */
@@ -23,8 +23,8 @@ struct loaded {
   struct bpf_object* object;
   struct program programs[MAX_PROGRAMS];
   unsigned program_count;
-  /* The programs of each point, a bit for each: those that it needs, and while points only count.
-   */
+  /* The programs of each point, a bit for each: all that it needs, and those that it needs while
+   * points only count. */
   uint32_t serving[SESAME_MAX_POINTS], counting[SESAME_MAX_POINTS];
   const char* classless; /* why this kernel cannot find its classes; NULL if it can */
   struct account* cells; /* of all CPUs, each followed by its cells */
@@ -37,11 +37,11 @@ struct loaded {
   struct cell_reading* before; /* the counts of each cell at the last reading */
 };
 
-/* What sesame_probes_error says from now on. */
+/* Sets what sesame_probes_error returns. */
 void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As many as the kernel could have. */
+/* The number of possible CPUs of the kernel. */
 unsigned cpu_count(void);
 
-/* Has an object that was opened write its events into the ring of all subsystems; -1: errno. */
+/* Makes an opened object write its events into the ring of all subsystems. -1: errno. */
 int share_ring(struct bpf_object* object);

@@ -39,7 +39,7 @@ void fail(const char* format, ...) {
   va_end(arguments);
 }
 
-/* What libbpf says last is why it fails. */
+/* The last warning of libbpf is the reason why it fails. */
 static int keep_last(enum libbpf_print_level level, const char* format, va_list arguments) {
   if (level != LIBBPF_WARN) return 0;
   vsnprintf(libbpf_text, sizeof libbpf_text, format, arguments);
@@ -109,7 +109,7 @@ static unsigned number_of(const char* name) {
 
 /* ---- Loading ---- */
 
-/* The kernel's checker has the same error numbers for programs that it refuses. */
+/* errno does not tell: it has the same values when the verifier refuses a program. */
 EXPORT int sesame_probes_has_rights(void) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -130,7 +130,7 @@ static void leave_out_missing(struct program* program, const struct btf* kernel)
            section + 7);
 }
 
-/* With all programs that are not known to be missing. */
+/* Opens the object with all programs that are not known to be missing. */
 static int open_object(struct loaded* loaded, const struct btf* kernel) {
   const struct subsystem* subsystem = loaded->subsystem;
   loaded->object = bpf_object__open_mem(subsystem->object,
@@ -173,7 +173,7 @@ static int load_object(struct loaded* loaded) {
   return share_ring(loaded->object) == 0 ? bpf_object__load(loaded->object) : -1;
 }
 
-/* What the kernel's checker says last, before its figures. */
+/* The last line of the verifier's log before its statistics. */
 static const char* reason_in(char* log, int error) {
   char* figures = strstr(log, "processed ");
   if (figures == NULL || figures == log) return strerror(error);
@@ -182,7 +182,7 @@ static const char* reason_in(char* log, int error) {
   return line != NULL ? line + 1 : log;
 }
 
-/* One program that the kernel refuses fails them all, so that each is tried alone. */
+/* One program that the kernel refuses makes the whole object fail. So each is loaded alone. */
 static void find_refused(struct loaded* loaded, const struct btf* kernel) {
   static char log[1 << 16];
   for (unsigned i = 0; i < loaded->program_count; ++i) {
@@ -209,7 +209,7 @@ static void find_refused(struct loaded* loaded, const struct btf* kernel) {
 static int load(struct loaded* loaded, const struct btf* kernel) {
   if (open_object(loaded, kernel) != 0) return -1;
   if (load_object(loaded) != 0) {
-    if (errno == EPERM || !sesame_probes_has_rights()) return -1; /* none would be taken */
+    if (errno == EPERM || !sesame_probes_has_rights()) return -1; /* all would be refused */
     find_refused(loaded, kernel);
     if (open_object(loaded, kernel) != 0 || load_object(loaded) != 0) return -1;
   }
@@ -224,7 +224,7 @@ static unsigned program_called(const struct loaded* loaded, const char* name) {
   abort(); /* its description is wrong */
 }
 
-/* The program of this name, or what does the same in this kernel. */
+/* The program of this name, or its substitute in this kernel. */
 static unsigned program_for(const struct loaded* loaded, const char* name) {
   const unsigned number = program_called(loaded, name);
   if (loaded->programs[number].missing[0] == 0) return number;
@@ -369,7 +369,7 @@ static int attach(struct program* program) {
   bool any = false;
   for (unsigned i = 0; i < cpu_count(); ++i) {
     program->links[i] = attach_to_faults(program->bpf, i);
-    any = any || program->links[i] != NULL; /* CPUs that are not there have none */
+    any = any || program->links[i] != NULL; /* absent CPUs have none */
   }
   return any ? 0 : -1;
 }
@@ -380,7 +380,7 @@ EXPORT const char* sesame_probes_missing(struct loaded* loaded, unsigned number)
   return reason == NULL && point->needs_class ? loaded->classless : reason;
 }
 
-/* The programs of points that are on, as closely as points look now. */
+/* The programs of points that are on, for the present level of detail. */
 static uint32_t programs_needed(const struct loaded* loaded) {
   const struct settings* settings = loaded->settings;
   const uint32_t* needed = settings->finest == DETAIL_COUNT ? loaded->counting : loaded->serving;
@@ -391,7 +391,7 @@ static uint32_t programs_needed(const struct loaded* loaded) {
   return programs;
 }
 
-/* What goes goes first, so that no event is counted by the old program and by the new one. */
+/* Detaches before it attaches, so that no event is counted by an old and a new program. */
 static int attach_needed(struct loaded* loaded) {
   const uint32_t needed = programs_needed(loaded);
   for (unsigned i = 0; i < loaded->program_count; ++i) {
@@ -411,7 +411,7 @@ static int attach_needed(struct loaded* loaded) {
 
 EXPORT void sesame_probes_wait(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
-/* As bpf_ktime_get_ns has it. */
+/* The clock of bpf_ktime_get_ns. */
 static __u64 now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -132,7 +132,7 @@ static const struct {
 
 static int64_t microseconds(struct timeval time) { return time.tv_sec * 1000000LL + time.tv_usec; }
 
-/* Of this thread, and of those that it has waited for. */
+/* Processor time of this thread, and of threads and processes that it has waited for. */
 static int64_t processor_ns(void) {
   struct rusage children;
   getrusage(RUSAGE_CHILDREN, &children);

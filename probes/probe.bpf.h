@@ -1,7 +1,7 @@
 /* What the programs of all subsystems do: find their cell, add to it, time what begins and ends on
  * one thread, write trace records. A subsystem defines POINTS, CLASSES and GROUPS, includes this,
- * and has its programs. They run with preemption off, so a CPU's cells have one writer, but for
- * points that interrupts reach: those add atomically (note_anywhere). */
+ * and defines its programs. They run with preemption off, so a CPU's cells have one writer. Only
+ * points that interrupts reach have several, and add atomically (note_anywhere). */
 #pragma once
 
 #include <linux/bpf.h>
@@ -30,7 +30,7 @@ struct {
   __type(value, struct cells);
 } cells SEC(".maps");
 
-/* One for all subsystems: the loader puts its own here. */
+/* The loader replaces it by the one ring of all subsystems. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, SESAME_RING);
@@ -38,8 +38,8 @@ struct {
 
 volatile struct settings settings SEC(".data.settings") = {};
 
-/* What began on a thread and has not ended. Threads whose numbers fall together take the slot from
- * each other; what has lost it is counted and not timed. */
+/* What began on a thread and has not ended. Threads whose numbers select the same slot overwrite
+ * it; an event that has lost its slot is counted and not timed. */
 #define SLOTS 16384
 struct slot {
   __u64 begin_ns;
@@ -64,8 +64,8 @@ static __always_inline bool is_timed(__u32 detail) {
          (detail == DETAIL_SAMPLED && bpf_get_prandom_u32() % SESAME_SAMPLING == 0);
 }
 
-/* How long something took that ends now; 0 when that is not known. What began before points were
- * set last may have ended unseen, and the slot may be of another event. */
+/* The duration of something that ends now; 0 when that is not known. If it began before points were
+ * last set, its end may have been missed, and the slot may be that of another event. */
 static __always_inline __u64 time_since(__u64 begin_ns, __u64 now_ns) {
   return begin_ns > settings.since_ns && begin_ns < now_ns ? now_ns - begin_ns : 0;
 }
@@ -84,7 +84,7 @@ static __always_inline void fill(struct event* event) {
   event->subsystem = settings.subsystem;
 }
 
-/* A message to the user side, which takes it at once. */
+/* Sends a message to the user side and wakes it. */
 static __always_inline void say(__u16 message) {
   struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
   if (!event) return;
@@ -111,7 +111,7 @@ static __always_inline struct cells* begin_run(void) {
 
 static __always_inline struct cell* cell_of(struct cells* mine, __u32 point, __u32 class_,
                                             __u64 bytes) {
-  barrier_var(class_); /* what the compiler knows of it, the kernel wants to see checked */
+  barrier_var(class_); /* the verifier needs checks that the compiler would leave out */
   if (point >= POINTS || class_ >= CLASSES || !settings.detail[point]) return 0;
   const __u32 cost_ns = settings.cost_ns[point];
   if (cost_ns) charge(mine, cost_ns);
@@ -125,7 +125,7 @@ static __always_inline void add_time(struct cell* cell, __u64 duration_ns) {
   if (duration_ns > *most) *most = duration_ns;
 }
 
-/* For runs that count several events, or none: `mine` is what begin_run gave. */
+/* For runs that count several events, or none: `mine` is what begin_run returned. */
 static __always_inline void note_in(struct cells* mine, __u32 point, __u32 class_, __u64 bytes,
                                     __u64 duration_ns) {
   struct cell* cell = cell_of(mine, point, class_, bytes);
@@ -156,9 +156,9 @@ static __always_inline void note_anywhere(__u32 point, __u32 class_, __u64 bytes
   if (duration_ns > *most) *most = duration_ns;
 }
 
-/* Reserves a record of an event of this point, filled in except its own values; NULL
- * where none is to be written, or there is none. Also where an interrupt stopped the reader, who
- * has nothing to do with the event. */
+/* Reserves a record of an event of this point and fills in what all events have. NULL if none is to
+ * be written or the ring is full. For points that interrupts reach: there the running process has
+ * nothing to do with the event, even if it is the reader. */
 static __always_inline struct event* begin_record_anywhere(__u32 point, __u32 class_) {
   if (point >= SESAME_MAX_POINTS || !settings.tracing[point]) return 0;
   __sync_fetch_and_add(&settings.presented, 1);
@@ -181,8 +181,8 @@ static __always_inline struct event* begin_record(__u32 point, __u32 class_) {
   return begin_record_anywhere(point, class_);
 }
 
-/* Waking the reader costs more than the record (5.6 us against 0.2 us were measured), so it is done
- * when so much waits, and not again for what comes while the reader is at work. */
+/* Waking the reader costs more than the record (5.6 us against 0.2 us were measured). So it is
+ * woken when SESAME_RING_WAKE bytes wait, and not again while it reads them. */
 static __always_inline void end_record(struct event* event, __u64 end_ns, __u64 duration_ns,
                                        __u64 where, __u64 bytes, __u32 what) {
   event->time_ns = end_ns ? end_ns : bpf_ktime_get_ns();

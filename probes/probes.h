@@ -46,8 +46,8 @@ const char* sesame_probes_classes(struct loaded* loaded);
  * Without calls of this a class keeps its name until it is unloaded. */
 int sesame_probes_free_classes(struct loaded* loaded);
 
-/* The account of each CPU, followed by its cells [point][class][group]; CPUs are `stride` bytes
- * apart. And the settings. Both are shared memory, mapped until the subsystem is unloaded. */
+/* The account of each CPU, followed by its cells [point][class][group], where CPUs are `stride`
+ * bytes apart; and the settings. Both are shared memory, mapped until the subsystem is unloaded. */
 struct account* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
 
@@ -103,7 +103,7 @@ struct idle_order {
   int processors; /* /proc/stat */
 };
 
-/* What there is of an interval: this, a struct subsystem_sample for each subsystem, `text_bytes` of
+/* The sample of an interval: this, a struct subsystem_sample for each subsystem, `text_bytes` of
  * /proc/stat and zeroes up to the next word, and the subsystems' cells, each a struct cell_reading.
  */
 struct interval_sample {
@@ -129,8 +129,9 @@ int sesame_probes_idle_descriptor(const struct idle_reader* reader);
  * subsystems, and the memory that the order points to must stay. */
 void sesame_probes_idle_start(struct idle_reader* reader, const struct idle_order* order);
 
-/* Ends the idle period if it has not ended. Gives the number of samples since its start, once,
- * their memory (valid until the next start), and in the order's `sums` those of the last sample. */
+/* Ends the idle period if it has not ended. Returns the number of samples since its start (0 at a
+ * second call) and their memory, which is valid until the next start. The order's `sums` are then
+ * those of the last sample. */
 unsigned sesame_probes_idle_stop(struct idle_reader* reader, const void** samples, size_t* bytes);
 
 /* ---- Events ---- */

@@ -1,5 +1,4 @@
-/* What a subsystem says of itself to the user side. Each has one such description, in its own
- * directory. */
+/* The description of a subsystem for the user side. Each subsystem has one, in its directory. */
 #pragma once
 
 #include <stddef.h>
@@ -11,22 +10,22 @@
 struct point {
   const char* name;
   const char* meaning;
-  /* Those that it needs, by their names in x.bpf.c; points may share them. */
+  /* The programs that it needs, by their names in x.bpf.c; points may share them. */
   const char* programs[SESAME_MAX_PROGRAMS];
   enum detail finest;
-  /* Those that do while no point of the subsystem does more than count; none: the same. */
+  /* The programs that suffice while all points of the subsystem only count; none: the same. */
   const char* counting[SESAME_MAX_PROGRAMS];
-  int is_sum;      /* its events are those of other points again */
+  int is_sum;      /* it counts events of other points again */
   int needs_class; /* it is distinguished from other points by the class */
 };
 
-/* A program that does what another does, in kernels that cannot have that. */
+/* The program `instead` replaces the program `name` in kernels that cannot load that. */
 struct substitute {
   const char* name;
   const char* instead;
 };
 
-/* What one might look for here and no kernel lets a program see as events. */
+/* What users may look for here, but no kernel reports as events. */
 struct absence {
   const char* name;
   const char* meaning;
@@ -46,18 +45,19 @@ struct subsystem {
   /* What these members of a trace's events are. */
   const char* where;
   const char* what;
-  /* Tests the loaded programs with known classes. Why this kernel cannot find them; NULL if it
-   * can. */
+  /* Tests the loaded programs with known classes. Returns why this kernel cannot find classes; NULL
+   * if it can. */
   const char* (*check_classes)(struct bpf_object* object);
   /* Of subsystems that name classes while they run; `shared` is the programs' variable in the
    * section .data.shared. */
   unsigned (*classes_seen)(const void* shared); /* no class from this on has ever had events */
-  /* Puts the names that classes have by now into `names`, to be freed; whether any has changed. */
+  /* Sets `names`, which the caller frees, to the present names of classes. Returns whether any has
+   * changed. */
   int (*name_classes)(void* shared, char** names);
   /* Called after a reading: checks classes whose object may have changed. */
   void (*after_read)(void* shared);
-  /* Takes the names, and the places, of classes that were done with when this was called last;
-   * whether there were any. */
+  /* Frees classes, and their names, that were no longer used at the previous call. Returns how
+   * many. */
   int (*free_classes)(struct bpf_object* object, void* shared, char** names);
   const struct substitute* substitutes; /* ends with one without a name; NULL: none */
   const struct absence* absent;         /* ends with one without a name; NULL: nothing */
@@ -68,8 +68,8 @@ struct subsystem {
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* The description of the subsystem `name`, whose file has `points` and `classes`, of the sizes that
- * name.h says. */
+/* Defines the description of the subsystem `name_`. The file must define the arrays `points` and
+ * `classes`, with the sizes of its header (POINTS, CLASSES). */
 #define DEFINE_SUBSYSTEM(name_, meaning_, where_, what_, ...)                          \
   extern const unsigned char sesame_##name_##_object[], sesame_##name_##_object_end[]; \
   const struct subsystem sesame_##name_ = {.name = #name_,                             \

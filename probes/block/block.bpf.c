@@ -29,23 +29,24 @@ int insert(__u64* ctx) {
   return 0;
 }
 
-/* When a device was given a request: the kernel itself notes it only while something that limits
- * devices (wbt, latency targets) wants to know. */
+/* When a device was given a request. The kernel itself stores this only while something that limits
+ * devices (wbt, latency targets) needs it. */
 static struct slot_of_request {
   const struct request* request;
   __u64 begin_ns;
 } slots[SLOTS];
 
-/* By the low half of its address, the only part of a pointer that the kernel's checker lets a
- * program compute with; CAP_PERFMON lets it copy that, keep the pointer and compare it. */
+/* Selected by the low half of the request's address: the verifier lets a program compute with no
+ * other part of a pointer. CAP_PERFMON lets it copy that half, and store and compare the pointer.
+ */
 static __always_inline struct slot_of_request* slot_of(const struct request* request) {
   __u32 low;
   asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(unsigned long)request));
   return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
 }
 
-/* The slot is written last: another CPU may have it and give it up first, and adding to cells would
- * wait for that. */
+/* The slot is written last: another CPU may have its cache line, and adding to cells would wait for
+ * that. */
 SEC("tp_btf/block_rq_issue")
 int issue(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];
@@ -59,14 +60,14 @@ int issue(__u64* ctx) {
   return 0;
 }
 
-/* From the moment when the device was given the request; 0 when that is not known. */
+/* When the device was given the request; 0 when that is not known. */
 static __always_inline __u64 begin_of(const struct request* request) {
   if (settings.detail[BLOCK_COMPLETE] <= DETAIL_COUNT) return 0;
   const struct slot_of_request* slot = slot_of(request);
   return slot->request == request ? slot->begin_ns : 0;
 }
 
-/* An empty write only carries a flush, which the device is given as a request of its own. */
+/* An empty write is not counted: it only carries a flush, which is a request of its own. */
 SEC("tp_btf/block_rq_complete")
 int complete(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];

@@ -6,7 +6,7 @@ static const struct point points[POINTS] = {
     [BLOCK_INSERT] = {"insert", "a request is put into a queue", {"insert"}, DETAIL_COUNT},
     [BLOCK_ISSUE] = {"issue", "a device is given a request", {"issue"}, DETAIL_COUNT},
     [BLOCK_COMPLETE] = {"complete",
-                        "a device is done with a request; time since it was given it",
+                        "a device completes a request; time since it was given the request",
                         {"issue", "complete"},
                         DETAIL_DURATION,
                         .counting = {"complete"}},

@@ -21,8 +21,8 @@ static struct slot slots[SLOTS];
 
 volatile struct fs_shared shared SEC(".data.shared") = {};
 
-/* The first of several CPUs that want a class at once has it. A map decides: atomic operations that
- * answer are not translated on every processor by every kernel. */
+/* If several CPUs want a class at the same time, the first gets it. A map decides, because not
+ * every kernel supports atomic operations that return a value on every processor. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, FS_MOUNTS);
@@ -56,7 +56,7 @@ static __always_inline void fill_in(volatile struct fs_mount* mount,
   say(SESAME_CLASS_ASSIGNED);
 }
 
-/* The class of a mounted file system, which is its own if any is left. */
+/* The class of a mounted file system: one of its own, or that of its type if none is left. */
 static __always_inline __u32 mount_of(const struct super_block* super_block, __u32 type) {
   const __u64 address = (__u64)super_block;
 #pragma clang loop unroll(disable)
@@ -77,7 +77,7 @@ static __always_inline __u32 mount_of(const struct super_block* super_block, __u
   return type;
 }
 
-static __noinline __u32 get_to_know(const struct super_block* super_block, volatile __u64* known) {
+static __noinline __u32 learn_class(const struct super_block* super_block, volatile __u64* known) {
   if (!super_block) return FS_UNKNOWN;
   __u32 class_ = type_of(super_block);
   const bool is_mounted = !(BPF_CORE_READ(super_block, s_flags) & SB_KERNMOUNT);
@@ -86,22 +86,23 @@ static __noinline __u32 get_to_know(const struct super_block* super_block, volat
   return class_;
 }
 
-/* Since Linux 6.2: what lies at an address is looked at without a call for each look. */
+/* Since Linux 6.2: with it, memory at an address is read without a call for each member. */
 extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym __weak;
 
-/* The address of an open file's; 0 where there is none. By copies: in older kernels. */
+/* The address of an open file's super block; 0 where there is none. `by_copies`: for older kernels.
+ */
 static __always_inline __u64 super_block_of(__u32 descriptor, struct cells* mine, bool by_copies) {
   const struct file* file = file_of(descriptor);
   if (!file) return 0;
   if (by_copies) return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
   file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
-  /* The kernel does not let a program compute with a pointer, but with what is in memory. */
+  /* The verifier does not let a program compute with a pointer, but with a number in memory. */
   volatile __u64* scratch = &mine->account.scratch;
   *scratch = (__u64)file->f_inode->i_sb;
   return *scratch;
 }
 
-/* Runs at every call that is counted: all but the first are answered by one word. */
+/* Runs at every counted call. All but the first call on a file system need only one word. */
 static __always_inline __u32 class_of(__u64 super_block) {
   if (!super_block) return FS_OTHER;
   const __u64 address = super_block << 8;
@@ -109,7 +110,7 @@ static __always_inline __u32 class_of(__u64 super_block) {
   volatile __u64* known = &shared.known[(address * 0x9e3779b97f4a7c15) >> (64 - FS_KNOWN_BITS)];
   const __u64 class_ = *known ^ address;
   if (class_ < CLASSES) return (__u32)class_;
-  return get_to_know((const struct super_block*)super_block, known);
+  return learn_class((const struct super_block*)super_block, known);
 }
 
 static __always_inline __u32 point_of(__u64 call) { return call < CALLS ? points[call] : 0; }

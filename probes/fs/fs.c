@@ -47,7 +47,7 @@ static unsigned classes_seen(const void* memory) {
 
 static const char kOwnList[] = "/proc/self/mountinfo";
 
-/* What the mount of a file system is to be called. */
+/* The name of a mounted file system, while it is sought in lists of mounts. */
 struct sought {
   __u32 device; /* 0: not sought */
   char* name;   /* NULL: not found */
@@ -114,9 +114,9 @@ static void look_at_theirs(__u32 process, struct sought* sought) {
   look_through(path, sought, 1, true);
 }
 
-/* Whether what is mounted here has changed since this was asked for this memory. */
+/* Whether our list of mounts has changed since the last call for `shared`. */
 static bool has_list_changed(struct fs_shared* shared) {
-  static int list = -1; /* stays open: it is how the kernel tells */
+  static int list = -1; /* stays open: poll() reports changes of it */
   static __u32 changes;
   if (list < 0) list = open(kOwnList, O_RDONLY | O_CLOEXEC);
   struct pollfd change = {list, POLLPRI, 0};
@@ -128,7 +128,7 @@ static bool has_list_changed(struct fs_shared* shared) {
 
 /* ---- Names ---- */
 
-/* The programs have to get to know again what is in these classes. */
+/* Makes the programs find the file systems of these classes again. */
 static void forget(struct fs_shared* shared, unsigned first, unsigned count) {
   for (unsigned i = 0; i < FS_KNOWN; ++i) {
     const __u64 word = shared->known[i];
@@ -136,7 +136,7 @@ static void forget(struct fs_shared* shared, unsigned first, unsigned count) {
   }
 }
 
-/* Whether it is to be found out what it is called: it is new, or may have been unmounted. */
+/* Whether its name must be looked up: it is new, or may have been unmounted. */
 static bool is_in_question(const struct fs_mount* mount, bool has_changed) {
   if (mount->super_block <= FS_FREE || mount->process == 0) return false;
   return mount->process != mount->asked || (has_changed && !mount->is_theirs);
@@ -159,9 +159,9 @@ static void after_read(void* memory) {
   }
 }
 
-/* What was found names the class and is taken. A mount that is gone, or has another one in its
- * place, leaves its class for good: the kernel may give its address and number away. What was
- * counted since the last time may then be of both, so that it is called by its type. */
+/* Names the class by what was found, and frees that. A mount that is gone or replaced leaves its
+ * class for ever, because the kernel may reuse its address and number. Events counted since the
+ * last reading may then be of both file systems, so they are named by the type. */
 static bool settle(struct fs_shared* shared, unsigned i, char** name, char* found) {
   struct fs_mount* mount = &shared->mounts[i];
   const char* type = classes[mount->type];
@@ -222,13 +222,13 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
     free(names[FS_TYPES + i]);
     names[FS_TYPES + i] = NULL;
     mount->process = mount->asked = mount->is_theirs = mount->was_read = 0;
-    __atomic_store_n(&mount->super_block, FS_FREE, __ATOMIC_RELEASE); /* from here on another's */
+    __atomic_store_n(&mount->super_block, FS_FREE, __ATOMIC_RELEASE); /* now others may take it */
     ++freed;
   }
   return freed;
 }
 
-DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call",
+DEFINE_SUBSYSTEM(fs, "system calls on files", "the descriptor", "the number of the system call",
                  .classes_seen = classes_seen, .name_classes = name_classes,
                  .after_read = after_read, .free_classes = free_classes,
                  .substitutes = substitutes);

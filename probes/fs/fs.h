@@ -1,4 +1,4 @@
-/* Calls of the system on files: how many, how large, how long, by file system. One that is mounted
+/* System calls on files: how many, how large, how long, by file system. One that is mounted
  * has a class of its own, named when it is seen; others are in the class of their type. */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 enum fs_point { FS_READ, FS_WRITE, FS_SYNC, FS_OPEN };
 
-/* From a file system's magic number (linux/magic.h and the file systems' own headers). Where those
- * of the first list are mounted says nothing. */
+/* Types by the file system's magic number (linux/magic.h and the file systems' own headers). For
+ * those of the first list it does not matter where they are mounted. */
 #define FS_PSEUDO_LIST(X) \
   X(proc, 0x9fa0)         \
   X(sysfs, 0x62656572)    \
@@ -52,22 +52,22 @@ struct fs_mount {
   __u64 super_block; /* its address, written last; 0, FS_FREE: of none, FS_GONE: unmounted */
   __u32 device;      /* its s_dev */
   __u32 process;     /* one that uses it; the user side writes 0 to get another */
-  __u32 parent;      /* of that: it sees the same mounts mostly, and lives longer */
+  __u32 parent;      /* of that process: mostly it has the same mounts and runs longer */
   __u32 type;
-  /* The user side's. */
+  /* Written by the user side. */
   __u32 asked;     /* the process by which it was named */
   __u32 is_theirs; /* it is mounted for that process and not for this one */
-  __u32 was_read;  /* all that it had before it was unmounted */
+  __u32 was_read;  /* all its events have been read since it was unmounted */
   __u32 unused;
 };
 #define FS_GONE 1
 #define FS_FREE 2
 
 /* `shared` of the programs, mapped by the user side. A word of `known` is the address of a super
- * block without its upper byte, which is the same for all, and then the class; it is written and
- * read at once, and only the user side takes it away. */
+ * block without its upper byte, which is the same for all, and then the class. It is written and
+ * read as a whole; only the user side sets it to 0. */
 struct fs_shared {
   __u64 known[FS_KNOWN];
   struct fs_mount mounts[FS_MOUNTS];
-  __u32 changes; /* of the list of mounts, up to which the user side knows them */
+  __u32 changes; /* of the list of mounts: those that the user side has processed */
 };

@@ -1,6 +1,6 @@
-/* Messages in kernels that have no tracepoint of sockets (before Linux 6.3): the ends of calls on
- * them. Not seen are calls of several messages (sendmmsg, recvmmsg), sendfile and io_uring; looking
- * without taking is counted. */
+/* Messages in kernels that have no tracepoints of sockets (before Linux 6.3): counted at the end of
+ * system calls on sockets. Calls of several messages (sendmmsg, recvmmsg), sendfile and io_uring
+ * are not counted; receiving with MSG_PEEK is. */
 #pragma once
 
 #include <asm/unistd.h>

@@ -38,10 +38,11 @@ static __always_inline __u64 masked(__u64 address) {
   return address ^ mask;
 }
 
-/* The same number at both ends, and another one for each two ends; 0 if the other end is unknown.
+/* A number that is the same at both ends, and differs between pairs; 0 if the other end is unknown.
  * For Unix sockets it is the lower of their two addresses, which an end whose peer has closed still
  * knows. The exclusive or of both would be the same for many pairs: the kernel places sockets at
- * equal distances. Not inlined: its registers would be too many for the checks of cells. */
+ * equal distances. Not inlined: with its registers in use the verifier would refuse the access to
+ * cells. */
 static __attribute__((noinline)) __u64 conversation_of(const struct sock* socket) {
   const struct sock_common* common = &socket->__sk_common;
   const __u32 family = BPF_CORE_READ(common, skc_family);
@@ -78,7 +79,7 @@ static __always_inline int moved(__u32 point, const struct sock* socket, __s32 r
 SEC("tp_btf/sock_send_length")
 int send(__u64* ctx) { return moved(IPC_SEND, (const void*)ctx[0], (__s32)ctx[1]); }
 
-/* Looking without taking (MSG_PEEK) moves nothing. */
+/* Receiving with MSG_PEEK moves nothing. */
 #define MSG_PEEK 2
 SEC("tp_btf/sock_recv_length")
 int receive(__u64* ctx) {

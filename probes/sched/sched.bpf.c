@@ -25,7 +25,7 @@ int wakeup(__u64* ctx) { return woken((const void*)ctx[0]); }
 SEC("tp_btf/sched_wakeup_new")
 int wakeup_new(__u64* ctx) { return woken((const void*)ctx[0]); }
 
-/* The record is of this task, not of the running one. */
+/* Makes a record of this task, not of the running one: with its numbers and name. */
 static __always_inline void record(__u32 point, __u32 class_, const struct task_struct* task,
                                    __u64 now_ns, __u64 duration_ns) {
   struct event* event = begin_record(point, class_);
@@ -45,9 +45,9 @@ static __always_inline void ended(struct cells* mine, __u32 point, __u32 class_,
   record(point, class_, task, now_ns, duration_ns);
 }
 
-/* The idle task, number 0, neither waits nor runs. A task that is still in state 0 could continue,
- * whether the kernel calls the switch a preemption (ctx[0]) or the task came to it by itself, on
- * the way out of a call or polling. */
+/* The idle task, number 0, is not counted. A task that is still in state 0 could continue to run:
+ * either the kernel preempted it (ctx[0]), or it yielded itself, at the end of a system call or
+ * while polling. */
 SEC("tp_btf/sched_switch")
 int switch_(__u64* ctx) {
   struct cells* mine = begin_run();

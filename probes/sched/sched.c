@@ -9,12 +9,11 @@ static const struct point points[POINTS] = {
                     DETAIL_DURATION,
                     .counting = {"switch_"}},
     [SCHED_RUN] = {"run",
-                   "a task gives a processor back; time since it got it",
+                   "a task leaves its processor; time since it got it",
                    {"switch_"},
                    DETAIL_DURATION},
 };
 
 static const char* const classes[CLASSES] = {"gave-up", "preempted"};
 
-DEFINE_SUBSYSTEM(sched, "who has the processors", "nothing",
-                 "the task's state (include/linux/sched.h)");
+DEFINE_SUBSYSTEM(sched, "CPU scheduling", "nothing", "the task's state (include/linux/sched.h)");

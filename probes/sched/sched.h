@@ -1,4 +1,4 @@
-/* Who has the processors: how long tasks wait for one, and how long they keep it. */
+/* CPU scheduling: how long tasks wait for a processor, and how long they run. */
 #pragma once
 
 #define POINTS 2

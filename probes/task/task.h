@@ -1,4 +1,4 @@
-/* Tasks: processes and threads that are made, that begin another program, that end. */
+/* Tasks: processes and threads that are created, start another program, or end. */
 #pragma once
 
 #define POINTS 3

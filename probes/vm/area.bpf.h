@@ -1,12 +1,13 @@
-/* Which area of a process's memory an address lies in, found in the kernel's own tree of areas
- * without its lock: what is read may change meanwhile, so each read may fail or give the area of a
- * moment before. The trees are no stable interface, so their layout is checked when the programs
- * are loaded (check_classes). */
+/* Finds the area of a process's memory that contains an address, in the kernel's own tree of areas
+ * and without its lock. The tree may change meanwhile, so a read may fail or return a previous
+ * area. The trees are no stable interface, so their layout is checked when the programs are loaded
+ * (check_classes). */
 #pragma once
 
 #include "probes/probe.bpf.h"
 
-/* lib/maple_tree.c: how a pointer to a node says what node it is, and the nodes of 256 bytes. */
+/* lib/maple_tree.c: the type of a node in the bits of its address, and the layout of its 256 bytes.
+ */
 #define NODE_MASK 0xffUL
 #define NODE_TYPE(node) ((__u64)(node) >> 3 & 0xf)
 #define TYPE_LEAF 1
@@ -48,7 +49,7 @@ static __always_inline struct vm_area_struct* area_in_maple_tree(const struct mm
   const __u32 zero = 0;
   struct node* node = bpf_map_lookup_elem(&nodes, &zero);
   if (!node) return 0;
-  if ((entry & 3) != 2) return 0; /* only the root says so that it is a node */
+  if ((entry & 3) != 2) return 0; /* the root is no node; other entries have no such mark */
   for (int level = 0; level < MOST_LEVELS; ++level) {
     const __u64 type = NODE_TYPE(entry);
     if (type < TYPE_LEAF || type > TYPE_ARANGE) return 0;

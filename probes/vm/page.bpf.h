@@ -1,11 +1,11 @@
-/* What kind of page is written to free memory, and how many small ones it is. */
+/* The kind of a page that is written to free memory, and its size in base pages. */
 #pragma once
 
 #include "probes/probe.bpf.h"
 
 #define PAGE_BYTES 4096ULL
 
-/* include/linux/page-flags.h; the loader puts in the numbers of the kernel that runs. */
+/* include/linux/page-flags.h; the loader sets the numbers of the running kernel. */
 enum pageflags { PG_head, PG_swapbacked };
 
 /* Where the number of pages is: since Linux 6.15, since 6.0, and before, in the second page. */

@@ -13,7 +13,7 @@
 #define VM_SHARED 0x8
 
 static struct slot slots[SLOTS];
-/* A member of the task that runs; before Linux 5.11 the kernel does not say of what type it is. */
+/* A member of the running task; before Linux 5.11 it is read by copies. */
 #define THIS_TASKS(member)                                                     \
   (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf) \
        ? ((const struct task_struct*)bpf_get_current_task_btf())->member       \
@@ -87,8 +87,8 @@ static __always_inline __u32 point_of(__u32 error, bool is_major, struct memory 
   return memory.class_ == VM_INTERNAL ? VM_ZERO_FILL : VM_REACTIVATION;
 }
 
-/* Not the kernel's own memory, and not where it may not sleep: that ends without a page, and the
- * kernel brings it in by another way. */
+/* False for the kernel's own memory, and where the kernel must not sleep: such a fault ends without
+ * a page, which the kernel then gets in another way. */
 static __always_inline bool is_fault(__u64 address) {
   return (__s64)address >= 0 && THIS_TASKS(pagefault_disabled) == 0;
 }
@@ -113,11 +113,11 @@ static __always_inline struct slot take_fault(const struct fault_end* ctx) {
   return fault;
 }
 
-/* At the end of a fault, when the kernel counts it as read from a device or not: each is counted,
- * whether its begin was seen or not, so that there are as many as the kernel has counted. */
+/* At the end of a fault, when the kernel counts it as major (read from a device) or minor. Counts
+ * also faults whose begin was not seen, so that the sums agree with the kernel's. */
 static __always_inline int end(const struct fault_end* ctx, bool is_major) {
   struct cells* mine = begin_run();
-  /* Looked at once, so that points that are switched together count the same faults. */
+  /* Tested once for all points, so that points that are switched together count the same faults. */
   if (!mine || settings.paused) return 0;
   const struct slot fault = take_fault(ctx);
   struct memory memory = {VM_UNKNOWN, false};

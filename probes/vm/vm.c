@@ -38,8 +38,8 @@ static const char* const classes[CLASSES] = {"unknown", "file", "executable", "i
 
 extern const unsigned char sesame_vm_object[];
 
-/* Known are this library's code and its constants, which are mapped from its file, and memory of
- * our own. */
+/* Tests addresses of known classes: this library's code and constants, which are mapped from its
+ * file, and anonymous memory. */
 static const char* check_classes(struct bpf_object* object) {
   const int program = bpf_program__fd(bpf_object__find_program_by_name(object, "class_at"));
   if (program < 0) return "this kernel refuses to look for the memory that a fault is in";

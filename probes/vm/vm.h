@@ -13,8 +13,8 @@ enum vm_point {
   VM_ZERO_FILL,     /* first touch of memory that has no file */
   VM_COPY_ON_WRITE, /* a private page was written that had been shared */
   VM_PROTECTION,    /* the mapping was there and did not allow the access, without a copy */
-  VM_FIRST_TOUCH,   /* zero-fill or reactivation, where points look too briefly to tell them apart;
-                       or a minor fault whose begin was not seen */
-  VM_TOTAL,         /* all faults: every other one but pages out */
+  VM_FIRST_TOUCH,   /* zero-fill or reactivation, not distinguished while points only count; or a
+                       minor fault whose begin was not seen */
+  VM_TOTAL,         /* all faults: all other points except VM_PAGE_OUT */
 };
 enum vm_class { VM_UNKNOWN, VM_FILE, VM_EXECUTABLE, VM_INTERNAL };
