@@ -19,7 +19,7 @@
 #define MOST_PHASES 64
 #define MOST_NAME 128
 #define MOST_ANSWER 4096
-#define PATIENCE_SECONDS 2
+#define TIMEOUT_SECONDS 2
 
 struct phase {
   char name[MOST_NAME];
@@ -27,10 +27,10 @@ struct phase {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct phase phases[MOST_PHASES]; /* that have started, the latest last */
+static struct phase phases[MOST_PHASES]; /* that have started and not ended, the latest last */
 static unsigned phase_count;
 static int connection = -1;
-static pid_t owner;    /* a child must not talk on its parent's connection */
+static pid_t owner;    /* a child must not use its parent's connection */
 static bool is_unread; /* the answer to the last request is still to come */
 static char token[256];
 static char daemon_host[256] = "127.0.0.1";
@@ -47,7 +47,7 @@ static int fail(const char* format, ...) {
   return -1;
 }
 
-/* ---- Who to ask ---- */
+/* ---- The daemon's address ---- */
 
 static void read_token(void) {
   const char* text = getenv("SESAME_TOKEN");
@@ -78,11 +78,11 @@ static void hang_up(void) {
 
 /* 0, or -1 with errno. */
 static int connect_to(const struct addrinfo* address) {
-  const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+  const struct timeval timeout = {.tv_sec = TIMEOUT_SECONDS};
   connection = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connection < 0) return -1;
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   if (connect(connection, address->ai_addr, address->ai_addrlen) == 0) return 0;
   const int reason = errno;
   hang_up();
@@ -90,7 +90,7 @@ static int connect_to(const struct addrinfo* address) {
   return -1;
 }
 
-/* A name may have several addresses, of which the daemon listens at one. */
+/* A name may have several addresses; the daemon listens at one of them. */
 static int call_daemon(void) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
   struct addrinfo* found;
@@ -108,7 +108,7 @@ static int call_daemon(void) {
 
 static const char* skip_space(const char* text) { return text + strspn(text, " \t\r\n"); }
 
-/* Behind a string that begins at `text`; at the end of the text if it does not end. */
+/* What follows the string that begins at `text`; the end of the text if the string does not end. */
 static const char* skip_string(const char* text) {
   for (++text; *text != 0 && *text != '"'; ++text) {
     if (*text == '\\' && text[1] != 0) ++text;
@@ -137,7 +137,7 @@ static const char* find_member(const char* answer, const char* name) {
   return NULL;
 }
 
-/* ---- Asking ---- */
+/* ---- Requests ---- */
 
 static int send_all(const char* text, size_t bytes) {
   while (bytes > 0) {
@@ -161,7 +161,7 @@ static size_t whole_answer(const char* text, size_t bytes) {
   return bytes >= whole ? whole : 0;
 }
 
-/* Reads one answer; what it says is in `answer`. */
+/* Reads one answer into `answer`. Fails if there is none, or with the daemon's own message. */
 static int read_answer(char* answer) {
   size_t bytes = 0;
   is_unread = false;
@@ -197,7 +197,7 @@ static int send_request(const char* method, const char* path, const char* body) 
   return send_all(request, (size_t)bytes);
 }
 
-/* On the connection that is there, which the daemon may have left, or else on a new one. */
+/* Sends a request on the open connection; on a new one if there is none or the daemon closed it. */
 static int deliver(const char* method, const char* path, const char* body) {
   char answer[MOST_ANSWER];
   if (connection >= 0 && owner != getpid()) hang_up();
@@ -224,7 +224,8 @@ static int ask(const char* method, const char* path, const char* body, char* ans
   return result;
 }
 
-/* The path of `fs`, `fs.read` or everything; its names go into a request, so no others may. */
+/* The path for `fs`, `fs.read` or everything. Other characters are refused, as it is part of a
+ * request. */
 static int path_of(const char* where, const char* what, char* path, size_t size) {
   if (where == NULL) return snprintf(path, size, "/v1%s", what), 0;
   const char* allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -241,7 +242,7 @@ static int path_of(const char* where, const char* what, char* path, size_t size)
   return 0;
 }
 
-/* ---- What programs call ---- */
+/* ---- Interface ---- */
 
 static int set_level(const char* where, const char* body) {
   char path[3 * MOST_NAME], answer[MOST_ANSWER];
@@ -294,7 +295,7 @@ EXPORT int sesame_phase_begin(const char* name) {
   return has_space ? 0 : fail("%d phases have started already, the maximum", MOST_PHASES);
 }
 
-/* Takes it out of the list; gives when it began, or 0. */
+/* Removes the phase from the list; returns when it began, or 0. */
 static uint64_t end_phase(const char* name) {
   for (unsigned i = phase_count; i-- > 0;) {
     if (strcmp(phases[i].name, name) != 0) continue;
@@ -305,7 +306,7 @@ static uint64_t end_phase(const char* name) {
   return 0;
 }
 
-/* As JSON wants it. */
+/* Escapes the name for a JSON string. */
 static void quote(const char* name, char* out) {
   for (; *name != 0; ++name) {
     const unsigned char letter = (unsigned char)*name;
@@ -319,7 +320,7 @@ static void quote(const char* name, char* out) {
   *out = 0;
 }
 
-/* Does not wait for the answer, which the next request reads: a phase is to take its own time. */
+/* Does not wait for the answer, which the next request reads, so as not to delay the program. */
 EXPORT int sesame_phase_end(const char* name) {
   const uint64_t end_ns = now_ns();
   if (prepare() != 0) return -1;
