@@ -32,7 +32,7 @@ VERBS = {
     "characterize": "sesame.cli.characterize:characterize_command",
     "collect": "sesame.cli.collect:collect",
 }
-# After this time the interpreter has cleaned up.
+# Delay before an interrupt is repeated: by then the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01
 
 
@@ -47,7 +47,7 @@ def _end(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _interrupt_again(ignored: Any) -> None:
-    """Repeats an interrupt that arrived while the interpreter cleaned up, when it is ignored."""
+    """Repeats an interrupt that arrived while the interpreter cleaned up and ignored it."""
     if issubclass(ignored.exc_type, KeyboardInterrupt):
         threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
@@ -55,7 +55,8 @@ def _interrupt_again(ignored: Any) -> None:
 
 
 class _WithoutPandas:
-    """Nothing here uses pandas, but pyarrow takes half a second to load it for its first array."""
+    """Hides pandas. The command line does not use it, but pyarrow would import it for its first
+    array, which takes half a second."""
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":

@@ -1,6 +1,6 @@
 """`sesame accuracy add|list|show|remove`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on 
 def accuracy() -> None:
     """Keep predicted and measured runs, and show how wrong machine models have been.
 
-    A prediction of a model for which there are pairs states its past error.
+    Predictions of a model that has pairs state its past error.
 
     \b
     sesame accuracy add predicted.sesame measured.sesame
@@ -36,8 +36,8 @@ def accuracy() -> None:
 def add(predicted: str, measured: str, as_json: bool) -> None:
     """Keep a pair of a simulated run and a real one of the same program.
 
-    MEASURED is a traced run, or one of a workload; several of it with commas between, or a
-    directory of them: the median counts.
+    MEASURED is a traced run or a run of a workload. Of several runs (names with commas between, or
+    a directory that holds them) the median counts.
 
     \b
     sesame accuracy add predicted.sesame measured.sesame

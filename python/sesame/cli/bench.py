@@ -1,6 +1,6 @@
 """`sesame bench list|show|matrix|run`; `run` calls `sesame.bench`.
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _run(options: BenchOptions) -> int:
 
 
 def _check_outputs(options: BenchOptions) -> None:
-    """Before a run that may be long: can its output be written?"""
+    """Checks, before a run that may be long, that its output can be written."""
     from sesame.cli.outputs import check_file
 
     if options.output is not None:

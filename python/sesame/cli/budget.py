@@ -1,4 +1,4 @@
-"""What measuring may cost, as options say it."""
+"""The option --budget: the share of a processor that measuring may take."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sesame.errors import InputError
 
 
 def budget_of(_context: click.Context, _parameter: click.Parameter, text: str) -> float | None:
+    """A callback of click: the share that `text` states (`0.1%` is 0.001), or None for `none`."""
     if text == "none":
         return None
     try:

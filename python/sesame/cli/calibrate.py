@@ -1,6 +1,6 @@
 """`sesame machine calibrate`
 
-What is large is imported where it is used, so that the help comes quickly.
+Large modules are imported where they are used, so that the help comes quickly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
 BUDGET_S = 240.0
 USUAL = "a minute or two"  # on an idle machine
-MOST_NAMED = 3  # reasons of a refusal
+MOST_NAMED = 3  # reasons that the error message lists
 LOOK_S = 1.0  # for how long to watch the load before measuring
 HINT = "wait until the machine is idle; --accept-doubts writes the file with the doubts as comments"
 
@@ -66,13 +66,13 @@ class CalibrateOptions:
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option(
-    "--ranks", default=2, type=click.IntRange(min=2), help="Ranks of the runs inside a node."
+    "--ranks", default=2, type=click.IntRange(min=2), help="Ranks of the runs inside one node."
 )
 @click.option(
     "--hosts",
     default="",
     metavar="A,B,…",
-    help="Hosts; of two or more also measure messages between nodes.",
+    help="Hosts. With two or more, also measure messages between the first two.",
 )
 @click.option(
     "--dir",
@@ -88,7 +88,7 @@ class CalibrateOptions:
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Repeat measurements for this time at most.",
+    help="Repeat measurements for at most this time.",
 )
 @click.option(
     "--accept-doubts", is_flag=True, help="Write the file although its constants are doubtful."
@@ -97,9 +97,9 @@ class CalibrateOptions:
 def calibrate(**options: Any) -> None:
     """Measure this machine and write a model of it.
 
-    Measures messages inside a node and between the first two hosts. The file has each constant
-    with its interval and the measurements that it was fitted to. Measurements that scatter are
-    repeated. Nothing is written on a busy machine.
+    Measures messages inside a node and between the first two hosts. The file gives each constant
+    with its interval and with the measurements that it was fitted to. Measurements that scatter
+    are repeated. No file is written if the machine is busy.
 
     \b
     sesame machine calibrate --file here.toml
@@ -186,7 +186,7 @@ def _measure(
         session.tell(f"measuring storage in {options.directory}")
         watch = LoadWatch()
         storage = fit_storage(measure_storage(options.directory))
-        # The kernel's threads work for the storage: only what the hypervisor took counts.
+        # Kernel threads work for the storage, so only what the hypervisor took counts as load.
         session.note(replace(watch.stop(), others_s=0.0), "while storage was measured ")
     found = Calibration(
         name=options.name,

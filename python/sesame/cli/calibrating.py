@@ -1,5 +1,6 @@
-"""What `sesame machine calibrate` measures: messages and computation, repeated until the constants
-are narrow or the budget of time is used up, with an eye on what else the machine does."""
+"""The measurements of `sesame machine calibrate`: messages and computation. They are repeated until
+the intervals of the constants are narrow, or the time budget is used up. Meanwhile the load of
+other processes is watched."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ from sesame.workloads.build import Built
 from sesame.workloads.run import BenchRun, run_copies, run_here, run_simulated
 
 SIZES = ("--most", "32MiB")  # beyond the caches, where messages and copies take twice as long
-LEAST_RUNS, MOST_RUNS = 3, 9  # of the workload messages: medians count
+LEAST_RUNS, MOST_RUNS = 3, 9  # of the workload `messages`; medians count
 LEAST_ROUNDS, MOST_ROUNDS = 5, 15  # of a kernel
-MOST_ATTEMPTS = 3  # at a part that is disturbed again and again: the least disturbed counts
-NARROW = 0.03  # half an interval over its value: no need to repeat
+MOST_ATTEMPTS = 3  # at measuring a part; the least disturbed attempt counts
+NARROW = 0.03  # half an interval over its value: below it, a measurement is not repeated
 
 T = TypeVar("T")
 
@@ -70,8 +71,8 @@ class Session:
         return len(self.doubts), self.disturbed
 
     def settle(self, mark: tuple[int, int], repeats: int) -> None:
-        """Of `repeats` since `mark`, whose median counts, fewer than half may be disturbed: then
-        their doubts become uncertainties."""
+        """Turns the doubts since `mark` into uncertainties if fewer than half of the `repeats`
+        since then were heavily disturbed: the median of the repeats counts."""
         doubts, disturbed = mark
         if 2 * (self.disturbed - disturbed) < repeats:
             self.uncertainties += self.doubts[doubts:]
@@ -87,7 +88,8 @@ class Session:
 def measure_messages(
     built: Built, ranks: int, hosts: Sequence[str], session: Session, what: str
 ) -> tuple[NetworkFit, list[dict[str, Any]]]:
-    """The constants, and the reports that they come from."""
+    """Measures messages between `ranks` processes on `hosts` (none: here). Returns the fitted
+    constants, and the reports that they come from."""
     where = [] if not hosts else ["-hosts", ",".join(hosts)]
     if len(hosts) > 1:
         where += ["-ppn", "1"]
@@ -109,13 +111,14 @@ def measure_messages(
 
 
 def busy_counts(cores: int) -> list[int]:
-    """Of cores that compute at the same time, from two on: powers of two, and all."""
+    """How many cores to keep busy at the same time: the powers of two from 2, and all cores."""
     counts = {1 << k for k in range(1, cores.bit_length()) if 1 << k <= cores}
     return sorted(counts | {cores}) if cores > 1 else []
 
 
 def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -> ComputeFit:
-    """In turns, so that what disturbs the machine disturbs all alike."""
+    """Runs a kernel alone, in several copies at once and simulated. They take turns, so that other
+    load disturbs all of them alike."""
     counts = busy_counts(os.cpu_count() or 1)
     alone: list[float] = []
     simulated: list[float] = []
@@ -157,6 +160,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
 
 
 def checked(run: BenchRun) -> dict[str, Any]:
+    """The report of a run. Raises WorkloadError if the run failed or its answer is wrong."""
     if run.exit_status != 0 or run.report["verified"] is False:
         raise WorkloadError(f"{run.report['workload']} did not verify its answer here")
     return run.report

@@ -1,6 +1,6 @@
 """`sesame characterize`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class CharacterizeOptions:
     type=DATA_SET,
     multiple=True,
     metavar="B",
-    help="Recordings with one application each; those that follow it belong to it.",
+    help="Compare recordings of one application each: B and every DATASET.",
 )
 @click.option(
-    "--combined", type=DATA_SET, metavar="D", help="A recording with all of them at once."
+    "--combined", type=DATA_SET, metavar="D", help="A recording of all applications at once."
 )
 @click.option(
-    "--device", metavar="NAME", help="Which device; the one with most requests unless given."
+    "--device", metavar="NAME", help="The device; by default the one with the most requests."
 )
 @click.option(
     "--page-bytes",
@@ -130,7 +130,9 @@ def _characterize(options: CharacterizeOptions) -> None:
     compares = bool(options.compare or options.baseline or options.combined)
     if options.output is not None:
         if compares:
-            raise InputError("-o keeps the figures of one data set, and these are compared")
+            raise InputError(
+                "-o writes the figures of one data set; leave it out to compare several"
+            )
         check_destination(options.output, force=options.force)
     if options.report is not None:
         check_file(options.report)

@@ -1,6 +1,6 @@
 """`sesame machine check`
 
-What is large is imported where it is used, so that the help comes quickly.
+Large modules are imported where they are used, so that the help comes quickly.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ class MachineCheckOptions:
 @click.option(
     "--compute",
     metavar="MODE",
-    help="Time of computation in the simulator: measured; of the workload messages none.",
+    help="Time of computation in the simulator; by default measured, for the workload messages "
+    "none.",
 )
 @click.option(
     "--placement",
     metavar="block|cyclic|FILE",
-    help="Which rank runs on which node, in the simulator; block unless given.",
+    help="Which rank runs on which node, in the simulator; by default block.",
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -68,9 +69,9 @@ def check(**options: Any) -> int:
     """Check a machine file, or how well a model predicts.
 
     MACHINE is a machine file or a model of `sesame machine list`. An invalid file is reported with
-    the line. Of a file with doubtful constants the exit status is 1. Wide intervals that calibrate
-    stated are listed as uncertain. With --against, the workload of every data set runs again in the
-    simulator on this machine.
+    the line. The exit status is 1 if constants in the file are doubtful. Constants with wide
+    intervals are listed as uncertain. With --against, the workload of every data set runs again in
+    the simulator on this machine.
 
     \b
     sesame machine check my.toml
@@ -165,7 +166,7 @@ def _compare(recorded: Recorded, machine: Path, options: MachineCheckOptions) ->
         run_simulated,
     )
 
-    # What the program itself does between messages is in the measured curve already.
+    # The measured curve includes the program's own work between messages already.
     compute = options.compute or ("none" if recorded.curve is not None else "measured")
     built = build_workload(find_workload(recorded.workload), find_compiler(options.mpi))
     executable = find_host(inspect_program(str(built.program)))

@@ -1,6 +1,6 @@
 """`sesame check`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class CheckOptions:
 @click.option(
     "--compute",
     metavar="none|fixed:TIME",
-    help="Leave computation out, or take TIME before each call; none for a new baseline.",
+    help="Leave computation out, or charge TIME before each call; by default none for a new "
+    "baseline.",
 )
 @click.option("--placement", metavar="block|cyclic|FILE", help="Which rank runs on which node.")
 @environment_option
@@ -103,9 +104,9 @@ def check(**options: Any) -> int:
     """Fail when a program has become slower than its baseline: for continuous integration.
 
     PROGRAM is simulated without measuring its computation, so that its time is the same on every
-    host, and compared with that of the baseline. What is not given is taken from the baseline. The
-    exit status is 0 when the program is fast enough, 1 when it is slower than allowed or fails, and
-    2 for wrong usage.
+    host, and compared with that of the baseline. Options that you do not give are taken from the
+    baseline. The exit status is 0 when the program is fast enough, 1 when it is slower than allowed
+    or fails, and 2 for wrong usage.
 
     \b
     sesame check --baseline app.sesame --update -n 16 --machine infiniband -- ./app input.dat

@@ -1,6 +1,6 @@
 """`sesame collect`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILE = click.Path(path_type=Path)
     )
 )
 @click.option(
-    "-o", "--output", type=FILE, required=True, metavar="DIR", help="Where the data sets go."
+    "-o", "--output", type=FILE, required=True, metavar="DIR", help="The directory of data sets."
 )
 @click.option(
     "--listen",
@@ -33,13 +33,14 @@ FILE = click.Path(path_type=Path)
     default="127.0.0.1:7118",
     show_default=True,
     metavar="HOST:PORT",
-    help="Where daemons reach it; this machine only, unless you say otherwise.",
+    help="The address at which daemons reach it; by default only from this machine.",
 )
 @click.option(
     "--token-file",
     type=FILE,
     metavar="FILE",
-    help="What daemons must know, made when missing; collector-token beside the daemon's if not.",
+    help="The token that daemons must present; made if missing. Default: collector-token in the "
+    "daemon's state directory.",
 )
 @click.option(
     "--segment",
@@ -48,13 +49,15 @@ FILE = click.Path(path_type=Path)
     default=10.0,
     show_default=True,
     metavar="MINUTES",
-    help="A data set for each stretch of so many minutes.",
+    help="The time that each data set covers.",
 )
 @click.option(
-    "--from", "nodes", default="", metavar="HOST[:PORT],…", help="Fetch from these daemons, too."
+    "--from", "nodes", default="", metavar="HOST[:PORT],…", help="Also fetch from these daemons."
 )
 @click.option("--from-token-file", type=FILE, metavar="FILE", help="The token of those daemons.")
-@click.option("--from-ca", default="", metavar="FILE", help="Who has signed their certificates.")
+@click.option(
+    "--from-ca", default="", metavar="FILE", help="The CA that signed their certificates."
+)
 @click.option(
     "--interval",
     type=float,
@@ -77,7 +80,7 @@ def collect(
     certificate: Path | None,
     key: Path | None,
 ) -> None:
-    """Take what daemons of many nodes have measured, and write data sets.
+    """Collect the measurements of daemons on many nodes, and write data sets.
 
     \b
     sesame collect -o measured --listen 0.0.0.0:7118

@@ -1,6 +1,6 @@
 """`sesame diff`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None
 
 
 def paths_of(text: str) -> list[str]:
-    """A name with a comma is that of a data set where there is one. Raises InputError for an
-    empty name, which would be the directory here."""
+    """The paths that `text` names, with commas between. A path that exists is taken as one, even
+    with commas in it. Raises InputError for an empty name, which would be the current directory."""
     paths = [text] if Path(text).exists() else text.split(",")
     if not all(paths):
         raise InputError(f"{text!r}: expected names with commas between, without spaces")

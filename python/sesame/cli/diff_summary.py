@@ -26,7 +26,7 @@ LEAST_SHARE = 1e-4  # of the time: calls that changed less are counted, not list
 
 
 def print_difference(difference: Difference, console: Console | None = None) -> None:
-    """On stdout, unless a console is given: it is what was asked for."""
+    """Prints the difference on `console`, by default on stdout."""
     if console is None:
         console = Console(highlight=False, soft_wrap=True)
         if not console.is_terminal:
@@ -96,7 +96,7 @@ def _change_cells(change: Change) -> list[str]:
 def _relative(seconds: float, ratio: Ratio | None) -> str:
     if ratio is None:
         return "new" if seconds > 0 else ""
-    # ~ marks what may be noise, as benchstat has it.
+    # ~ marks a change that may be noise, as in benchstat.
     noise = "~ " if ratio.verdict == "unknown" and ratio.low is not None else ""
     return noise + ("gone" if ratio.value == 0 else percent(ratio.value))
 
@@ -117,12 +117,12 @@ def _counts_table(difference: Difference) -> Table | None:
 
 
 def _differ(counts: Sequence[float], ranks: Sequence[int]) -> bool:
-    """Whether a rank makes another number of calls, or moves other data, on some side."""
+    """Whether the mean count of a rank differs between sides."""
     return any(count * ranks[0] != counts[0] * n for count, n in zip(counts, ranks, strict=True))
 
 
 def _rank_table(difference: Difference) -> Table | None:
-    """Each of few ranks; of many the distribution and those that changed most."""
+    """The distribution of the ranks' times, and the ranks that changed most."""
     labels = [side.label for side in difference.sides]
     quantiles = difference.quantiles_s()
     if quantiles is None or max(side.run.ranks for side in difference.sides) == 1:

@@ -26,7 +26,7 @@ from sesame.exchange import EXPORTS, export_data_set
     required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The file to write, of otf2 and csv a directory. It is not a data set.",
+    help="The file to write; for otf2 and csv a directory. It is not a data set.",
 )
 @click.option(
     "--kernel",

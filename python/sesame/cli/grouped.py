@@ -10,8 +10,8 @@ OTHERS = "Other options"
 
 
 class GroupedCommand(click.Command):
-    """A command whose `groups` name its parameters by title; `--help` and what is in no group come
-    last."""
+    """A command that shows its options in groups: `groups` maps a title to names of parameters.
+    `--help` and parameters in no group come last."""
 
     groups: Mapping[str, Sequence[str]] = {}
 

@@ -35,8 +35,8 @@ def import_command(
 ) -> None:
     """Convert a trace of another tool to a data set.
 
-    FILE is a Darshan log, a DFTracer trace, the anchor file of an OTF2 archive, or the directory
-    that holds one; or a block trace: of blktrace, blkparse, perf script or MSR Cambridge's form.
+    FILE is a Darshan log, a DFTracer trace, an OTF2 archive (its anchor file or its directory), or
+    a block trace of blktrace, blkparse, perf script or MSR Cambridge.
 
     \b
     sesame import job.darshan -o job.sesame

@@ -1,6 +1,6 @@
 """`sesame info`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--fields", is_flag=True, help="Also the fields of every record type.")
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
 def info(path: Path, fields: bool, as_json: bool) -> None:
-    """Show what a data set holds; of a traced run also where its time went.
+    """Show what a data set contains; for a traced run also where its time went.
 
     \b
     sesame info run.sesame

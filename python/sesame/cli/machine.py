@@ -1,4 +1,4 @@
-"""`sesame machine list|show`, and the verbs of files of their own"""
+"""`sesame machine list|show`; its other commands are in files of their own"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_ro
 from sesame.cli.commands import Commands
 from sesame.machines import find_machine, shipped
 
-# In files of their own, which only they need.
+# Commands in files of their own: each is imported only when it is used.
 COMMANDS = {
     "calibrate": "sesame.cli.calibrate:calibrate",
     "check": "sesame.cli.check:check",

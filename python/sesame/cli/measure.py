@@ -1,6 +1,6 @@
 """`sesame measure`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def list_points(*, as_json: bool) -> None:
         return
     table = Table("point", "what it sees", "here", box=None)
     for row in rows:
-        # Remarks that hold for all of them are printed once, below.
+        # A reason that holds for all points is printed once, below.
         no = "no" if refused and row["missing"] == refused.message else row["missing"]
         table.add_row(row["point"], row["meaning"], no or "yes")
     Console().print(table)
@@ -106,7 +106,7 @@ _budget_option = click.option(
     callback=budget_of,
     default=f"{100 * DEFAULT_BUDGET:g}%",
     show_default=True,
-    help="What measuring may take of a processor; none: whatever it takes.",
+    help="The share of a processor that measuring may take; none: no limit.",
 )
 
 
@@ -141,17 +141,17 @@ _budget_option = click.option(
     "traced",
     default="",
     metavar="POINT,…",
-    help="Write a record for each event of these points or subsystems, too; within no budget "
-    "unless one is given.",
+    help="Also write a record for each event of these points or subsystems; without a budget, "
+    "unless you give one.",
 )
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> int:
-    """Record what the kernel does while COMMAND runs; all processes count, not only its own.
+    """Record what the kernel does for all processes while COMMAND runs.
 
-    Of mpiexec and other launchers the calls of their MPI programs are counted, too; of other
-    commands if you say so: --only mpi.
+    If COMMAND is mpiexec or another launcher, the calls of its MPI programs are counted, too. For
+    other commands use --only mpi.
 
     \b
     sesame measure run -o build.sesame -- make -j8
@@ -251,8 +251,8 @@ def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
     "whole_pairs",
     type=click.IntRange(min=3),
     metavar="PAIRS",
-    help="Measure what everything on takes while loads run, within the budget and without, in so "
-    "many pairs; each takes two intervals.",
+    help="Also measure the processor time that all points together take while loads run, with the "
+    "budget and without, in this many pairs of two intervals.",
 )
 @_interval_option
 @_budget_option
@@ -269,7 +269,7 @@ def cost(
 
     from sesame.measurement import keep_costs, measure_costs, measure_requests
 
-    # Nothing that turns: its thread would be a part of what this process takes.
+    # No spinner: its thread would add to the processor time of this process.
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
 
         def show(text: str) -> None:
@@ -299,7 +299,8 @@ TITLES = {
 def _whole(
     pairs: int, interval: float, budget: float | None, show: Callable[[str], None]
 ) -> dict[str, list[Perturbation]]:
-    """Without a budget it is large, so that the governor's estimate can be held against it."""
+    """The perturbation with the budget and without. Without a budget it is large enough to check
+    the governor's estimate against it."""
     from sesame.measurement import Wanted, everything, measure_perturbation
 
     wanted = Wanted(everything(), interval_s=interval, budget=budget)

@@ -1,6 +1,6 @@
 """`sesame measure daemon`, also called `sesamed`.
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ FILE = click.Path(path_type=Path)
     default=DEFAULT_ADDRESS,
     show_default=True,
     metavar="HOST:PORT",
-    help="Where it is controlled; this machine only, unless you say otherwise.",
+    help="The address at which it is controlled; by default only from this machine.",
 )
 @click.option(
     "--state-directory",
     type=FILE,
     metavar="DIR",
-    help="Its token and lock; /var/lib/sesame for root, ~/.local/state/sesame for others.",
+    help="The directory of its token and lock. Default: /var/lib/sesame for root, "
+    "~/.local/state/sesame for others.",
 )
 @click.option(
     "--counters",
@@ -57,19 +58,21 @@ FILE = click.Path(path_type=Path)
     help="Where MPI programs keep the counters of their calls, in memory. Default: counters in the "
     "state directory if that is given, else what `sesame measure environment` prints.",
 )
-@click.option("--node", default="", metavar="NAME", help="Name of this node; its host name if not.")
+@click.option(
+    "--node", default="", metavar="NAME", help="Name of this node. Default: its host name."
+)
 @click.option(
     "--interval",
     type=float,
     metavar="SECONDS",
-    help="Time from one reading to the next; 10 if not given.",
+    help="Time from one reading to the next. Default: 10.",
 )
 @click.option(
     "--batch",
     type=int,
     metavar="READINGS",
-    help="Readings in one batch while the node is idle; 6 if not given. With 1 the daemon wakes "
-    "for each reading, which takes four times as much processor time.",
+    help="Readings in one batch while the node is idle. Default: 6. With 1 the daemon wakes for "
+    "each reading, which takes four times as much processor time.",
 )
 @click.option(
     "--destination",
@@ -78,14 +81,14 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--destination-token-file", metavar="FILE", help="The collector's token.")
 @click.option(
-    "--destination-ca", metavar="FILE", help="Who has signed the collector's certificate."
+    "--destination-ca", metavar="FILE", help="The CA that signed the collector's certificate."
 )
 @click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="[POINT=]LEVEL",
-    help="off, summary or trace, of everything, or of a subsystem or point: fs.read=trace.",
+    help="Set everything, or a subsystem or point, to off, summary or trace: fs.read=trace.",
 )
 @click.option(
     "--budget",
@@ -93,13 +96,13 @@ FILE = click.Path(path_type=Path)
     default="0.1%",
     show_default=True,
     metavar="SHARE|none",
-    help="What measuring may cost of each processor.",
+    help="The share of each processor that measuring may take; none: no limit.",
 )
 @click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
 @click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
 @click.option("--user", default="", help="Become this user once the probes are loaded.")
 @click.option(
-    "--keep-privileges", is_flag=True, help="Give up none; for looking for faults in sesame itself."
+    "--keep-privileges", is_flag=True, help="Keep all privileges, to debug Sesame itself."
 )
 def daemon(
     settings: Path | None,
@@ -116,7 +119,7 @@ def daemon(
     keep_privileges: bool,
     **given: Any,
 ) -> None:
-    """Have the probes of this node, to be switched and read over HTTP (also: sesamed).
+    """Load the probes of this node; clients switch and read them over HTTP (also: sesamed).
 
     \b
     sesame measure daemon --level summary
@@ -126,7 +129,7 @@ def daemon(
     from sesame.measurement.daemon.process import DaemonOptions, start
     from sesame.measurement.daemon.settings import Settings, check, read_settings
 
-    # Before the server runs, SIGHUP and SIGTERM have nothing to act on.
+    # Until the server runs there is nothing to reload, and SIGHUP would end this process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not keep_privileges:
         privileges.restart_without_threads()
@@ -134,7 +137,7 @@ def daemon(
     said_levels = dict(map(_level, levels))
 
     def read() -> Settings:
-        """Options win over the file, also when it is read again."""
+        """The settings of the file. Options take precedence, also when the file is read again."""
         found = read_settings(settings) if settings is not None else Settings()
         found = dataclasses.replace(found, **said)
         found.levels |= said_levels
@@ -159,13 +162,14 @@ def daemon(
 
 
 def _level(text: str) -> tuple[str, str]:
-    place, _, level = text.rpartition("=")
+    point, _, level = text.rpartition("=")
     if level not in ("off", "summary", "trace"):
         raise InputError(f"--level: {text}: expected off, summary or trace, got {level}")
-    return place or "all", level
+    return point or "all", level
 
 
 def sesamed() -> NoReturn:
+    """The program `sesamed`."""
     from sesame.cli import main
 
     sys.argv[1:1] = ["measure", "daemon"]

@@ -1,6 +1,7 @@
-"""`sesame measure start`, `stop`, `status`, `set`, `reading`, `record`: daemons of many nodes.
+"""`sesame measure start`, `stop`, `status`, `set`, `read`, `record`: daemons of many nodes; and
+`environment` and `flags`, for programs that are measured.
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ Command = Callable[..., Any]
 
 
 def with_nodes(command: Command) -> Command:
-    """The options that say which daemons, and that one may."""
+    """Adds the options that name the daemons and give access to them."""
     for option in (
-        click.option("--ca", default="", metavar="FILE", help="Who has signed their certificates."),
+        click.option(
+            "--ca", default="", metavar="FILE", help="The CA that signed their certificates."
+        ),
         click.option(
             "--token-file",
             type=FILE,
             metavar="FILE",
-            help="The daemons' token; unless given, that of this machine's daemon.",
+            help="The daemons' token. Default: that of this machine's daemon.",
         ),
         click.option(
             "--nodes",
@@ -67,7 +70,7 @@ def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
 
 
 def _report(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Names each node that failed; ends with the worst status when there is one."""
+    """Prints the error of each node that failed; if any did, raises with the largest status."""
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     for error in failed:
         click.echo(f"error: {error}", err=True)
@@ -96,7 +99,7 @@ def start(
 ) -> None:
     """Switch on all points, or some: a subsystem `fs`, a point `fs.read`.
 
-    With `=trace` they also give a record of each event: `fs.read=trace`, `all=trace`.
+    With `=trace` each event is recorded, too: `fs.read=trace`, `all=trace`.
 
     \b
     sesame measure start fs vm.total --nodes node1,node2
@@ -106,17 +109,17 @@ def start(
 
 
 def _level(text: str) -> tuple[str, str]:
-    place, _, level = text.partition("=")
+    point, _, level = text.partition("=")
     if level not in ("", "summary", "trace"):
         raise InputError(f"{text}: expected POINT, POINT=summary or POINT=trace, got {level}")
-    return place, level or "summary"
+    return point, level or "summary"
 
 
 @click.command()
 @click.argument("points", nargs=-1, metavar="[POINT]…")
 @with_nodes
 def stop(points: tuple[str, ...], nodes: str, token_file: Path | None, ca: str) -> None:
-    """Switch off all points, or some; what is off costs nothing.
+    """Switch off all points, or some. A point that is off costs nothing.
 
     \b
     sesame measure stop
@@ -137,7 +140,7 @@ def _switch(levels: dict[str, str], detail: str, nodes: Nodes) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
 def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
-    """Show what each daemon measures, and where it sends it.
+    """Show what each daemon measures, and where it sends the readings.
 
     \b
     sesame measure status --nodes node1,node2
@@ -154,8 +157,8 @@ def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> No
 
 def _print_state(address: str, state: dict[str, Any]) -> None:
     out = Console(highlight=False)
-    way = state["destination"] or "nowhere"
-    out.print(f"{address} ({state['node']}): every {state['interval']:g} s, to {way}")
+    destination = state["destination"] or "nowhere"
+    out.print(f"{address} ({state['node']}): every {state['interval']:g} s, to {destination}")
     delivery = state["delivery"]
     if delivery is not None and (delivery["trouble"] or delivery["dropped"]):
         out.print(
@@ -197,13 +200,13 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
     "--destination-token-file", metavar="FILE", help="The collector's token, on the node."
 )
 @click.option(
-    "--destination-ca", metavar="FILE", help="Who has signed its certificate, on the node."
+    "--destination-ca", metavar="FILE", help="The CA that signed its certificate, on the node."
 )
 @click.option(
     "--size-groups",
     multiple=True,
     metavar="SUBSYSTEM=SIZE,…",
-    help="Each group of sizes ends below its size in bytes: fs=512,4096.",
+    help="The sizes in bytes below which each group ends: fs=512,4096.",
 )
 @with_nodes
 def set_(
@@ -265,7 +268,7 @@ def read(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None
     help="The data set to write, of all nodes.",
 )
 @click.option(
-    "--seconds", type=float, default=60.0, show_default=True, help="How long, without COMMAND."
+    "--seconds", type=float, default=60.0, show_default=True, help="Time to record without COMMAND."
 )
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @with_nodes
@@ -315,7 +318,8 @@ FETCH_SECONDS = 1.0
 
 
 def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int:
-    """Fetches now and then: a daemon keeps only so many readings."""
+    """Waits for the command or the time; returns the exit status. Meanwhile fetches readings every
+    second, since a daemon keeps only a limited number of them."""
     if not command:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -338,12 +342,15 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
 
 @click.command("environment")
 @click.option(
-    "--counters", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was."
+    "--counters",
+    type=FILE,
+    metavar="DIR",
+    help="The --counters of the daemon, if it has that option.",
 )
 def environment_(counters: Path | None) -> None:
-    """Print what a job script sets for this node's daemon to see the calls of its MPI programs.
+    """Print the variables with which this node's daemon counts the calls of MPI programs.
 
-    A shell takes it so: eval "$(sesame measure environment)".
+    To set them in a job script: eval "$(sesame measure environment)".
 
     \b
     sesame measure environment --counters /run/counters

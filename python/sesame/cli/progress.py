@@ -18,7 +18,7 @@ from sesame.analysis.quantities import format_count, format_seconds
 from sesame.simulation import Host, Point, RunResult
 
 ERASE = "\r\x1b[K"
-PATIENCE_S = 0.5  # a run that is over by then shows none
+PATIENCE_S = 0.5  # shorter runs show no progress line
 
 
 class TerminalDisplay:
@@ -84,7 +84,7 @@ class ProgressLine:
         return Host(executable, **streams)
 
     def run_options(self) -> dict[str, Any]:
-        """What Host.run needs to know of the line."""
+        """Keyword arguments of Host.run that connect it with this line."""
         return {"progress": self.update, "pump": self.pump} if self.shown else {}
 
     def update(self, report: dict[str, Any]) -> None:

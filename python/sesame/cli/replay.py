@@ -1,6 +1,6 @@
 """`sesame replay`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations

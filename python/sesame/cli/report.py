@@ -1,6 +1,6 @@
 """`sesame report`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sesame.errors import InputError
     "--json",
     "as_json",
     is_flag=True,
-    help="What the page says as one JSON object on stdout, and the page only where it is named. Of "
-    "traced runs.",
+    help="Print the content of the page as one JSON object on stdout; write the page only if you "
+    "name it. For traced runs only.",
 )
 def report(path: Path, page: Path | None, as_json: bool) -> None:
     """Write a page about a run: where its time went, and what to do about it.
@@ -46,7 +46,7 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     if as_json and not is_traced(data_set):
         raise InputError(
             f"{path}: not a traced run, --json is of traced runs only",
-            hint="of a simulated run `sesame info --json` prints the figures",
+            hint="for a simulated run, `sesame info --json` prints the figures",
         )
     study = study_run(data_set) if is_traced(data_set) else None
     if written is not None:

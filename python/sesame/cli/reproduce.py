@@ -1,6 +1,6 @@
 """`sesame reproduce`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sesame.trust import Doubt
 if TYPE_CHECKING:
     from sesame.reproduction import Case, Experiment, Measured, Observation, Outcome, Results
 
-# For how long to look at the machine's load before an observation begins.
+# How long to watch the load before an observation begins.
 LOOK_S = 0.5
 
 
@@ -65,7 +65,7 @@ class ReproduceOptions:
 def reproduce(**options: Any) -> None:
     """Run the experiments of a published report again, and compare.
 
-    NAME is that of a section, as sesame-8.2, or of one figure or table (--list). Each finding of
+    NAME is a section such as sesame-8.2, or one figure or table (--list). Each finding of
     the report is compared with the result here. Sections of chapter 7 measure the running kernel of
     this machine and need root; the others are simulated.
 
@@ -103,7 +103,7 @@ def _reproduce(options: ReproduceOptions) -> None:
 
 
 def _check_outputs(options: ReproduceOptions) -> None:
-    """Before experiments that may take minutes: can their output be written?"""
+    """Checks, before experiments that may take minutes, that their output can be written."""
     if options.report is not None:
         from sesame.cli.outputs import check_file
 
@@ -161,7 +161,7 @@ def _observe(observation: Observation, mpi: str | None, console: Console) -> Out
     from sesame.reproduction import Laboratory
 
     _warn(console, load_of(LOOK_S).doubts())
-    # The observed programs write files, which must not be in memory.
+    # The observed programs write files, which must be on a disk: /tmp may be in memory.
     with (
         TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as directory,
         console.status("starting") as line,
@@ -175,7 +175,8 @@ def _observe(observation: Observation, mpi: str | None, console: Console) -> Out
 
 
 def _printed_steps(console: Console) -> Callable[[str], None]:
-    """Where there is no terminal to draw on: a line for each step, with the time so far."""
+    """A function that prints a line for each step, with the time so far: for use without a
+    terminal."""
     begin_s = time.monotonic()
 
     def show(step: str) -> None:

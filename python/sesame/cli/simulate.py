@@ -75,7 +75,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "-n",
     "--ranks",
     metavar="N[,N…]",
-    help="Number of ranks, by default 1; a list runs a series. Of a traced run: as traced.",
+    help="Number of ranks, by default 1; a list runs a series. A traced run keeps its own number.",
 )
 @click.option(
     "--machine", required=True, help="A model of `sesame machine list`, or a machine file."
@@ -85,7 +85,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--output",
     type=click.Path(path_type=Path),
     metavar="NAME.sesame",
-    help="Write a data set: every call and message; of a series the figures of each run.",
+    help="Write a data set: every call and message; for a series the figures of each run.",
 )
 @click.option(
     "--report",
@@ -114,14 +114,14 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--compute",
     metavar="MODE",
     help="Time of computation: measured, measured:2 (while two copies of the run compute at once), "
-    "none, fixed:1us (before each call) or recorded:DATASET; of a traced run recorded or none.",
+    "none, fixed:1us (before each call) or recorded:DATASET; for a traced run recorded or none.",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Measure the computation N times: the median and an interval that holds it with 95 %.",
+    help="Measure the computation N times; the result is the median with its 95 % interval.",
 )
 @click.option(
     "--scale-compute",
@@ -170,13 +170,13 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--discard-data",
     is_flag=True,
-    help="Keep sizes of simulated files only; what is read from them is zeros.",
+    help="Keep only the sizes of simulated files, not their data; the program reads zeros.",
 )
 @click.option(
     "--collective",
     metavar="STRATEGY",
     help="How collective accesses to files are made: barrier, grouping, two-phase or "
-    "disk-directed; as --set storage.collective.strategy=STRATEGY, and always so.",
+    "disk-directed. Sets storage.collective.strategy, and applies it to all collective accesses.",
 )
 @click.option(
     "--seed",
@@ -191,7 +191,9 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="Run ready ranks in a random order. Results must not change: a check of the simulator.",
 )
 @click.option(
-    "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
+    "--no-records",
+    is_flag=True,
+    help="Write only sums to the data set, not every call and message.",
 )
 @click.option(
     "--keep-raw",
@@ -205,9 +207,9 @@ def simulate(**options: Any) -> int:
     """Predict how an MPI program runs on a machine.
 
     PROGRAM is an unmodified binary, linked to MPICH, to the MPI 5 standard interface or, in C and
-    C++, to Open MPI. Its ranks run on this machine; communication takes the time of the machine
-    model, and collectives those of MPICH's algorithms. PROGRAM may also be a
-    traced run, whose calls are played.
+    C++, to Open MPI. Its ranks run on this machine; communication takes the time that the machine
+    model calculates, and collectives use MPICH's algorithms. PROGRAM may also be a traced run,
+    whose calls are repeated.
 
     \b
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
@@ -268,7 +270,7 @@ def _parse_ranks(text: str) -> list[int]:
 
 
 def _check_outputs(options: SimulateOptions, *, is_series: bool) -> None:
-    """Before a run that may be long: can its output be written?"""
+    """Checks, before a run that may be long, that its output can be written."""
     if options.output is not None:
         check_destination(options.output, force=options.force)
     if options.explain and is_series:

@@ -12,8 +12,8 @@ NAMES = {"storage": "shared", "node.storage": "local"}
 
 
 def storage_table(result: dict[str, Any]) -> Table:
-    """One row for the parallel file system, one for all local ones together. Times add up all
-    accesses of all ranks."""
+    """One row for the parallel file system, and one for all local file systems together. Times are
+    sums over all accesses of all ranks."""
     table = Table(
         "file system",
         "files",
@@ -42,7 +42,7 @@ def storage_table(result: dict[str, Any]) -> Table:
 
 
 def seconds_left(result: dict[str, Any]) -> float:
-    """What the device that has most to do still had to write when the last rank ended."""
+    """For how long the busiest device still had to write after the last rank ended."""
     busy = [
         ionode["device"]["busy_s"] for system in result["storage"] for ionode in system["ionodes"]
     ]
@@ -57,7 +57,7 @@ def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
         *(cache for system in systems for cache in system["cnode_caches"]),
     ]
     hits = sum(cache["read_hits"] + cache["write_hits"] for cache in caches)
-    looked = hits + sum(cache["read_misses"] + cache["write_misses"] for cache in caches)
+    lookups = hits + sum(cache["read_misses"] + cache["write_misses"] for cache in caches)
     busy = [ionode["device"]["busy_s"] for ionode in ionodes]
     used = min(max(busy, default=0.0) / end_s, 1.0) if end_s else 0.0
     return [
@@ -69,7 +69,7 @@ def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
             format_seconds(sum(file[name] for file in files))
             for name in ("read_s", "write_s", "metadata_s")
         ),
-        f"{100 * hits / looked:.0f} %" if looked else "",
-        # The device that has most to do is the one that limits.
+        f"{100 * hits / lookups:.0f} %" if lookups else "",
+        # The busiest device limits the file system.
         f"{100 * used:.0f} %" if any(busy) else "",
     ]

@@ -21,7 +21,7 @@ from sesame.trust import Doubt
 MOST_CALLS = 8
 BAR_WIDTH = 30
 LEAST_BAR_WIDTH = 6
-TABLE_WIDTH = 36  # of a series' table without bars and what was varied
+TABLE_WIDTH = 36  # of the table of a series, without the bars and the keys that vary
 
 
 def print_summary(console: Console, outcome: RunResult) -> None:
@@ -51,13 +51,13 @@ def print_summary(console: Console, outcome: RunResult) -> None:
 
 
 def print_notes(console: Console, notes: Sequence[str]) -> None:
-    """What a prediction leaves out."""
+    """Prints what a prediction leaves out."""
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True, markup=False)
 
 
 def print_doubts(console: Console, doubts: Sequence[Doubt]) -> None:
-    """Why the prediction may be wrong, and what to do about it."""
+    """Prints why the prediction may be wrong, and what to do about it."""
     for doubt in doubts:
         console.print(f"warning: {doubt}", soft_wrap=True, markup=False)
         if doubt.hint is not None:
@@ -65,7 +65,7 @@ def print_doubts(console: Console, doubts: Sequence[Doubt]) -> None:
 
 
 def doubts_as_json(doubts: Sequence[Doubt]) -> dict[str, list[dict[str, str]]]:
-    """Always there, so that an empty list says that none was found."""
+    """The key `doubts`, also when there are none: an empty list says that none was found."""
     return {"doubts": [doubt.as_json() for doubt in doubts]}
 
 
@@ -118,13 +118,14 @@ def _call_table(result: dict[str, Any]) -> Table:
 
 
 def print_curve(console: Console, runs: Sequence[tuple[Point, RunResult]]) -> None:
-    """The predicted times of a series as a table with bars, and of storage what there was."""
+    """Prints the predicted times of a series as a table with bars, with the figures of storage if
+    there are any."""
     keys = [key for key, _ in runs[0][0].settings]
     longest = max(run.predicted_s for _, run in runs) or 1.0
     repeated = any(run.estimate for _, run in runs)
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED]
     table = Table("ranks", box=None, header_style="bold")
-    for i, key in enumerate(keys):  # a long one takes several lines
+    for i, key in enumerate(keys):  # a long key takes several lines
         longest_value = max(len(point.settings[i][1]) for point, _ in runs)
         table.add_column(key, overflow="fold", min_width=longest_value)
     scalings = scalings_of(runs)

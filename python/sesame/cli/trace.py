@@ -1,6 +1,6 @@
 """`sesame trace`
 
-What is large is imported where it is used, so that the command starts quickly.
+Large modules are imported where they are used, so that the command starts quickly.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ COMMAND_LINE = {"allow_interspersed_args": False}
     "raw_directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Run nothing: print environment variables with which programs record themselves in DIR.",
+    help="Run nothing: print environment variables that make programs record themselves in DIR.",
 )
 @click.option(
     "--from-raw",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Run nothing: make a data set of the records of programs in DIR.",
+    help="Run nothing: make a data set of the records in DIR.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def trace(**options: Any) -> int:
@@ -142,7 +142,7 @@ def _size(text: str | None) -> int | None:
 
 
 def _output_of(command: tuple[str, ...], raw: Path | None) -> Path:
-    """Named after the program; the launcher's name says nothing."""
+    """A name after the program that a launcher such as mpiexec starts."""
     if raw is not None:
         return Path(f"{raw.resolve().name}.sesame")
     words = [Path(word).name for word in command if "/" in word and Path(word).is_file()]
@@ -162,7 +162,7 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
 
 @contextmanager
 def _making(options: TraceCommand) -> Iterator[Making]:
-    """With a line that says how far it is, while there is something to say."""
+    """How to make the data set, with a progress line that is shown when the work begins."""
     from rich.status import Status
 
     from sesame.tracing import Making
@@ -171,7 +171,7 @@ def _making(options: TraceCommand) -> Iterator[Making]:
         lines: list[Status] = []
 
         def show(share: float) -> None:
-            if not lines:  # the command has ended: its terminal is ours
+            if not lines:  # the command has ended, so the terminal is free
                 lines.append(shown.enter_context(Status("", console=Console(stderr=True))))
             lines[0].update(f"making the data set: {100 * share:.0f} %")
 

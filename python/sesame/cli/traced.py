@@ -9,7 +9,7 @@ from sesame.cli.grouped import GroupedCommand
 
 
 class ProgramOrTrace(GroupedCommand):
-    """What follows a program is the program's; what follows a traced run are options of ours."""
+    """Words after a program are its arguments; words after a traced run are options of the verb."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
