@@ -31,7 +31,7 @@ class DataSet(reader.DataSet):
     >>> run.sql("select call, sum(duration_s) from io group by call")
     """
 
-    # Keeps the temporary directory of the data set that this one was made of.
+    # Keeps alive the data set that this one was made from, and so its temporary directory.
     _source: DataSet | None = None
 
     def to_pandas(self, name: str, *, exact: bool = False) -> pd.DataFrame:
@@ -161,5 +161,5 @@ def _as_series(found: DataSet) -> DataSet:
 
 
 def _is_broken_data_set(path: Path) -> bool:
-    """Then the reader's message is the most precise one."""
+    """Whether this is meant to be a data set: then the reader's message is the most precise one."""
     return path.is_dir() and path.suffix == ".sesame"

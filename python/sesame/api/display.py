@@ -24,14 +24,14 @@ HostedRun = Callable[..., RunResult]
 class Display(Protocol):
     """Shows one simulation, or the points of a series."""
 
-    quiet: bool  # whether the output of the program is left out
+    quiet: bool  # whether the program's output is dropped
     program_stdout: str  # where its standard output goes: "stdout" or "stderr"
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        """What the prediction leaves out, as far as it is known before the run."""
+        """Shows what the prediction leaves out, as far as it is known before the run."""
 
     def announce(self, point: Point) -> None:
-        """The point of a series whose output follows."""
+        """Shows the point of a series whose output follows."""
 
     def host_run(
         self,
@@ -44,8 +44,8 @@ class Display(Protocol):
     ) -> RunResult:
         """Calls `run(host, **keywords)` with a host of this simulator and shows its progress.
 
-        `stdin` is the program's input, by default none of ours. `silent` leaves out all output: the
-        program printed it in an earlier run.
+        `stdin` is the program's input; without it, the display decides. `silent` drops all output,
+        for a program that has printed it in an earlier run.
         """
 
 
@@ -58,10 +58,10 @@ class CapturedOutput:
         self.quiet = quiet
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        """They are in the data set."""
+        """Shows nothing: the notes are in the data set."""
 
     def announce(self, point: Point) -> None:
-        """Points are rows of the data set."""
+        """Shows nothing: the points are rows of the data set."""
 
     def host_run(
         self,

@@ -83,8 +83,8 @@ class Machine:
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Writes a machine file with the changed keys; comments are kept.
 
-        Raises OutputError where a file is there (`force` replaces it) or none can be written,
-        InputError for a change that must be made in the file by hand.
+        Raises OutputError if the file exists (`force` replaces it) or cannot be written, InputError
+        for a change that must be made in the file by hand.
         """
         path = Path(path)
         if path.exists() and not force:
@@ -122,7 +122,7 @@ def machine_of(machine: str | Path | Machine) -> Machine:
 
 
 def setting(value: Value) -> str:
-    """As `--set` takes it."""
+    """The value as text, in the form that `--set` takes."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
@@ -131,7 +131,7 @@ def setting(value: Value) -> str:
 
 
 def _changed(text: str, key: str, value: str) -> str:
-    """The file with the key's line replaced, or one added to its table."""
+    """The text of a machine file with the key's line replaced, or a line added to its table."""
     lines = text.split("\n")
     parts = key.split(".")
     written = _as_toml(key, value)
@@ -150,7 +150,8 @@ def _changed(text: str, key: str, value: str) -> str:
 
 
 def _table(lines: Sequence[str], table: str) -> tuple[int, int]:
-    """The lines of a table behind its head; empty and at the end where it is not there."""
+    """The lines [begin, end) of a table after its header; an empty range at the end of the file if
+    the table is missing."""
     heads = [i for i, line in enumerate(lines) if line.lstrip().startswith("[")]
     heads = [i for i in heads if re.match(r"\s*\[\[?[\w.]+\]\]?\s*(#.*)?$", lines[i])]
     if not table:

@@ -31,7 +31,7 @@ from sesame.simulation.settings import (
 if TYPE_CHECKING:
     pass
 
-# As core/sim/scenario.cc has them; the least is what calls of the simulator need.
+# The limits of core/sim/scenario.cc, in bytes. Calls of the simulator need the least.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
 OWN_FILES_HINT = "without it each run has files of its own, which are deleted when it ends"
 
@@ -73,7 +73,8 @@ class Prepared:
 def prepared(
     settings: RunSettings, ranks: int | None, *, is_series: bool, program_stdout: str
 ) -> Iterator[Prepared]:
-    """The scenario with the first number of ranks; temporary inputs of it are deleted at the end.
+    """The scenario with `ranks`, of a series the first number. Its temporary inputs are deleted at
+    the end of the block.
 
     Raises InputError for a wrong setting, OutputError where `files` cannot be written.
     """
@@ -94,7 +95,7 @@ def prepared(
 
 
 def _check_arguments(arguments: object) -> None:
-    """They are a list of words: a string would be taken apart into letters."""
+    """Raises InputError unless they are a list: a string would be split into letters."""
     hint = 'for instance ["400000"]'
     if isinstance(arguments, str | bytes) or not isinstance(arguments, Sequence):
         raise InputError(f"arguments: expected a list, got {arguments!r}", hint=hint)
@@ -104,7 +105,7 @@ def _check_arguments(arguments: object) -> None:
 
 
 def is_trace(program: str | Path) -> bool:
-    """Whether this names a data set, whose calls are to be played."""
+    """Whether this names a data set: then its calls are played."""
     name = os.fspath(program)
     return name.endswith(".sesame") or is_data_set(Path(name))
 

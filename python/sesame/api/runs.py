@@ -31,7 +31,7 @@ class SimulatedRun(DataSet):
 
     @property
     def exit_status(self) -> int:
-        """Of the program; where it was repeated and a repeat failed, that one's."""
+        """The exit status of the program. If it was repeated, that of the repeat that failed."""
         return self.outcome.exit_status
 
 
@@ -68,18 +68,24 @@ def simulate(
 
     `program` is an unmodified MPI program (MPICH, MPI 5 or, in C and C++, Open MPI), or a traced
     run (NAME.sesame), whose calls are played. Collectives use MPICH's algorithms. `machine` is a
-    `Machine`, the name of a model or a machine file; `settings` are keys of it for this
-    run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each
-    rank gets a copy; `stack_size` is that of each rank.
-    `compute`: where the time of computation comes from: "measured" (default), "measured:2" (two
-    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run
-    "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
-    `files` keeps simulated files in a directory, `discard_data` only sizes of files; `mappings`
-    are directories of a traced run's files on the machine ({"/scratch/run": "."}).
-    `collective` is the strategy of collective accesses ("two-phase", …). Without `records` the
-    data set has sums only; `keep_raw` also keeps the raw streams. `output` is its path, where
-    `force` replaces another one; without it, it is deleted with the last reference to it. The
-    program's output is dropped unless `show_output`; `label` puts the rank before each line.
+    `Machine`, the name of a model or a machine file; `settings` changes keys of it for this
+    run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
+    its own copy of them. `stack_size` is the size of each rank's stack.
+
+    `compute` says where the time of computation comes from: "measured" (default), "measured:2" (two
+    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame". For a traced
+    run it is "recorded" or "none"; `scale_compute` multiplies the recorded time. `repeat` measures
+    N times: the median counts.
+
+    `files` is a directory in which simulated files are kept; `discard_data` keeps only the sizes of
+    files. `mappings` moves directories of a traced run's files on the machine ({"/scratch/run":
+    "."}). `collective` is the strategy of collective accesses ("two-phase", …).
+
+    `output` is the path of the data set; `force` replaces an existing one. Without `output` the
+    data set is deleted with the last reference to it. Without `records` it has sums only;
+    `keep_raw` also keeps the raw streams. The program's output is dropped unless `show_output`;
+    `label` puts the rank before each line. `display` shows the run in another way.
+
     Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
     in tables. `info.result["outcome"]` says whether the run completed.
 
@@ -226,11 +232,11 @@ def _simulate_one(
         assert runner.median is not None
         compute = replace(runner.median, text=str(found.scenario.compute))
         scenario = replace(found.scenario, compute=compute)
-        if not keep.records:  # the sums are known: no run has to stand for the repeats
+        if not keep.records:  # the sums are known: no run has to be recorded
             write_result(writer, scenario, repeated, begin, keep)
             return repeated
         outcome = _simulate_into(replace(found, scenario=scenario), writer, keep, display, repeated)
-    # The run that stands for the repeats may succeed where one of them failed.
+    # The recorded run may succeed although one of the repeats failed.
     status = outcome.exit_status or repeated.exit_status
     return replace(outcome, result={**outcome.result, "exit_status": status})
 
@@ -242,7 +248,8 @@ def _simulate_into(
     display: Display,
     repeated: RunResult | None,
 ) -> RunResult:
-    """`repeated`: what repeats of the run gave, whose program has printed already."""
+    """Runs and records one simulation. `repeated` is the result of earlier repeats; their program
+    has printed its output, so this run prints nothing."""
 
     def run(host: Host, **keywords: object) -> RunResult:
         return simulate_into(

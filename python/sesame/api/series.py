@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Series(DataSet):
     """Simulated runs over numbers of ranks or values of machine keys, a row for each point."""
 
-    # Of a series that was just simulated; of one from a file they are read when they are needed.
+    # Known for a series that was just simulated; of one from a file they are read when needed.
     _runs: Runs | None = None
     run_notes: Sequence[str] = ()  # the notes that only the runs could give
 

@@ -11,7 +11,7 @@ from sesame.datasets import Kind, describe
 if TYPE_CHECKING:
     from sesame.api.data_set import DataSet
 
-# By kind the key of the result that is its time, and what that is.
+# For each kind the key of the result that holds its time, and the name of that time.
 TIMES = {
     Kind.SIMULATED: ("predicted_time_s", "predicted time"),
     Kind.TRACED: ("duration_s", "run time"),
@@ -44,7 +44,7 @@ def html_of(data_set: DataSet) -> str:
 
 
 def time_of(data_set: DataSet) -> tuple[str, str] | None:
-    """What its time is, and the time; None for a kind without one."""
+    """The name of its time ("predicted time"), and the time; None for a kind without one."""
     key, meaning = TIMES.get(data_set.kind, ("", ""))
     value: Any = data_set.info.result.get(key)
     return None if value is None else (meaning, format_seconds(float(value)))

@@ -34,7 +34,7 @@ class MachineStorage:
 
 
 def storage_of(machine: Path, overrides: Sequence[str]) -> MachineStorage:
-    """Those of the machine file with `overrides` (KEY=VALUE). Raises InputError."""
+    """The file systems of a machine file with `overrides` (KEY=VALUE). Raises InputError."""
     model = native.read_machine(str(machine), list(overrides))
     tables = [table for table in (model["storage"], model["node_storage"]) if table]
     return MachineStorage(
@@ -128,7 +128,7 @@ def _note_of_io(traced: TracedRun, storage: MachineStorage) -> list[str]:
 
 
 def _remedy(traced: TracedRun, storage: MachineStorage) -> str:
-    """What to do for a prediction of this I/O too; nothing where it is on no files."""
+    """What to do to have this I/O predicted, too; empty if it is on no files."""
     from sesame.simulation.trace import mappings_for, time_elsewhere
 
     seconds = time_elsewhere(traced.data_set, traced.placed)

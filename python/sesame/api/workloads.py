@@ -30,7 +30,7 @@ class WorkloadRun(DataSet):
 
     @property
     def exit_status(self) -> int:
-        """That of the program; 1 where it ended well and its answer is wrong."""
+        """The exit status of the program; 1 if it succeeded but its answer is wrong."""
         return self.outcome.exit_status or int(self.outcome.report["verified"] is False)
 
 
@@ -51,15 +51,16 @@ def bench(
 ) -> WorkloadRun:
     """Builds a workload that comes with Sesame, runs it and has it check its answer.
 
-    It runs here, under the mpiexec of the MPI compiler wrapper `mpi`, or simulated on `machine`;
-    `compute` and `placement` are those of `sesame.simulate` then. `options` are those of the
-    program (["--class", "A"]); `sesame bench list` has the workloads. The program's output is
-    dropped unless `show_output`; a `display` shows runs in another way. `status(text)`
-    is entered while the program is compiled, which may take a minute.
+    Without `machine` it runs here, under the mpiexec that belongs to the MPI compiler wrapper
+    `mpi`. With `machine` it is simulated; then `compute` and `placement` are those of
+    `sesame.simulate`. `options` go to the program (["--class", "A"]); `sesame bench list` names the
+    workloads. The program's output is dropped unless `show_output`; a `display` shows runs in
+    another way. `status(text)` returns a context manager that is entered while the program is
+    compiled, which may take a minute.
 
-    The data set is of kind `bench`: its figures are the table `figure`, each with its unit; times
-    are seconds. `output` is its path, where `force` replaces another one; without it the data set
-    is deleted with the last reference to it.
+    The data set is of kind `bench`: its figures are in the table `figure`, each with its unit;
+    times are seconds. `output` is its path; `force` replaces an existing data set. Without
+    `output` the data set is deleted with the last reference to it.
 
     Raises InputError for a wrong argument, BuildError where the program cannot be built,
     WorkloadError where it ends without a report.
@@ -95,7 +96,7 @@ def _kept(
     begin = datetime.now(UTC)
     with in_extended_form(workload, options) as readable:
         done = run(readable)
-    # The options as they were given: a matrix in another form was a temporary file.
+    # Keep the options as they were given: the converted matrix was a temporary file.
     done = replace(done, report=with_findings(done.report), options=options)
 
     def write(path: Path) -> None:
