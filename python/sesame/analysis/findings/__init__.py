@@ -1,4 +1,4 @@
-"""What a workload's tables mean, in words: for workloads whose answer is a study, not a number.
+"""Says in words what a workload's tables mean, for workloads that give a study and not one number.
 
 An analysis takes the report that the program wrote (workloads/kit/report.h) and returns Findings.
 """
@@ -37,9 +37,9 @@ ANALYSES: dict[str, Analysis] = {
 
 
 def with_findings(report: Report) -> Report:
-    """The report with what its workload's analysis found; the report itself is left alone.
+    """A copy of the report, with what the analysis of its workload found.
 
-    Checks of the analysis may find wrong what the program took for verified, never the reverse.
+    A failed check of the analysis makes a verified report wrong. No check makes a wrong one right.
     """
     analysis = ANALYSES.get(report["workload"])
     if analysis is None:

@@ -1,6 +1,7 @@
-"""What the workload cachestudy found: caches with their sizes, whose they are, prefetch, writes.
+"""What the workload cachestudy found: the size and owner of each cache, prefetching, writes.
 
-A cache is never called the disk: the sentences say what was measured and what was not.
+The rate of a cache must not pass for that of the disk, so the sentences say what was measured and
+what was not.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from sesame.analysis.edges import Edge, find_edges
 from sesame.analysis.findings.found import Findings, Report, check
 
 DOING = {"read": "reading", "write": "writing", "update": "reading and writing back"}
-TOLERANCE = 0.10  # of a verdict on a store that is known
-LEAST_RATIO = 1.5  # of rates or times that differ
-KEPT = 2.0  # ratio of rates: a file in a processor's cache may gain half as much
-READS_AHEAD = 0.25  # share of transfers
-NEAR_BEST = 0.9  # of the best rate
+TOLERANCE = 0.10  # of the size of a cache that is known
+LEAST_RATIO = 1.5  # rates or times differ from this ratio on
+KEPT = 2.0  # rate of a second pass over the first, if a cache keeps the file. A processor's cache
+# alone may gain half as much.
+READS_AHEAD = 0.25  # share of transfers that are as fast as from memory, beyond scattered ones
+NEAR_BEST = 0.9  # share of the best rate
 UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
@@ -37,7 +39,7 @@ def _values(report: Report, table: str, column: str) -> list[Any]:
 
 
 def _edges(report: Report, mode: str) -> list[Edge]:
-    """Those that are wider than the spread of the means of each size on both sides."""
+    """The falls of the rate over the file size that are larger than the scatter on both sides."""
     table = f"{mode} by file size"
     sizes, least, most = (
         np.array(_values(report, table, column)) for column in ("file size", "least", "most")
@@ -80,7 +82,7 @@ def _about_mode(report: Report, mode: str, edges: list[Edge]) -> Iterator[str]:
 
 
 def _whose(report: Report, mode: str, edge: Edge) -> str:
-    """Which cache ends there."""
+    """Which cache the edge is the end of."""
     known = report["parameters"]
     if "memory" not in known:
         return "the simulated store's cache"
@@ -200,7 +202,7 @@ def _about_ranks(report: Report) -> Iterator[str]:
 
 
 def _checks(report: Report, edges: dict[str, list[Edge]]) -> Iterator[dict[str, Any]]:
-    """Of a store that is known: is the edge where it must be, and none where there is none?"""
+    """Compares the edges with the caches of a simulated store, whose sizes are known (0: none)."""
     for mode in ("read", "write"):
         known = report["parameters"].get(f"known {mode} cache")
         if known is None:

@@ -1,5 +1,5 @@
-"""What iow found: regions of performance over the sizes of records, with the elbow; and what
-buffers and regular stalls leave in the times of single records."""
+"""What the workload iow found: regions of performance over the sizes of records, with the elbow;
+and signs of buffers and regular stalls in the times of single records."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sesame.analysis.findings.regions import Array, Fit, Region, fit_regions
 from sesame.analysis.findings.stalls import describe_records
 from sesame.analysis.quantities import format_seconds, format_size
 
-# Rates that differ by less are the same to a person, however well they are measured.
+# Rates that differ by a smaller share count as the same, however well they are measured.
 SAME = 0.05
 STEEP, FLAT = 0.8, 0.2  # slopes: log rate against log size
-CLOCK = 1e-3  # spread of times that are all the same
+CLOCK = 1e-3  # relative range below which times count as all the same
 MOST_SENTENCES = 8  # about records, for each mode
 
 
@@ -55,7 +55,8 @@ def _analyse_mode(mode: str, report: Report, found: Findings) -> None:
 
 
 def _only_the_clock(records: dict[str, Any] | None) -> bool:
-    """Where computation takes no time, all that is left is that of looking at the clock."""
+    """Whether all times are the same: if a simulation charges no computation, only the time of
+    reading the clock is left."""
     times = np.array([] if records is None else records["time"]["values"])
     return len(times) > 1 and bool(np.ptp(times) <= CLOCK * np.max(times))
 
@@ -68,7 +69,7 @@ def _summary(columns: dict[str, Array], sizes: Array) -> tuple[Array, Array]:
     if repeats < 2:
         spread = np.full(len(sizes), _roughness(middle))
     else:
-        # Robust: now and then a run is disturbed. No size is better than all together.
+        # Robust, since single runs are disturbed. No size gets less than the mean of all sizes.
         own = np.array([1.4826 * np.median(abs(r - np.median(r))) for r in by_size])
         spread = np.maximum(own, np.sqrt(np.mean(own**2)))
     # A median's standard error is sqrt(pi / 2) times that of a mean.
@@ -77,7 +78,7 @@ def _summary(columns: dict[str, Array], sizes: Array) -> tuple[Array, Array]:
 
 
 def _roughness(values: Array) -> float:
-    """Standard deviation from second differences, which straight segments do not have."""
+    """The standard deviation of noise, from second differences: those of straight lines are 0."""
     if len(values) < 3:
         return 0.0
     return float(1.4826 * np.median(abs(np.diff(values, 2))) / np.sqrt(6))
@@ -124,7 +125,7 @@ def _describe(mode: str, fit: Fit, sizes: Array, ranks: int, found: Findings) ->
 
 
 def _elbow(fit: Fit, sizes: Array) -> int | None:
-    """The region where the rate, having risen, rises no more; the fastest if there are several."""
+    """The index of the region where the rate stops rising; the fastest such region if several."""
     ends = [
         (after.at(float(np.log2(sizes[after.first]))), number + 1)
         for number, (before, after) in enumerate(pairwise(fit.regions))

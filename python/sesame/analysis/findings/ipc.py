@@ -1,4 +1,4 @@
-"""What the workload ipc found: latency and bandwidth of each way between two processes."""
+"""What the workload ipc found: latency and bandwidth of pipes and sockets between two processes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from sesame.analysis.findings.found import Findings, Report
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.segments import Segment, fit_segments
 
-# A level that lasts less than an octave, or is less than so much slower, is no cache of its own.
+# A level over less than an octave of sizes, or slower than the one before by less than this share,
+# does not count as a cache.
 LEAST_OCTAVES = 1.0
 LEAST_FALL = 0.2
 NO_MEMORY = 1e13  # bytes/s: only the clock itself took time
@@ -45,8 +46,8 @@ def analyse(report: Report) -> Findings:
 
 
 def levels_of(sizes: Any, bandwidths: Any) -> list[tuple[float, float]]:
-    """The largest working set of each level, and the bandwidth there: falling from cache to
-    cache. What wavers without falling is one level."""
+    """The largest working set (B) of each level of the memory hierarchy, and the bandwidth there
+    (B/s). The bandwidth falls from level to level; variation without a fall is one level."""
     levels: list[tuple[float, float]] = []
     for segment in fit_segments(sizes, bandwidths, level=True):
         short = np.log2(segment.last / segment.first) < LEAST_OCTAVES and levels

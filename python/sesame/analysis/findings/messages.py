@@ -1,4 +1,4 @@
-"""What the curve of the workload messages means: its segments, steps and streams, in words."""
+"""What the workload messages found: segments and steps of the ping-pong curve, and streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_BANDWIDTH = 1e13  # bytes/s: a slope this flat says nothing about bandwidth
 
 
 def curve_of(report: Report) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Sizes and half round trips."""
+    """Sizes (B) and half round trips (s) of the ping-pong."""
     table = report["tables"]["ping_pong"]
     return np.array(table["size"]["values"]), np.array(table["median"]["values"])
 

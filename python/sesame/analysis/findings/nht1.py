@@ -1,4 +1,4 @@
-"""What nht1 found: how much longer BT runs with its dumps, if the difference exceeds noise."""
+"""What the workload nht1 found: how much longer BT runs with its dumps, if that exceeds noise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sesame.analysis.findings.found import Findings, Report
 from sesame.analysis.findings.regions import Array
 from sesame.analysis.quantities import format_seconds
 
-# Student's t, 95 %, by degrees of freedom: two runs of each kind have two.
+# Student's t, 95 %, by degrees of freedom: two runs with dumps and two without have 2.
 STUDENT = {2: 4.30, 4: 2.78, 6: 2.45, 8: 2.31, 10: 2.23, 12: 2.18, 14: 2.14, 16: 2.12, 18: 2.10}
-STUDENT_OF_MORE = 2.09  # on the safe side
+STUDENT_OF_MORE = 2.09  # for more degrees of freedom, where t is at most this
 
 
 def analyse(report: Report) -> Findings:

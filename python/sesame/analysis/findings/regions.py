@@ -1,10 +1,10 @@
-"""Where a curve changes: straight segments with jumps or bends between them, as many as the noise
-supports.
+"""Finds where a curve changes: fits straight segments with jumps or bends between them, as many as
+the noise supports.
 
-The errors of the points are known from repeated measurements, so that the sum of squares over them
-is a chi-square and a segment of two points is still a statement. The number of segments is that
-with the least Bayesian information criterion; a further segment costs three parameters, its line
-and where it begins.
+The errors of the points are known from repeated measurements. Therefore the sum of squares over
+the errors is a chi-square, and two points are enough for a segment. The number of segments has the
+least Bayesian information criterion; each segment after the first costs three parameters: the two
+of its line, and where it begins.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ Array = npt.NDArray[np.float64]
 
 SHORTEST = 2  # points of a segment
 PARAMETERS = 3  # of each segment after the first
-# The criterion's penalty is right for many points. Of the twenty of a sweep, noise alone has a best
-# place to cut that gains more; with this factor less than one sweep in fifty is cut for nothing.
+# The penalty of the criterion suits many points. For the twenty points of a sweep it is too small:
+# the best cut of noise alone often gains more. With this factor, noise alone is cut in less than
+# one sweep in fifty.
 CAUTION = 1.5
 CONFIDENCE_95 = 3.84  # chi-square, one degree of freedom
 
 
 @dataclass(frozen=True)
 class Region:
-    first: int  # points, both of them of the region
-    last: int
+    """One straight segment."""
+
+    first: int  # index of its first point
+    last: int  # index of its last point
     slope: float
     intercept: float
 
@@ -37,13 +40,16 @@ class Region:
 
 @dataclass(frozen=True)
 class Fit:
+    """The segments of a curve, in the order of x."""
+
     regions: list[Region]
     # For each border: the first and the last point that may begin the next region, at 95 %.
     borders: list[tuple[int, int]]
 
 
 def fit_regions(x: Array, y: Array, error: Array, most: int = 7) -> Fit:
-    """Of points in the order of x, with their standard errors."""
+    """Fits at most `most` segments to points in the order of x, `error` being the standard errors
+    of y. Fewer than two points have no segment."""
     count = len(x)
     if count < 2 * SHORTEST:
         return Fit([_line(x, y, error, 0, count - 1)[0]] if count > 1 else [], [])

@@ -1,4 +1,4 @@
-"""What sesame-sort found: where the ranks' time went, by phase."""
+"""What the workload sesame-sort found: where the ranks' time went, by phase."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def analyse(report: Report) -> Findings:
     names = np.array(columns["phase"]["values"])
     ranks = np.array(columns["rank"]["values"], dtype=int)
     ends = np.array(columns["end"]["values"])
-    spent = ends - np.array(columns["begin"]["values"])
+    durations = ends - np.array(columns["begin"]["values"])
     phases = list(dict.fromkeys(names))
-    by_rank = {phase: _by_rank(spent, ranks, names == phase) for phase in phases}
+    by_rank = {phase: _by_rank(durations, ranks, names == phase) for phase in phases}
     found = Findings()
     found.tables["phases"] = {
         "phase": {"unit": "", "values": [str(phase) for phase in phases]},
@@ -37,9 +37,9 @@ def analyse(report: Report) -> Findings:
     return found
 
 
-def _by_rank(spent: Array, ranks: Array, chosen: Array) -> Array:
+def _by_rank(durations: Array, ranks: Array, chosen: Array) -> Array:
     total = np.zeros(int(ranks.max()) + 1)
-    np.add.at(total, ranks[chosen], spent[chosen])
+    np.add.at(total, ranks[chosen], durations[chosen])
     return total
 
 

@@ -1,4 +1,5 @@
-"""The workload sparse: is reading hidden, and what does dynamic work gain?"""
+"""What the workload sparse found: whether computation hides reading, and what dynamic distribution
+of work gains."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def _waiting(passes: dict[str, Any]) -> str:
 
 
 def _shares(passes: dict[str, Any], work: str, name: str) -> list[float]:
-    """Of the whole time, where there is any."""
+    """The share of `name` in the time of each pass; passes that took no time are left out."""
     if f"{work} {name}" not in passes:
         return []
     columns = (passes[f"{work} {column}"]["values"] for column in (name, "total"))

@@ -1,5 +1,5 @@
-"""What the times of records one after the other tell: records that stall, at regular distances or
-not, and a change after the first ones, as when a buffer is full."""
+"""Looks at the times of records in their order. Finds records that stall, at regular distances or
+not, and a change after the first records, for instance when a buffer is full."""
 
 from __future__ import annotations
 
@@ -12,32 +12,37 @@ import numpy as np
 from sesame.analysis.findings.regions import Array
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 
-SLOW = 3.0  # times the median: a record that stalls
-MOSTLY = 0.75  # of the places of a period have a stall
-FEWEST = 16  # records to say anything of
-FEWEST_SLOW = 4
-CHANCE = 1e-3  # a pattern that chance makes more often than this is none
-FEWEST_EARLY = 8  # records before a change
-CHANGED = 2.0  # medians before and after it
-CERTAIN = 5.0  # standard deviations of a rank sum, at the best of all places
+SLOW = 3.0  # a record stalls if it takes this many times the median
+MOSTLY = 0.75  # least share of the positions of a period that have a stall
+FEWEST = 16  # records, for any statement about stalls
+FEWEST_SLOW = 4  # stalls, likewise
+CHANCE = 1e-3  # a pattern that chance makes more often than this does not count
+FEWEST_EARLY = 8  # records before a change, and after it
+CHANGED = 2.0  # least ratio of the medians before and after a change
+CERTAIN = 5.0  # standard deviations of the rank sum at a change
 
 
 @dataclass(frozen=True)
 class Stalls:
+    """Records that take much longer than the others."""
+
     count: int
-    records: int
-    factor: float  # median of the slow ones over the median of all
-    period: int | None  # records
+    records: int  # of which `count` stall
+    factor: float  # median time of the stalls over the median of all records
+    period: int | None  # records from one stall to the next; None if irregular
 
 
 @dataclass(frozen=True)
 class Change:
-    after: int  # records
-    before_s: float  # medians
-    later_s: float
+    """A change of the usual time of a record."""
+
+    after: int  # number of records before the change
+    before_s: float  # median of these
+    later_s: float  # median of the others
 
 
 def find_stalls(times: Array) -> Stalls | None:
+    """None if there are too few records or stalls for a statement."""
     if len(times) < FEWEST:
         return None
     middle = float(np.median(times))
@@ -49,34 +54,36 @@ def find_stalls(times: Array) -> Stalls | None:
 
 
 def _period(slow: Any, records: int) -> int | None:
-    """The distance at which stalls come again and again, others between them or not; None when
-    chance may have done it."""
+    """The distance at which stalls recur, with or without other stalls between them; None if chance
+    may explain them."""
     share = len(slow) / records
     best, period, tried = 0.0, None, 0
     for distance in range(2, records // FEWEST_SLOW + 1):
         hits = int(np.bincount(slow % distance).max())
-        places = records // distance
+        positions = records // distance
         tried += distance
-        if hits < FEWEST_SLOW or hits < MOSTLY * places:
+        if hits < FEWEST_SLOW or hits < MOSTLY * positions:
             continue
-        score = (hits - places * share) / np.sqrt(places * share * (1 - share))
-        if score > best and _log_chance(min(hits / places, 1), share, places) < np.log(
+        score = (hits - positions * share) / np.sqrt(positions * share * (1 - share))
+        if score > best and _log_chance(min(hits / positions, 1), share, positions) < np.log(
             CHANCE / tried
         ):
             best, period = score, distance
     return period
 
 
-def _log_chance(part: float, share: float, places: int) -> float:
-    """Bound of the logarithm of the chance that so large a part of places is slow (Chernoff)."""
+def _log_chance(part: float, share: float, positions: int) -> float:
+    """An upper bound (Chernoff) for the logarithm of the chance that at least `part` of the
+    positions are slow, if each record is slow with probability `share`."""
     if part <= share:
         return 0.0
     rest = (1 - part) * np.log((1 - part) / (1 - share)) if part < 1 else 0.0
-    return float(-places * (part * np.log(part / share) + rest))
+    return float(-positions * (part * np.log(part / share) + rest))
 
 
 def find_change(times: Array) -> Change | None:
-    """Where the times before and after differ most by ranks (Wilcoxon's test at every place)."""
+    """The position where the times before and after differ most (Wilcoxon's rank-sum test at every
+    position); None if they do not differ clearly."""
     count = len(times)
     if count < 2 * FEWEST_EARLY:
         return None
@@ -95,7 +102,7 @@ def find_change(times: Array) -> Change | None:
 
 
 def describe_records(mode: str, table: dict[str, Any] | None) -> list[str]:
-    """Sentences, the plainest first: regular stalls, changes, other stalls."""
+    """Sentences about the records of a mode: regular stalls, then changes, then other stalls."""
     regular, changed, irregular = [], [], []
     for size, times in _series(table):
         stalls, change = find_stalls(times), find_change(times)
@@ -116,7 +123,7 @@ def describe_records(mode: str, table: dict[str, Any] | None) -> list[str]:
 
 
 def _series(table: dict[str, Any] | None) -> Iterator[tuple[int, Array]]:
-    """Size and times, s, of rank 0's records."""
+    """For each size of records the times (s) of rank 0's records, in their order."""
     if table is None:
         return
     columns = {name: np.array(part["values"]) for name, part in table.items()}
