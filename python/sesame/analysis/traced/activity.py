@@ -14,15 +14,18 @@ from sesame.traced.io_calls import PROCESS
 
 @dataclass(frozen=True)
 class Activity:
-    """Seconds by process. A moment is of I/O when any thread is in a call on files, else of MPI
-    when any is in a call of MPI. `ranks` are those that sums and shares are of."""
+    """Seconds by process: index an array with the number of a process.
 
-    ranks: Array
-    span: Array
+    A moment counts as I/O if any thread is in a call on files, else as MPI if any thread is in an
+    MPI call. Sums and shares are over the processes `ranks`.
+    """
+
+    ranks: Array  # numbers of processes
+    span: Array  # from begin to end
     io: Array
     mpi: Array
-    io_times: Union  # groups are ranks
-    even: bool = False  # part of `io` is known only of all ranks together, and divided evenly
+    io_times: Union  # the intervals of `io` in ns; groups are processes
+    even: bool = False  # part of `io` is known only for all ranks together, and divided evenly
 
     @property
     def rest(self) -> Array:
@@ -30,7 +33,7 @@ class Activity:
 
     @property
     def whole(self) -> float:
-        """Of all ranks together."""
+        """The time of all ranks together, s."""
         return float(self.span[self.ranks].sum())
 
     def sum(self, seconds: Array) -> float:
@@ -41,14 +44,18 @@ class Activity:
 
 
 def outermost(run: TracedRun) -> IoRecords:
-    """Calls on files that are inside no other recorded call. Pipes, sockets and terminals are no
-    files: who reads one waits for another program."""
-    stored = np.append(run.files.stored, True)  # -1: of no single file, as sync
+    """The calls on files that are inside no other recorded call.
+
+    Pipes, sockets and terminals do not count as files: a process that reads from one waits for
+    another program.
+    """
+    stored = np.append(run.files.stored, True)  # file -1: a call on no single file, such as sync
     return run.io.where(run.io.own & (run.io.kind != PROCESS) & stored[run.io.file])
 
 
 def activity_of(run: TracedRun, totals: Totals) -> Activity:
-    """From records, or from the totals where another tool counted what records do not tell."""
+    """The times of a run: from its records, and from totals if another tool counted calls that it
+    did not record."""
     recorded = _recorded(run)
     if not run.data_set.has("file_total"):
         return recorded

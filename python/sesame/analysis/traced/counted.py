@@ -1,4 +1,5 @@
-"""Totals from what another tool counted (record type file_total), alone or beside records."""
+"""Totals of a run that another tool recorded with counters (record type file_total), alone or
+together with records of calls."""
 
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ from sesame.datasets.totals import SIZE_CLASSES
 from sesame.errors import InputError
 from sesame.traced.io_calls import LAYER_NAMES, MPI_IO
 
-# What records of requests alone do not tell.
+# Columns that are taken from counters where only reads and writes were recorded.
 METADATA = ("opens", "seeks", "syncs", "queries", "meta_s", "io_s")
 KEYS = ("rank", "file", "layer", "own", "bottom", "processes", "counted")
 
 
 def totals_of(run: TracedRun) -> Totals:
-    """From records; from counters where there are no records, or not of all requests."""
+    """The totals of a run: from its records, and from counters for each file and layer of which not
+    all requests were recorded."""
     recorded = totals_of_records(run)
     if not run.data_set.has("file_total"):
         return recorded
@@ -26,35 +28,36 @@ def totals_of(run: TracedRun) -> Totals:
     if len(recorded) == 0:
         return counted
     complete, opened = _coverage(recorded, counted)
-    place = _place(counted)
-    metadata_only = counted.where(complete[place] & ~opened[place])
+    key = _file_and_layer(counted)
+    metadata_only = counted.where(complete[key] & ~opened[key])
     for name in metadata_only.columns.keys() - {*METADATA, *KEYS}:
         metadata_only.columns[name] = np.zeros_like(metadata_only[name])
     metadata_only.columns["io_s"] = metadata_only["meta_s"]
     parts = [
-        recorded.where(complete[_place(recorded)]),
-        counted.where(~complete[place]),
+        recorded.where(complete[_file_and_layer(recorded)]),
+        counted.where(~complete[key]),
         metadata_only,
     ]
     columns = {name: np.concatenate([p[name] for p in parts]) for name in recorded.columns}
     return Totals(columns, recorded.ranks, recorded.files)
 
 
-def _place(totals: Totals) -> Array:
+def _file_and_layer(totals: Totals) -> Array:
+    """One number for each pair of file and layer."""
     return np.asarray(totals["file"] * len(LAYER_NAMES) + totals["layer"])
 
 
 def _coverage(recorded: Totals, counted: Totals) -> tuple[Array, Array]:
-    """By file and layer: whether all requests are recorded, and whether opens are."""
+    """For each file and layer: whether all requests are recorded, and whether opens are."""
     length = recorded.files * len(LAYER_NAMES)
 
-    def by_place(totals: Totals, *names: str) -> Array:
+    def summed(totals: Totals, *names: str) -> Array:
         number = sum(totals[name] for name in names)
-        return np.bincount(_place(totals), number, length)
+        return np.bincount(_file_and_layer(totals), number, length)
 
-    requests = by_place(recorded, "reads", "writes")
-    complete = (requests >= by_place(counted, "reads", "writes")) & (requests > 0)
-    return complete, by_place(recorded, "opens") > 0
+    requests = summed(recorded, "reads", "writes")
+    complete = (requests >= summed(counted, "reads", "writes")) & (requests > 0)
+    return complete, summed(recorded, "opens") > 0
 
 
 def _totals_of_counters(run: TracedRun, wanted: list[str]) -> Totals:
@@ -88,7 +91,7 @@ def _totals_of_counters(run: TracedRun, wanted: list[str]) -> Totals:
 
 
 def _columns(fields: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
-    """What was counted under our names; 0 for what was not."""
+    """The counters under the names of our columns; 0 for what was not counted."""
     zero = np.zeros(len(fields["rank"]), np.int64)
 
     def counted(name: str) -> Array:
@@ -116,7 +119,8 @@ def _columns(fields: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
 
 
 def _patterns(fields: dict[str, Array], word: str) -> dict[str, Array]:
-    """Consecutive ones are a part of the sequential ones; each process has a first request."""
+    """Requests by pattern. Consecutive requests are counted as sequential, too; the first request
+    of each process has no pattern."""
     requests, sequential = fields[f"{word}s"], fields[f"sequential_{word}s"]
     consecutive = np.maximum(fields[f"consecutive_{word}s"], 0)
     known = sequential >= 0
@@ -130,7 +134,8 @@ def _patterns(fields: dict[str, Array], word: str) -> dict[str, Array]:
 
 
 def _alignment(fields: dict[str, Array]) -> dict[str, Array]:
-    """Whether a request has the size of a block is known only on average; all as reads."""
+    """Aligned requests, all counted as reads. Only the mean size is known: if it is a block or
+    more, all requests count as large enough to be aligned."""
     requests = fields["reads"] + fields["writes"]
     mean = (fields["bytes_read"] + fields["bytes_written"]) / np.maximum(requests, 1)
     could = (fields["alignment"] > 1) & (fields["unaligned"] >= 0) & (mean >= fields["alignment"])

@@ -1,4 +1,4 @@
-"""Time that ranks wait inside collective calls on files for the rank that comes last."""
+"""The time that ranks wait in collective calls on files for the last rank to make the call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FileWaits:
     """One entry for each call in which a rank waited. Times in ns."""
 
     waiter: Array
-    culprit: Array  # the rank that came last
+    culprit: Array  # the rank that made the call last
     call: Array  # index in the names of io records
     waited: Array
 
@@ -27,8 +27,8 @@ class FileWaits:
 
 
 def file_waits_of(run: TracedRun) -> FileWaits:
-    """From a rank's call to that of the last rank, without what it did on files in between: not
-    every library lets all ranks wait before they begin."""
+    """A rank waits from the begin of its call to that of the last rank. Its accesses to files in
+    this time are subtracted, since not every library makes all ranks wait before they begin."""
     io = run.io
     chosen = np.flatnonzero(((io.flags & IoFlag.COLLECTIVE) != 0) & (io.comm >= 0) & io.own)
     if len(chosen) == 0:
@@ -46,13 +46,14 @@ def file_waits_of(run: TracedRun) -> FileWaits:
 
 
 def _is_blocking(io: IoRecords) -> Array:
-    """The second half of a split call waits for what the first began, not for who calls it."""
+    """Excludes nonblocking calls, and `_end` of split calls: it waits for the access that `_begin`
+    started, not for ranks that call it late."""
     whole = np.array([not name.endswith("_end") for name in io.names] or [True])
     return np.asarray(whole[io.call] & ((io.flags & IoFlag.ASYNCHRONOUS) == 0))
 
 
 def _is_whole(io: IoRecords, order: Array, group: Array) -> Array:
-    """Where all records of a group are of the same function; others show that some are lost."""
+    """Whether all records of a group are of the same function; if not, records were lost."""
     call = io.call[order].astype(np.int64)
     first = np.full(int(group.max()) + 1, len(io.names))
     np.minimum.at(first, group, call)

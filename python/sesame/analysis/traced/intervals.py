@@ -1,4 +1,4 @@
-"""Unions of intervals of many groups at once: time of ranks, ranges of files."""
+"""Unions of intervals for many groups at once, such as busy times by rank, byte ranges by file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ LARGEST = 1 << 62
 
 
 class Union:
-    """Disjoint intervals of each group, and how much of any range they cover.
+    """The union of the intervals [begin, end) of each group; tells how much of a range it covers.
 
-    All groups lie on one axis, each shifted by more than the length of what lies before it, so
-    that one sort and one search serve them all. Where the axis would be too long for 64 bits, as
-    with a hole of exabytes in one of many files, lengths are rounded to a coarser unit.
+    Arguments are integers; groups are numbered from 0. All groups are on one axis, each shifted by
+    the span of all intervals, so one sort and one search serve them all. If the axis would be too
+    long for 64 bits, for instance with a hole of exabytes in one of many files, lengths are rounded
+    to a coarser unit.
     """
 
     def __init__(self, group: Array, begin: Array, end: Array) -> None:
@@ -56,7 +57,7 @@ class Union:
         return np.asarray(np.bincount(self.groups, self._last - self._first, groups) * self._unit)
 
     def covered(self, group: Array, begin: Array, end: Array) -> Array:
-        """How much of [begin, end) of a group is covered."""
+        """How much of each range [begin, end) the union of its group covers."""
         shift = np.asarray(group, np.int64) * self._span
         low, high = (
             self._below(shift + np.clip((edge - self._low) // self._unit, 0, self._span - 1))

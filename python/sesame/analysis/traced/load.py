@@ -1,4 +1,4 @@
-"""The records of a traced run as columns, with what each call is for."""
+"""The records of a traced run as columns, with the kind of each call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORED = ("regular", "directory", "unknown")  # kinds of files whose data are ke
 
 @dataclass(frozen=True)
 class Columns:
-    """Arrays of one length; `names` is what `call` counts in."""
+    """Arrays of one length; `call` is an index in `names`."""
 
     names: list[str]
 
@@ -30,7 +30,7 @@ class Columns:
         return len(getattr(self, fields(self)[1].name))
 
     def where(self, chosen: Array) -> Self:
-        """The records that a mask or a list of indices chooses."""
+        """The records that a mask or an array of indices chooses."""
         if chosen.dtype == bool and chosen.all():
             return self
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self)[1:]}
@@ -39,12 +39,14 @@ class Columns:
 
 @dataclass(frozen=True)
 class IoRecords(Columns):
+    """Calls on files."""
+
     rank: Array
     thread: Array
     begin: Array  # ns
     end: Array
     call: Array
-    kind: Array  # see io_calls
+    kind: Array  # of sesame.traced.io_calls, as the layer
     layer: Array
     file: Array
     comm: Array  # -1 for none
@@ -52,8 +54,8 @@ class IoRecords(Columns):
     bytes: Array
     flags: Array
     error: Array
-    view: Array  # in the views of the run, where the access is in fragments that are known; else -1
-    reach: Array  # behind its last byte; -1 when unknown
+    view: Array  # index in the views of the run, if the access has known fragments; else -1
+    reach: Array  # offset after its last byte; -1 if unknown
 
     @cached_property
     def own(self) -> Array:
@@ -62,7 +64,7 @@ class IoRecords(Columns):
 
     @cached_property
     def located(self) -> Array:
-        """Whether the bytes are just those from `offset` on, and not in several fragments."""
+        """Whether the bytes are one range from `offset` on, and not several fragments."""
         return np.asarray((self.offset >= 0) & ((self.flags & IoFlag.SCATTERED) == 0))
 
     @cached_property
@@ -71,8 +73,8 @@ class IoRecords(Columns):
         return np.asarray(self.reach >= 0)
 
     def fragments(self, views: FileViews) -> IoRecords:
-        """For each record those of its fragments, which share all but their place; of records whose
-        place is not known, nothing."""
+        """One record for each fragment of each record; only offset, size and end differ. Records
+        whose bytes are not known are left out."""
         io = self.where(self.known)
         if not (io.view >= 0).any():
             return io
@@ -99,12 +101,14 @@ class IoRecords(Columns):
 
 @dataclass(frozen=True)
 class MpiRecords(Columns):
+    """MPI calls."""
+
     rank: Array
     thread: Array
     begin: Array  # ns
     end: Array
     call: Array
-    kind: Array  # see calls
+    kind: Array  # of sesame.analysis.calls
     comm: Array
     peer: Array
     tag: Array
@@ -114,16 +118,19 @@ class MpiRecords(Columns):
 
     @cached_property
     def own(self) -> Array:
+        """Calls of the application itself, not those made inside another recorded call."""
         return np.asarray((self.flags & MpiFlag.NESTED) == 0)
 
 
 @dataclass(frozen=True)
 class Files:
+    """The files of a run; records refer to them by index."""
+
     path: list[str]
     kind: list[str]
     filesystem: list[str]
     block_size: Array  # 0 when unknown
-    size_before: Array  # -1 when there was none
+    size_before: Array  # bytes before the run; -1 if the file did not exist
 
     def __len__(self) -> int:
         return len(self.path)
@@ -135,6 +142,8 @@ class Files:
 
 @dataclass(frozen=True)
 class Processes:
+    """The processes of a run, in the order of their numbers `rank`."""
+
     rank: Array
     mpi_rank: Array  # -1 for none
     begin: Array  # ns
@@ -147,8 +156,8 @@ class Processes:
 
     @cached_property
     def ranks(self) -> Array:
-        """The numbers of those whose time counts: the ranks of MPI, without launchers and other
-        helpers; all where there are none."""
+        """The numbers of the processes whose time counts: the ranks of MPI, without launchers and
+        other helpers. In a run without MPI, all processes."""
         is_rank = self.mpi_rank >= 0
         return self.rank[is_rank] if is_rank.any() else self.rank
 
@@ -159,6 +168,8 @@ class Processes:
 
 @dataclass(frozen=True)
 class TracedRun:
+    """All records of a traced run. Times are ns."""
+
     data_set: DataSet
     io: IoRecords
     mpi: MpiRecords
@@ -185,10 +196,9 @@ class TracedRun:
 
 
 def is_traced(data_set: DataSet) -> bool:
-    """Whether the records are those of a traced or imported run, be they only a few or none.
+    """Whether this is a traced, imported or replayed run, even with few records or none.
 
-    A simulated run has a predicted time and, where its program used simulated files, records of
-    type io all the same.
+    A simulated run is not, although it has records of type io if its program used simulated files.
     """
     return data_set.kind in RUNS_WITH_CALLS and _has_any(
         data_set, "io", "mpi", "process", "file_total"
@@ -200,7 +210,10 @@ def _has_any(data_set: DataSet, *names: str) -> bool:
 
 
 def load_run(data_set: DataSet) -> TracedRun:
-    """Everything of the data set; what it lacks is empty."""
+    """Loads all records of a run; record types that the data set lacks are empty.
+
+    Raises InputError if it is not a traced run, or its records contradict one another.
+    """
     if not is_traced(data_set) and not data_set.has("io"):
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
@@ -223,7 +236,7 @@ def load_run(data_set: DataSet) -> TracedRun:
 
 
 def _columns(data_set: DataSet, name: str, wanted: list[str]) -> dict[str, Any]:
-    """Arrays by field, empty when there are no such records; `call` with its `names`."""
+    """Arrays by field, empty if there are no such records. `names` are those of `call`."""
     if not data_set.has(name):
         return {**{field: np.zeros(0, np.int64) for field in wanted}, "names": []}
     table = data_set.table(name, wanted).unify_dictionaries().combine_chunks()
@@ -287,7 +300,7 @@ def _io(data_set: DataSet, files: int, views: FileViews) -> IoRecords:
 
 
 def _with_places(records: IoRecords, handle: Array, views: FileViews) -> IoRecords:
-    """With the views of accesses in several fragments, and where all accesses end."""
+    """Adds the views of accesses in several fragments, and the ends of all accesses."""
     view, reach = records.view, np.where(records.located, records.offset + records.bytes, -1)
     scattered = (records.flags & IoFlag.SCATTERED) != 0
     at = np.flatnonzero(scattered & (records.offset >= 0) & (records.bytes > 0))
@@ -307,7 +320,7 @@ def _with_places(records: IoRecords, handle: Array, views: FileViews) -> IoRecor
 
 
 def _with_copies(records: IoRecords, other: Array) -> IoRecords:
-    """A copy from file to file reads one, and writes the other in no time of its own."""
+    """Adds for each copy from file to file a write of the other file, which takes no time."""
     copies = [i for i, name in enumerate(records.names) if name in COPIES]
     chosen = np.flatnonzero(np.isin(records.call, copies) & (other >= 0))
     if len(chosen) == 0:
@@ -387,26 +400,26 @@ def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
 
 
 def _optional(table: pa.Table, field: str) -> Array:
-    """A field that data sets of before it lack."""
+    """A field that older data sets lack; zeros if it is missing."""
     if field not in table.column_names:
         return np.zeros(len(table), np.int64)
     return np.asarray(table.column(field).to_numpy())
 
 
 def _sorted(table: pa.Table, key: Array) -> pa.Table:
-    """The import of pyarrow's own functions takes longer than all else, and is seldom needed."""
+    """The table sorted by `key`; without pyarrow's sort, whose import takes longer than the rest."""
     return table if np.all(key[1:] > key[:-1]) else table.take(np.argsort(key, kind="stable"))
 
 
 def _processes_of_records(io: IoRecords, mpi: MpiRecords) -> Processes:
-    """Each from its first record to its last."""
+    """Processes as far as records show them: each from its first record to its last."""
     rank = np.concatenate([io.rank, mpi.rank])
     ranks = np.unique(rank)
-    place = np.searchsorted(ranks, rank)
+    index = np.searchsorted(ranks, rank)
     begin = np.full(len(ranks), np.iinfo(np.int64).max)
     end = np.zeros(len(ranks), np.int64)
-    np.minimum.at(begin, place, np.concatenate([io.begin, mpi.begin]))
-    np.maximum.at(end, place, np.concatenate([io.end, mpi.end]))
+    np.minimum.at(begin, index, np.concatenate([io.begin, mpi.begin]))
+    np.maximum.at(end, index, np.concatenate([io.end, mpi.end]))
     unknown = [""] * len(ranks)
     none = np.zeros(len(ranks), np.int64)
     return Processes(ranks, ranks, begin, end, none, none + 1, none, unknown, unknown)

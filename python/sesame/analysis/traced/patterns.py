@@ -1,4 +1,4 @@
-"""Where requests lie in their file: in relation to the one before, and to blocks."""
+"""The order and sizes of requests: how each one relates to the request before it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from sesame.analysis.traced.load import IoRecords
 from sesame.analysis.traced.views import FileViews
 from sesame.traced.io_calls import READ, SYNC, WRITE
 
-# Of a request, seen from the one before of the same process, file, layer and direction.
+# The pattern of a request, compared with the one before of the same process, file, layer and
+# direction. Random requests go back; sequential ones leave a gap; strided ones repeat a distance.
 FIRST, CONSECUTIVE, STRIDED, SEQUENTIAL, RANDOM = range(5)
 PATTERN_NAMES = ("first", "consecutive", "strided", "sequential", "random")
 
@@ -31,7 +32,7 @@ SMALL_CLASSES = 5  # below 1 MiB
 
 
 def time_order(records: IoRecords, key: Array) -> Array:
-    """Indices that sort by key, and in it by time."""
+    """Indices that sort the records by key, and those of one key by time."""
     if records.thread.any():
         return np.lexsort((records.begin, key))
     if np.all(key[1:] >= key[:-1]):
@@ -40,7 +41,7 @@ def time_order(records: IoRecords, key: Array) -> Array:
 
 
 def classify(records: IoRecords, group: Array) -> Array:
-    """The pattern of each record, which all move data, among those of its group."""
+    """The pattern of each record within its group and direction. All records must move data."""
     key = group * 2 + (records.kind == WRITE)
     order = time_order(records, key)
     key, offset = key[order], np.where(records.known, records.offset, -1)[order]
@@ -62,13 +63,14 @@ def classify(records: IoRecords, group: Array) -> Array:
 
 
 def size_class(size: Array) -> Array:
+    """The index of each size (B) in SIZE_NAMES."""
     return np.searchsorted(np.array(SIZE_BOUNDS[1:]), size, side="right")
 
 
 def repeated_bytes(
     group: Array, records: IoRecords, kind: int, groups: int, views: FileViews
 ) -> Array:
-    """Bytes moved beyond those of the places touched: read again, or written over."""
+    """By group, the bytes that were read again (`kind` READ) or written over (WRITE)."""
     chosen = (records.kind == kind) & records.known
     moved_by, of = records.where(chosen), group[chosen]
     fragments = views.fragments(moved_by.view, moved_by.offset, moved_by.bytes)
@@ -78,7 +80,7 @@ def repeated_bytes(
 
 
 def syncs_after_writes(records: IoRecords, group: Array) -> Array:
-    """Indices of records that wait for the disk right after a write of their group."""
+    """Indices of syncs that come right after a write of their group."""
     chosen = np.flatnonzero(np.isin(records.kind, (READ, WRITE, SYNC)))
     order = chosen[time_order(records.where(chosen), group[chosen])]
     key, kind = group[order], records.kind[order]

@@ -1,5 +1,5 @@
-"""Files that several processes use: who touches the same blocks and the same bytes, and how their
-requests lie between each other."""
+"""Files that several processes use: which blocks and bytes they share, and whether their requests
+interleave."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from sesame.analysis.traced.load import IoRecords, TracedRun
 from sesame.datasets.traced import IoFlag
 from sesame.traced.io_calls import MPI_IO, READ, STDIO, WRITE
 
-# Where the file system does not tell its own: the usual stripe of Lustre.
+# If the block size of the file system is unknown: the usual stripe of Lustre.
 DEFAULT_BLOCK = 1 << 20
-EPOCHS = 32  # of the reads, which are compared with what had been written before each
+EPOCHS = 32  # groups of reads; each is compared with the writes that ended before it
 
 
 @dataclass(frozen=True)
 class Interleaving:
-    """By file, of the requests of one direction that no collective call stands for."""
+    """By file: the requests of one direction that are not collective."""
 
     requests: Array
     seconds: Array
-    neighbours: Array  # requests next to which, by offset, another rank's begins
+    neighbours: Array  # requests that follow, in the order of offsets, one of another rank
     moved: Array  # bytes
-    touched: Array  # bytes of the places, each once
-    extent: Array  # from the first byte to the last
-    mpi_io: Array  # requests of them through MPI-IO
+    touched: Array  # distinct bytes
+    extent: Array  # bytes from the first to the last
+    mpi_io: Array  # those of the requests that go through MPI-IO
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """By file."""
+    """By file: how its ranks share it."""
 
-    readers: Array  # ranks
-    writers: Array
-    users: Array
+    readers: Array  # number of ranks
+    writers: Array  # likewise
+    users: Array  # likewise, of all calls
     blocks_written: Array
     blocks_contended: Array  # written by several ranks
     requests_contended: Array  # writes that touch such a block
-    read_distinct: Array  # bytes of the places that any rank read
-    read_once: Array  # the same of each rank, and their sum
-    read_unlocated: Array  # bytes read at places that are not exactly known
-    read_after_write: Array  # bytes read that the run itself had written before
+    read_distinct: Array  # distinct bytes that any rank read
+    read_once: Array  # distinct bytes that each rank read, summed over the ranks
+    read_unlocated: Array  # bytes read at offsets that are not exactly known
+    read_after_write: Array  # bytes read that the run had written before
     read: Interleaving
     write: Interleaving
 
@@ -82,7 +82,8 @@ def sharing_of(run: TracedRun) -> Sharing:
 
 
 def _bottom(io: IoRecords, files: int) -> IoRecords:
-    """What reaches the file system as far as it is known; stdio gathers requests first."""
+    """The calls that reach the file system, as far as they were recorded. stdio is left out: it
+    gathers requests first."""
     posix = io.layer != MPI_IO
     below = np.zeros(files, bool)
     below[io.file[posix]] = True
@@ -90,16 +91,16 @@ def _bottom(io: IoRecords, files: int) -> IoRecords:
 
 
 def _ranks(io: IoRecords, run: TracedRun) -> Array:
-    """How many ranks there are of each file."""
+    """The number of ranks that have a record of each file."""
     pairs = np.unique(io.file * max(run.ranks, 1) + io.rank)
     return np.bincount(pairs // max(run.ranks, 1), minlength=len(run.files))
 
 
 def _blocks(io: IoRecords, block: Array, files: int) -> tuple[Array, Array, Array]:
-    """Blocks written, those that several ranks wrote, and the writes that touch such a one.
+    """By file: blocks written, blocks that several ranks wrote, and writes that touch such a block.
 
-    Only the first and the last block of a request can be another's, too, unless the same place is
-    written twice; that is another finding.
+    Only the first and last block of each request are compared: ranks share the others only if they
+    write the same bytes twice, which is another finding.
     """
     size = block[io.file]
     first, last = io.offset // size, (io.offset + io.bytes - 1) // size
@@ -120,7 +121,7 @@ def _blocks(io: IoRecords, block: Array, files: int) -> tuple[Array, Array, Arra
 
 
 def _read_once(reads: IoRecords, files: int) -> Array:
-    """By file, what each rank reads of it, each byte once."""
+    """By file: the distinct bytes that each rank reads, summed over the ranks."""
     ranks = int(reads.rank.max(initial=0)) + 1
     group = reads.file * ranks + reads.rank
     each = Union(group, reads.offset, reads.offset + reads.bytes).lengths(files * ranks)
@@ -128,8 +129,9 @@ def _read_once(reads: IoRecords, files: int) -> Array:
 
 
 def _read_after_write(reads: IoRecords, writes: IoRecords, files: int) -> Array:
-    """Of the bytes read, those that had been written before: an update in place is none. Reads are
-    compared with the writes that were over when the first of some of them began."""
+    """By file: the bytes read that had been written before. Bytes that are read first and then
+    written (an update in place) do not count. Each group of reads is compared with the writes that
+    ended before the first of them began."""
     back = np.zeros(files)
     written = Union(writes.file, writes.offset, writes.offset + writes.bytes)
     at_all = written.covered(reads.file, reads.offset, reads.offset + reads.bytes)

@@ -1,4 +1,4 @@
-"""What every process of a traced run did when: calls by class, in cells of time and processes."""
+"""The time line of a traced run: what every process did when, in cells of time and processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATE_COLOURS = (
     "sky",  # calls of MPI-IO that are known as calls of MPI only
     calls.CLASS_COLOURS[calls.OTHER],
 )
-VISIBLE = 0.1  # of a cell's time in calls shows them, since a run's I/O may be a small part
+VISIBLE = 0.1  # share of a cell's time from which calls are shown; low, since I/O may be little
 
 MOST_ROWS = 256
 MOST_COLUMNS = 800
@@ -41,7 +41,9 @@ MOST_COLUMNS = 800
 
 @dataclass(frozen=True)
 class Cells:
-    states: Array  # [row][column], a state or OVER
+    """The time line as a grid: a row for some ranks, a column for some time."""
+
+    states: Array  # [row][column], an index in STATE_NAMES or OVER
     ranks_per_row: int
     cell_s: float
     records: int
@@ -49,14 +51,14 @@ class Cells:
 
 @dataclass(frozen=True)
 class Calls:
-    """Outermost calls on files and of MPI together."""
+    """The outermost calls on files and of MPI together, as columns."""
 
     rank: Array
     begin: Array  # ns since the run began
     end: Array
     state: Array
-    name: list[str]  # `call` counts in it
-    call: Array
+    name: list[str]
+    call: Array  # index in `name`
     bytes: Array
     file: Array  # -1 for none
 
@@ -79,14 +81,15 @@ def calls_of(run: TracedRun) -> Calls:
 def bin_calls(
     run: TracedRun, found: Calls, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS
 ) -> Cells:
-    """The state that most of a cell's time in calls went into, if there is enough of it."""
+    """The time line: each cell has the state that took most of its time in calls, or REST if calls
+    took less than VISIBLE of its time."""
     ranks = run.ranks
     per_row = -(-ranks // rows)
     rows = -(-ranks // per_row)
     cell_ns = max((run.end - run.begin) / columns, 1.0)
-    states, place = _present(found.state)
+    states, index = _present(found.state)
     time = np.zeros((len(states) * rows, columns))
-    row = place * rows + found.rank // per_row
+    row = index * rows + found.rank // per_row
     add_intervals(time, row, found.begin / cell_ns, found.end / cell_ns)
     by_state = time.reshape(len(states), rows, columns)
     alive = np.zeros((rows, columns))
@@ -101,9 +104,9 @@ def bin_calls(
 
 
 def _present(state: Array) -> tuple[Array, Array]:
-    """The states that there are, and for each call the place of its own among them."""
+    """The states that occur, and for each call the index of its state among them."""
     count = np.bincount(state, minlength=len(STATE_NAMES))
-    count[READING] += 1  # one at least
+    count[READING] += 1  # there must be at least one
     states = np.flatnonzero(count)
     return states, np.searchsorted(states, np.arange(len(STATE_NAMES)))[state]
 
@@ -115,7 +118,7 @@ def rate_over_time(run: TracedRun, kind: int, columns: int) -> tuple[Array, floa
     io = io.where((io.kind == kind) & (io.bytes > 0))
     cell = max((run.end - run.begin) / columns, 1.0)
     begin, end = (io.begin - run.begin) / cell, (io.end - run.begin) / cell
-    # The sum of all calls that are over, at the borders of the cells: each rises evenly.
+    # Bytes moved until each border of the cells: those of each call rise evenly in its time.
     borders = np.arange(columns + 1)
     rising = end > begin
     slope = io.bytes[rising] / (end - begin)[rising]
@@ -126,7 +129,7 @@ def rate_over_time(run: TracedRun, kind: int, columns: int) -> tuple[Array, floa
 
 
 def _ramps(at: Array, begin: Array, slope: Array) -> Array:
-    """The sum of slope * max(at - begin, 0) over all ramps, at each place."""
+    """The sum of slope * max(at - begin, 0) over all ramps, for each `at`."""
     order = np.argsort(begin)
     begin, slope = begin[order], slope[order]
     count = np.searchsorted(begin, at, side="right")

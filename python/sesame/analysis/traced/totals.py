@@ -1,8 +1,8 @@
-"""Totals by process, file and layer: what tables and most findings are made of.
+"""Totals by process, file and layer, from which tables and most findings are made.
 
-A row of the totals is of one process, one file and one layer. Rows that are `own` are the
-application's calls. Rows that are `bottom` are what reaches the file system as far as it was
-recorded: below MPI-IO the calls that it made, else the same calls as `own`.
+A row is about one process, one file and one layer. Rows with `own` are the application's calls.
+Rows with `bottom` are the calls that reach the file system, as far as they were recorded: below
+MPI-IO the calls that MPI-IO made, else the same calls as `own`.
 """
 
 from __future__ import annotations
@@ -79,14 +79,15 @@ class Totals:
 
     @property
     def joint(self) -> Totals:
-        """What is known only of all processes together."""
+        """The rows that are known only for all processes together; their rank is negative."""
         return self.where(self["rank"] < 0)
 
     def by_rank(self, *names: str) -> Array:
-        """Without what is known only of all together."""
+        """The sum of columns for each process, without the rows that are `joint`."""
         return self.where(self["rank"] >= 0)._by("rank", self.ranks, names)
 
     def by_file(self, *names: str) -> Array:
+        """The sum of columns for each file."""
         return self._by("file", self.files, names)
 
     def users(self) -> Array:
@@ -106,11 +107,12 @@ class Totals:
 
 
 def sizes(direction: str) -> list[str]:
+    """The columns with the requests of each class of sizes, for `read` or `write`."""
     return [f"{direction}_size_{i}" for i in range(len(SIZE_BOUNDS))]
 
 
 def totals_of_records(run: TracedRun) -> Totals:
-    """Of all records that are of a file whose data are stored somewhere."""
+    """The totals of all records about files whose data are stored."""
     io = run.io
     stored = np.append(run.files.stored, False)  # file -1 is the last
     io = io.where(stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0) & (io.kind != PROCESS))
@@ -131,7 +133,7 @@ def totals_of_records(run: TracedRun) -> Totals:
 
 
 def _bottom(columns: dict[str, Array], files: int) -> Array:
-    """MPI-IO is the bottom only of files where nothing was recorded below it."""
+    """Rows of MPI-IO are at the bottom only if nothing was recorded below it for their file."""
     other = np.zeros(files, bool)
     other[columns["file"][columns["layer"] != MPI_IO]] = True
     return np.asarray((columns["layer"] != MPI_IO) | ~other[columns["file"]])
@@ -148,7 +150,7 @@ def _counts(io: IoRecords, group: Array, groups: int) -> dict[str, Array]:
 
 
 def _times(io: IoRecords, group: Array, groups: int) -> dict[str, Array]:
-    """Seconds in calls of each sort."""
+    """Seconds in calls of each kind."""
     seconds = (io.end - io.begin) * 1e-9
     kinds = np.bincount(group * (OTHER + 1) + io.kind, seconds, groups * (OTHER + 1))
     kinds = kinds.reshape(groups, OTHER + 1)
@@ -213,7 +215,7 @@ def _extent(io: IoRecords, group: Array, groups: int) -> dict[str, Array]:
 
 
 def share(part: Any, whole: Any) -> Array:
-    """part / whole; 0 where there is nothing."""
+    """part / whole; 0 where whole is 0."""
     whole = np.asarray(whole, float)
     zeros = np.zeros_like(whole + np.asarray(part))
     return np.asarray(np.divide(part, whole, out=zeros, where=whole > 0))

@@ -1,4 +1,4 @@
-"""Accesses through file views with holes: the fragments of the file that they are."""
+"""Accesses through file views of MPI-IO: finds the fragments of the file that each one accesses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from sesame.analysis.traced.intervals import Array
 
-# What all accesses together may be cut into; those with the most fragments are left out, and count
-# as accesses whose place is not known. 24 bytes of memory for each; ours.
+# Limit for the fragments of all accesses together, 24 bytes of memory each; our choice. Beyond it,
+# accesses with the most fragments are left out, and their bytes count as not known.
 MOST_FRAGMENTS = 1 << 22
 RUN = re.compile(r"(-?\d+)\+(\d+)(?:x(\d+)/(-?\d+))?")
 NONE = np.zeros(0, np.int64)
@@ -20,29 +20,31 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Filetype:
-    """The blocks of a filetype in the order of their data; without any the blocks are unknown."""
+    """The blocks of a filetype in the order of their data; no blocks if they are unknown. Sizes and
+    offsets are bytes."""
 
-    data_bytes: int
-    extent: int
-    offset: Array
-    bytes: Array
+    data_bytes: int  # of all blocks
+    extent: int  # distance from one filetype to the next in the file
+    offset: Array  # of each block
+    bytes: Array  # of each block
 
     @cached_property
     def before(self) -> Array:
-        """Data before each block."""
+        """The bytes of data before each block."""
         return np.cumsum(self.bytes) - self.bytes
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether places tell data apart: the blocks of all filetypes follow one another."""
+        """Whether an offset in the file belongs to one block: blocks are known, ascend, and do not
+        overlap those of the next filetype."""
         if not len(self.offset) or int(self.bytes.sum()) != self.data_bytes:
             return False
         end = self.offset + self.bytes
         return bool(end[-1] - self.offset[0] <= self.extent and np.all(self.offset[1:] >= end[:-1]))
 
     def blocks(self, place: Array, size: Array) -> tuple[Array, Array]:
-        """Of accesses to `size` bytes of data from a place on, counted from the first filetype: the
-        first block and the last, numbered through all filetypes."""
+        """The first and last block of accesses to `size` bytes of data from the file offset `place`
+        on, relative to the first filetype. Blocks are numbered through all filetypes."""
         first_tile, inside = np.divmod(place - self.offset[0], self.extent)
         inside += self.offset[0]
         block = np.searchsorted(self.offset, inside, side="right") - 1
@@ -52,13 +54,14 @@ class Filetype:
         return first_tile * len(self.offset) + block, end_tile * len(self.offset) + last
 
     def places(self, block: Array) -> tuple[Array, Array]:
-        """Where blocks begin and how long they are."""
+        """The offsets and sizes of blocks, numbered as by `blocks`."""
         tile, number = np.divmod(block, len(self.offset))
         return tile * self.extent + self.offset[number], self.bytes[number]
 
 
 def read_filetype(data_bytes: int, extent: int, runs: str) -> Filetype:
-    """From the fields of a record; of more blocks than accesses may have fragments, nothing."""
+    """Reads a filetype from the fields of a record of type file_view. Its blocks are unknown if
+    there are more than MOST_FRAGMENTS."""
     found = [tuple(int(n or 0) for n in match) for match in RUN.findall(runs)]
     blocks = [(offset, size, max(count, 1), stride) for offset, size, count, stride in found]
     if not blocks or sum(block[2] for block in blocks) > MOST_FRAGMENTS:
@@ -75,15 +78,15 @@ def read_filetype(data_bytes: int, extent: int, runs: str) -> Filetype:
 
 @dataclass(frozen=True)
 class Fragments:
-    """Of accesses, cut where the file has other bytes between their data."""
+    """The contiguous ranges of a file that accesses consist of."""
 
-    access: Array  # its number
+    access: Array  # the index of the access
     offset: Array
     bytes: Array
 
 
 class FileViews:
-    """The views of a run. Those of one filetype share it."""
+    """The views of a run. `rows` are the columns of record type file_view."""
 
     def __init__(self, rows: dict[str, Any]) -> None:
         keys = list(zip(rows["data_bytes"], rows["extent"], rows["runs"], strict=True))
@@ -96,21 +99,21 @@ class FileViews:
         self._begin = np.asarray(rows["begin_ns"], np.int64)
 
     def find(self, rank: Array, handle: Array, begin: Array) -> Array:
-        """The view of each access: the last that its opening was given before; -1 for none."""
+        """The view of each access: the last one set on its file handle before it; -1 for none."""
         here = len(self._begin)
-        opening = [np.concatenate(pair) for pair in ((self._rank, rank), (self._handle, handle))]
+        opened = [np.concatenate(pair) for pair in ((self._rank, rank), (self._handle, handle))]
         time = np.concatenate([self._begin, begin])
-        order = np.lexsort((np.arange(len(time)) >= here, time, *opening))
+        order = np.lexsort((np.arange(len(time)) >= here, time, *opened))
         place = np.where(order < here, np.arange(len(order)), -1)
         last = np.maximum.accumulate(place) if len(place) else place
         view = np.where(last >= 0, order[last], -1)
-        same = [column[view] == column[order] for column in opening]
+        same = [column[view] == column[order] for column in opened]
         found = np.empty(len(order), np.int64)
         found[order] = np.where((view >= 0) & same[0] & same[1], view, -1)
         return found[here:]
 
     def count(self, view: Array, offset: Array, size: Array) -> Array:
-        """How many fragments accesses have; 0 where they are not known."""
+        """The number of fragments of each access; 0 if they are not known."""
         fragments = np.zeros(len(view), np.int64)
         for chosen, filetype in self._by_filetype(view, offset, size):
             place = offset[chosen] - self._displacement[view[chosen]]
@@ -119,7 +122,7 @@ class FileViews:
         return fragments
 
     def fragments(self, view: Array, offset: Array, size: Array) -> Fragments:
-        """Of accesses that have a view; each other one is a fragment of its own."""
+        """The fragments of accesses; an access without a view (-1) is one fragment."""
         alone = np.flatnonzero(view < 0)
         found = [Fragments(alone, offset[alone], size[alone])]
         for chosen, filetype in self._by_filetype(view, offset, size):
@@ -156,7 +159,7 @@ def _cut(access: Array, filetype: Filetype, base: Array, offset: Array, size: Ar
     end = begin + length
     begin[start] = offset
     inner = np.add.reduceat(end - begin, start) - size
-    end[start + count - 1] -= inner  # what the last block has behind the access
+    end[start + count - 1] -= inner  # the last block may extend beyond the access
     return Fragments(access[owner], begin, end - begin)
 
 

@@ -1,4 +1,5 @@
-"""Time that a process waits in MPI for another, and how much of it the other spends on files."""
+"""The time that a process waits in MPI for another, and how much of it the other is in calls on
+files."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ class Waits:
     waiter: Array
     culprit: Array  # the rank that was late
     begin: Array  # of the wait
-    until: Array  # when the late one came
-    io: Array  # ns of it that the late one spent in calls on files
-    record: Array  # the waiter's call, index in the records
-    cause: Array  # the late one's call
+    until: Array  # when the late rank made its call
+    io: Array  # ns of the wait that the late rank was in calls on files
+    record: Array  # the waiter's call, an index in the MPI records
+    cause: Array  # the late rank's call, likewise
     unmatched_sends: int = 0
     unmatched_receives: int = 0
 
@@ -46,6 +47,7 @@ class Waits:
 
 
 def waits_of(run: TracedRun, io_times: Union) -> Waits:
+    """All waits of a run. `io_times`: the times of each rank in calls on files."""
     messages = match_messages(run.mpi)
     parts = [_of_messages(run.mpi, messages), *_of_collectives(run.mpi)]
     waiter, culprit, begin, until, record, cause = (
@@ -67,8 +69,8 @@ def waits_of(run: TracedRun, io_times: Union) -> Waits:
 
 
 def _of_messages(mpi: MpiRecords, messages: Messages) -> tuple[Array, ...]:
-    """A receive waits, in the call that completes it, for its send to begin; a call that completes
-    several, for the last."""
+    """A receive waits, in the call that completes it, until its send begins. A call that completes
+    several receives waits for the last of the sends."""
     send, receive = messages.send, messages.receive
     done = np.minimum(receive + np.maximum(mpi.completion[receive], 0), len(mpi) - 1)
     done = np.where(mpi.rank[done] == mpi.rank[receive], done, receive)
@@ -80,7 +82,8 @@ def _of_messages(mpi: MpiRecords, messages: Messages) -> tuple[Array, ...]:
 
 
 def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
-    """All wait for the last, for the root, or only the root does."""
+    """In a collective call all ranks wait for the last, all wait for the root, or the root waits
+    for the last."""
     patterns = np.array([pattern_of(name) for name in mpi.names] or [Pattern.NONE])
     blocking = (mpi.flags & MpiFlag.NONBLOCKING) == 0
     chosen = np.flatnonzero((mpi.kind == COLLECTIVE) & (mpi.comm >= 0))
@@ -103,8 +106,8 @@ def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
 
 
 def same_call(calls: MpiRecords | IoRecords, chosen: Array) -> tuple[Array, Array]:
-    """The records of collective calls, and for each a number that those of one call share: every
-    process makes the collective calls on a communicator in the same order."""
+    """The `chosen` records of collective calls, and for each a number that all records of the same
+    call share. Ranks make the collective calls on a communicator in the same order."""
     ranks = int(calls.rank.max()) + 1
     key = calls.comm[chosen].astype(np.int64) * ranks + calls.rank[chosen]
     by_rank = (
