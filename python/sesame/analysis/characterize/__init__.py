@@ -1,6 +1,6 @@
-"""How a disk or an application is really used: sizes, order, places and times of its requests.
+"""How a disk or an application is used: sizes, order, positions and times of its requests.
 
-docs/models/characterize.md has every figure's definition and where it comes from.
+docs/models/characterize.md defines every figure and gives its source.
 """
 
 from __future__ import annotations

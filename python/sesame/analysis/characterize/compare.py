@@ -1,4 +1,4 @@
-"""Runs beside each other: nothing but the system, each application alone, all together."""
+"""Compares recordings: of the idle system, of each application alone, of all together."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ class NamedProfile:
 
 @dataclass(frozen=True)
 class Comparison:
-    baseline: NamedProfile | None
-    applications: list[NamedProfile]
-    combined: NamedProfile | None
+    """The profiles of one disk, or of applications."""
+
+    baseline: NamedProfile | None  # of the idle system
+    applications: list[NamedProfile]  # each alone
+    combined: NamedProfile | None  # of all applications at once
 
     @property
     def profiles(self) -> list[NamedProfile]:
@@ -31,32 +33,32 @@ class Comparison:
         return [*ends[0], *self.applications, *ends[1]]
 
     def of_the_system(self, part: NamedProfile, kind: int | slice = slice(None)) -> float:
-        """Requests that the system alone would have made in the time of a run."""
+        """The requests that the idle system would have made in the time of a run."""
         if self.baseline is None:
             return 0.0
         base = self.baseline.profile
-        there = float(base.requests[kind].sum()) / base.span_s if base.span_s else 0.0
-        return there * part.profile.span_s
+        per_second = float(base.requests[kind].sum()) / base.span_s if base.span_s else 0.0
+        return per_second * part.profile.span_s
 
     def contribution(self, part: NamedProfile, kind: int | slice = slice(None)) -> float:
-        """Requests of a run beyond those of the system alone; none if there are fewer."""
+        """The requests of a run beyond those of the idle system; 0 if there are fewer."""
         return max(float(part.profile.requests[kind].sum()) - self.of_the_system(part, kind), 0.0)
 
     def shares(self) -> dict[str, float]:
-        """Of the requests that the applications add, each alone."""
+        """The share of each application in the requests that all of them add, each alone."""
         added = {part.name: self.contribution(part) for part in self.applications}
         total = sum(added.values())
         return {name: value / total if total else 0.0 for name, value in added.items()}
 
     @property
     def expected(self) -> float | None:
-        """Requests of the combined run if applications did together what each does alone."""
+        """The requests of the combined run, if applications together did what each does alone."""
         if self.combined is None:
             return None
         return self.of_the_system(self.combined) + sum(map(self.contribution, self.applications))
 
     def rows(self) -> list[dict[str, float | str]]:
-        """The study's Table 1, and what each run adds to the system."""
+        """Table 1 of the study (docs/models/characterize.md), and what each run adds."""
         shares = self.shares()
         return [
             {

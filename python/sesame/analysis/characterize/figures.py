@@ -1,4 +1,5 @@
-"""The study's figures in our form: size and place over time, bands, hot spots; rate and depth."""
+"""The figures of the study (docs/models/characterize.md): size and position over time, bands, hot
+spots; and, beyond the study, rate, queue depth and latency."""
 
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ MOST_HOT = 3000
 
 
 def place_axis(p: Profile) -> tuple[float, str]:
-    """(units in a byte, title): sectors of a disk, bytes of the files."""
+    """(units in a byte, title) of an axis of positions: sectors of a disk, or bytes of files."""
     if p.source.is_disk:
         return 1 / SECTOR_BYTES, "sector"
     return 1.0, "byte, files concatenated"
 
 
 def size_plot(p: Profile) -> Plot:
-    """Figures 2 to 5."""
+    """Request size over time: figures 2 to 5 of the study."""
     chart, factor = _over_time(p)
     used = np.array(sorted(p.sizes))
     lowest, highest = int(math.log2(used[0])), int(math.log2(used[-1]))
@@ -54,7 +55,7 @@ def size_plot(p: Profile) -> Plot:
 
 
 def place_plot(p: Profile) -> Plot:
-    """Figures 1 and 6."""
+    """Position over time: figures 1 and 6 of the study."""
     chart, factor = _over_time(p)
     scale, title = place_axis(p)
     chart.y(title, range=[0, p.extent * scale])
@@ -67,7 +68,7 @@ def place_plot(p: Profile) -> Plot:
 
 
 def band_plot(p: Profile) -> Plot:
-    """Figure 7."""
+    """Requests by band of the space: figure 7 of the study."""
     scale, title = place_axis(p)
     chart = Chart(320)
     width = p.band_bytes * scale
@@ -82,7 +83,7 @@ def band_plot(p: Profile) -> Plot:
 
 
 def hot_plot(p: Profile) -> Plot:
-    """Figure 8."""
+    """The positions with the most accesses: figure 8 of the study."""
     scale, title = place_axis(p)
     chart = Chart(320)
     hot = p.locality.hottest(MOST_HOT)
@@ -153,7 +154,7 @@ def _scatter(chart: Chart, p: Profile, factor: float, name: str, scale: float) -
 def _cells(
     chart: Chart, p: Profile, counts: Any, place: tuple[float, float], factor: float
 ) -> None:
-    """`place`: where the first row begins and how large each is."""
+    """Adds the grid `counts`; `place`: where the first row begins, and the size of a row."""
     z = np.where(counts > 0, np.log10(np.maximum(counts, 1)) + 0.3, np.nan).astype(np.float32)
     shown = counts.astype(np.int32).ravel()
     time = (0.0, p.span_s / TIME_CELLS * factor)

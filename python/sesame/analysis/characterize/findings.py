@@ -1,6 +1,5 @@
-"""What a profile means, in words: rules, each a function from Profile to Findings.
-
-Thresholds and their sources are in docs/models/characterize.md.
+"""Says in words what a profile means. Each rule is a function from a Profile to findings, none if
+it does not apply. Thresholds and their sources are in docs/models/characterize.md.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from sesame.analysis.characterize.profile import CLASS_NAMES, READS, TIME_CELLS,
 from sesame.analysis.findings_io.found import Finding, percent, plural
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 
-ENOUGH = 100  # requests that a rule wants to see
+ENOUGH = 100  # least number of requests for most rules
 MAIN_SHARE = 0.5
-SOME_SHARE = 0.1
-CONCENTRATED = 0.1  # the study: 90 % of the accesses into 10 % of the space
-SEQUENTIAL, RANDOM = 0.8, 0.2
-HOT_TIMES = 10  # a hot spot has so many times the accesses of the mean place
+SOME_SHARE = 0.1  # least share of repeated accesses
+CONCENTRATED = 0.1  # share of the space; the study: 90 % of the accesses go to 10 % of the space
+SEQUENTIAL, RANDOM = 0.8, 0.2  # share of sequential requests: at least, at most
+HOT_TIMES = 10  # a hot spot has this many times the accesses of the mean position
 BURST = 10  # peak rate over mean
 TAIL = 10  # the 99th percentile over the median
 QUEUED = 1.5  # mean requests at the device
@@ -37,7 +36,7 @@ def sizes(p: Profile) -> list[Finding]:
     hint = (
         "Requests this small cost the device about as much as larger ones: gather them."
         if number < 2
-        else "Large requests suit any device; what they leave is their order."
+        else "Large requests suit any device; only their order matters then."
     )
     evidence = {f"{name} requests": float(n) for name, n in zip(CLASS_NAMES, counts, strict=True)}
     text = (
@@ -52,13 +51,13 @@ def mix(p: Profile) -> list[Finding]:
     writes = float(p.requests[WRITES]) / p.total
     if writes >= 0.9:
         text = f"Almost only writes: {percent(writes)} of {plural(p.total, 'request')}"
-        hint = "What is read is in memory already, or there is no input; logs and results remain."
+        hint = "Input comes from memory, or there is none; what is written are logs and results."
     elif writes <= 0.1:
         text = f"Almost only reads: {percent(1 - writes)} of {plural(p.total, 'request')}"
         hint = "More memory for caching, or reading once and keeping the data, saves requests."
     else:
         text = f"Reads and writes mix: {percent(1 - writes)} reads, {percent(writes)} writes"
-        hint = "A device that does both in turn may do worse than with either alone."
+        hint = "A device may be slower with a mix than with only reads or only writes."
     evidence = {"reads": float(p.requests[READS]), "writes": float(p.requests[WRITES])}
     evidence |= {"bytes read": float(p.bytes[READS]), "bytes written": float(p.bytes[WRITES])}
     return [
@@ -95,8 +94,8 @@ def hot_spots(p: Profile) -> list[Finding]:
         f"{count / p.span_s:.3g} times each second; the mean place {mean:.3g} times in all."
     )
     hint = (
-        "A place written again and again is mostly a log or a table of the file system: look who "
-        "writes it, and how often it must be on the disk."
+        "A position written again and again is mostly a log or a table of the file system: find "
+        "out which process writes it, and how often it must reach the disk."
         if p.source.is_disk
         else "Keep in memory what is read or written again and again."
     )
@@ -134,8 +133,8 @@ def order(p: Profile) -> list[Finding]:
     hint = (
         "Streams: read-ahead and large requests get most of a device."
         if share >= SEQUENTIAL
-        else "Random access: a device with moving parts spends its time on the way; sort requests, "
-        "or several at once."
+        else "Random access: a device with moving parts spends its time seeking; sort requests, or "
+        "issue several at once."
     )
     return [Finding("order", text, hint, None, {"sequential": float(p.sequential.sum())})]
 
@@ -149,8 +148,8 @@ def queue(p: Profile) -> list[Finding]:
         "Requests wait for one another: a device with more parallel channels, or fewer writers at "
         "a time, shortens the wait."
         if mean >= QUEUED
-        else "One request at a time: the device is not kept busy by waiting requests; asynchronous "
-        "or parallel I/O would."
+        else "One request at a time: the device idles between requests; asynchronous or parallel "
+        "I/O would keep it busy."
     )
     evidence = {"mean depth": mean, "largest depth": float(p.depths.nonzero()[0].max())}
     return [Finding("queue depth", text, hint, None, evidence)]
@@ -198,4 +197,5 @@ RULES: tuple[Callable[[Profile], list[Finding]], ...] = (
 
 
 def find(profile: Profile) -> list[Finding]:
+    """The findings of all rules, in the order of RULES."""
     return [finding for rule in RULES for finding in rule(profile)]

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where classes and bands begin; the study's values, with today's page and read-ahead."""
+    """The borders of classes and the size of bands. Defaults: the band of the study, and the page
+    and read-ahead of today's Linux."""
 
     page_bytes: int = 4096
     large_bytes: int = 128 << 10
     band_sectors: int = 100_000
 
     def classes(self, size: Ints) -> Ints:
-        """small: below a page; page: one page; medium; large: from `large_bytes` on."""
+        """The class of each size (B), as an index in profile.CLASS_NAMES. Small: less than a page;
+        page: just that; large: from `large_bytes` on; medium: between."""
         import numpy as np
 
         page, large = self.page_bytes, self.large_bytes

@@ -1,4 +1,5 @@
-"""How often and when each place is accessed. A place is where requests begin, to `unit` bytes."""
+"""How often and when each place is accessed. A place is the position where requests begin, rounded
+down to `unit` bytes."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-MOST_PLACES = 1 << 22  # more than so many are counted in a coarser unit: memory is bounded
-COARSER = 8
-GAP_CLASSES = 64  # of times between accesses, in powers of two of a nanosecond
+MOST_PLACES = 1 << 22  # limit for memory; if there are more places, a coarser unit is used
+COARSER = 8  # factor of the unit
+GAP_CLASSES = 64  # classes of times between accesses: powers of two of a nanosecond
 
 
 class TooManyPlacesError(Exception):
-    """To be counted anew in a coarser unit."""
+    """There are more than MOST_PLACES places: count again in a coarser unit."""
 
 
 def _none() -> Ints:
@@ -24,15 +25,18 @@ def _none() -> Ints:
 
 @dataclass
 class Locality:
+    """Counts of accesses by place. Add requests in the order of time."""
+
     unit: int  # B
     places: Ints = field(default_factory=_none)  # in units, ascending
-    counts: Ints = field(default_factory=_none)
-    last_ns: Ints = field(default_factory=_none)
+    counts: Ints = field(default_factory=_none)  # accesses to each place
+    last_ns: Ints = field(default_factory=_none)  # time of the last one
+    # Times between two accesses to the same place, by class.
     gaps: Ints = field(default_factory=lambda: np.zeros(GAP_CLASSES, np.int64))
     gap_sum_ns: float = 0.0
 
     def add(self, position: Ints, time_ns: Ints) -> None:
-        """Requests in the order of time."""
+        """Counts requests, which must be later than those before. Raises TooManyPlacesError."""
         key = position // self.unit
         order = np.argsort(key, kind="stable")
         key, time = key[order], time_ns[order]
@@ -83,6 +87,7 @@ class Locality:
 
 
 def fewest(counts: Ints, share: float) -> int:
+    """The smallest number of places that together have this share of the accesses `counts`."""
     sums = np.cumsum(np.sort(counts)[::-1])
     if not len(sums) or sums[-1] == 0:
         return 0

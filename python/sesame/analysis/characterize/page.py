@@ -1,4 +1,4 @@
-"""The page of a characterisation, its lines and its JSON."""
+"""A characterisation as a page, as lines for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _direction(p: Profile, kind: int) -> str:
 
 
 def to_json(p: Profile) -> dict[str, Any]:
-    """Times in seconds, sizes in bytes; null where there is nothing."""
+    """Times are seconds, sizes bytes; null if a value is not known."""
     both = {
         "requests": p.requests,
         "bytes": p.bytes,
@@ -266,7 +266,7 @@ def _who(p: Profile, of: str) -> Section:
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """What the table does not say."""
+    """Sentences about the comparison that its table does not contain."""
     lines = []
     if comparison.baseline is not None:
         for name, share in comparison.shares().items():

@@ -1,4 +1,5 @@
-"""One place's requests in numbers: everything that tables, plots and findings are made of."""
+"""The requests to one device, or to all files of an application, as counts from which tables, plots
+and findings are made."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ PLACE_CELLS = 200
 FINE_BANDS = 1000
 MOST_BANDS = 4000
 SIZE_BITS = 48
-MOST_POINTS = 6000  # that are drawn one by one
-DEPTHS = 1024
-LATENCY_STEPS = 8  # classes for each doubling
+MOST_POINTS = 6000  # requests that are drawn one by one
+DEPTHS = 1024  # classes of queue depth
+LATENCY_STEPS = 8  # classes of latency for each doubling
 LATENCY_CLASSES = 48 * LATENCY_STEPS
 CLASS_NAMES = ("small", "page", "medium", "large")
-EXACT_BYTES = 64 << 10  # sizes above are counted in pages of 4 KiB, so that there are not too many
-SHARE = 0.9  # of the requests, whose smallest part of the disk is looked for
+EXACT_BYTES = 64 << 10  # larger sizes are rounded down to 4 KiB, which limits their number
+SHARE = 0.9  # of the requests, for `small_part`
 READS, WRITES = 0, 1
 
 Floats = npt.NDArray[np.float64]
@@ -50,7 +51,8 @@ def _zeros(*shape: int) -> Ints:
 
 @dataclass
 class Profile:
-    """Counts of reads and of writes stand beside each other: [READS] and [WRITES]."""
+    """The figures of one place (a device, or all files). Arrays over the direction have the index
+    READS or WRITES. `add` requests in the order of time."""
 
     source: Source
     place: str
@@ -68,16 +70,16 @@ class Profile:
     bytes_over_time: Ints = field(default_factory=lambda: _zeros(2, TIME_CELLS))
     size_over_time: Ints = field(default_factory=lambda: _zeros(SIZE_BITS, TIME_CELLS))
     place_over_time: Ints = field(default_factory=lambda: _zeros(PLACE_CELLS, TIME_CELLS))
-    fine: Ints = field(default_factory=lambda: _zeros(2, FINE_BANDS))
-    bands: Ints = field(default_factory=lambda: _zeros(2, 1))
+    fine: Ints = field(default_factory=lambda: _zeros(2, FINE_BANDS))  # by thousandth of the space
+    bands: Ints = field(default_factory=lambda: _zeros(2, 1))  # by band of `band_bytes`
     depths: Ints = field(default_factory=lambda: _zeros(DEPTHS))
     depth_sum: int = 0
     latencies: Ints = field(default_factory=lambda: _zeros(2, LATENCY_CLASSES))
     latency_sum_ns: Floats = field(default_factory=lambda: np.zeros(2))
     who: dict[int, Ints] = field(default_factory=dict)  # reads, writes, bytes, classes
     points: list[Requests] = field(default_factory=list)
-    runs: int = 0  # of requests that follow one another
-    last_end: dict[int, int] = field(default_factory=dict)  # by stream
+    runs: int = 0  # sequences of requests that each continue the one before
+    last_end: dict[int, int] = field(default_factory=dict)  # B, by stream
 
     @property
     def total(self) -> int:
@@ -85,7 +87,8 @@ class Profile:
 
     @property
     def band_bytes(self) -> int:
-        """The study's band; of a line of files a hundredth, as it has no sectors."""
+        """The size of a band: for a disk that of the limits, for files a hundredth of the space. It
+        is larger if there would be more than MOST_BANDS."""
         own = self.limits.band_sectors * SECTOR_BYTES
         if not self.source.is_disk:
             own = max(-(-self.extent // 100), 1)
@@ -107,7 +110,7 @@ class Profile:
             self.points.append(part)
 
     def _note_order(self, part: Requests, kind: Ints) -> None:
-        """A request is sequential that begins where the one before of its stream ended."""
+        """Counts sequential requests, which begin where the one before of their stream ended."""
         order = np.argsort(part.stream, kind="stable")
         stream, position = part.stream[order], part.position[order]
         end = position + part.bytes[order]
@@ -164,7 +167,8 @@ class Profile:
             self.who[number] = self.who.get(number, 0) + rows[:, number]
 
     def latency_s(self, part: float, kinds: Any = slice(None)) -> float:
-        """A quantile; at most 5 % off, as a class is 2^(1/8) wide and its middle is given."""
+        """The quantile `part` of the latencies, at most 5 % off: the middle of a class, which is a
+        factor of 2^(1/8) wide."""
         counts = np.atleast_2d(self.latencies[kinds]).sum(axis=0)
         if not counts.sum():
             return float("nan")
@@ -178,7 +182,7 @@ class Profile:
 
     @property
     def small_part(self) -> float:
-        """The share of the bands of a thousandth that take 90 % of the requests."""
+        """The smallest share of the space, in thousandths, that gets 90 % of the requests."""
         return fewest(self.fine.sum(axis=0), SHARE) / FINE_BANDS
 
     @property
@@ -187,7 +191,7 @@ class Profile:
 
     @property
     def peak_rate(self) -> float:
-        """Of the busiest cell of time."""
+        """Requests per second in the busiest cell of time."""
         cell_s = self.span_s / TIME_CELLS
         return float(self.over_time.sum(axis=0).max() / cell_s) if cell_s else float("nan")
 
@@ -208,8 +212,11 @@ def _cells(position: Ints, extent: int, cells: int) -> Ints:
 
 
 def characterize(source: Source, place: str | None = None, limits: Limits | None = None) -> Profile:
-    """Of the busiest place unless one is named. Goes over the requests once, or as often as the
-    places of requests are too many to be counted."""
+    """The profile of `place`, by default of the busiest one. Reads the requests once; again with a
+    coarser unit while they begin at too many positions.
+
+    Raises InputError if there are no requests to `place`.
+    """
     limits = limits or Limits()
     over = source.overview
     if place is None:
@@ -232,7 +239,7 @@ def characterize(source: Source, place: str | None = None, limits: Limits | None
 def _counted(source: Source, number: int, limits: Limits, unit: int) -> Profile:
     over = source.overview
     span_s = source.duration_s or (over.end_ns - over.begin_ns) * 1e-9
-    # The recording begins before its first request; what an import has begins with an event.
+    # The times of a recording count from its begin, those of an import may have any origin.
     begin_ns = 0 if over.end_ns <= span_s * 1e9 else over.begin_ns
     profile = Profile(
         source, source.places[number], limits, begin_ns, span_s, over.end[number], Locality(unit)

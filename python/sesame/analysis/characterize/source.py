@@ -1,8 +1,8 @@
-"""Requests from whatever recorded them, in one form, a bounded number at a time.
+"""Reads requests of any origin in one form, a limited number at a time.
 
-Of a disk a place is a device and a position a byte of it. Of an application the files stand one
-after the other on one line, and the line is the only place. Requests that may continue one another
-are a stream: those to one device, or those of one process to one file.
+For a disk, a place is a device, and a position a byte of it. For an application there is one place:
+its files, concatenated; a position is a byte of them. A stream is a sequence of requests that may
+continue one another: those to one device, or those of one process to one file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Requests:
 
 @dataclass
 class Overview:
-    """What one look over all requests says of each place."""
+    """The number and extent of the requests to each place, and their time span."""
 
     requests: dict[int, int] = field(default_factory=dict)
     end: dict[int, int] = field(default_factory=dict)  # B, of the highest request
@@ -77,7 +77,7 @@ class Overview:
 
 @dataclass
 class Source:
-    """`read` goes over the requests anew each time."""
+    """Where requests come from. `read` starts from the first request each time."""
 
     name: str
     is_disk: bool
@@ -85,11 +85,12 @@ class Source:
     read: Callable[[], Iterator[Requests]]
     places: list[str] = field(default_factory=list)
     whos: list[str] = field(default_factory=list)
-    operations: dict[str, int] = field(default_factory=dict)  # those that are no data
+    operations: dict[str, int] = field(default_factory=dict)  # counts of those that move no data
     files: list[tuple[int, str]] = field(default_factory=list)  # where each file begins
     overview: Overview = field(default_factory=Overview)
 
     def look(self) -> Source:
+        """Fills `overview`; returns this source. Raises InputError if there is no request."""
         for part in self.read():
             self.overview.add(part)
         if not self.overview.requests:
@@ -97,7 +98,7 @@ class Source:
         return self
 
     def name_of(self, position: int) -> str:
-        """The place in a file, or the sector."""
+        """A position as text: the sector, or the file with the offset in it."""
         if self.is_disk:
             return f"sector {position // SECTOR_BYTES:,}"
         begins = [begin for begin, _ in self.files]
@@ -154,7 +155,7 @@ class _Codes:
 
 
 def _seconds(data_set: DataSet) -> float:
-    """Of a recording of the kernel until the end of its last summary, whatever came then."""
+    """The duration of a recording (0 if not known); of one of the kernel until its last summary."""
     if data_set.has("kernel_summary"):
         ends = data_set.table("kernel_summary", ["end_ns"]).column("end_ns")
         return float(ends.to_numpy().max()) * 1e-9
