@@ -1,8 +1,8 @@
 """Pairs of predicted and measured runs, kept for the user: how wrong a machine model has been.
 
 The pairs are lines of JSON in one file that is only appended to, below $XDG_DATA_HOME. Writers
-lock it. A damaged line costs that pair alone. Pairs are found by the key of the machine model's
-values (`machines.values.machine_key`), so that a model that was changed starts without any.
+lock it. A damaged line loses only its own pair. Pairs are found by the key of the machine model's
+values (`machines.values.machine_key`), so a changed model starts without pairs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILE = "sesame/accuracy.jsonl"
 class Pair:
     """One prediction and what was measured then. Times in seconds."""
 
-    number: int  # of the pair in its file, from 1 on; never given again
+    number: int  # of the pair in its file, from 1; never reused
     added: str  # ISO 8601, UTC
     machine: str  # name of the model
     machine_key: str
@@ -39,11 +39,11 @@ class Pair:
     measured_s: float
     predicted: str  # path of the data set
     measured: str
-    doubts: tuple[str, ...] = ()  # reasons to doubt one of both
+    doubts: tuple[str, ...] = ()  # reasons to doubt the prediction or the measurement
 
     @property
     def error(self) -> float:
-        """Predicted over measured time, less 1: 0.04 where it was predicted 4 % too long."""
+        """Predicted over measured time, less 1: 0.04 if the predicted time is 4 % too long."""
         return self.predicted_s / self.measured_s - 1
 
     def as_json(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _percent(share: float) -> str:
 
 
 def past_error(pairs: Iterable[Pair]) -> PastError | None:
-    """None where there are no pairs: then nothing is known."""
+    """The error of all these pairs; None if there are none."""
     errors = [pair.error for pair in pairs]
     if not errors:
         return None
@@ -85,7 +85,7 @@ def past_error(pairs: Iterable[Pair]) -> PastError | None:
 
 
 def default_file() -> Path:
-    """Of this user."""
+    """The file of pairs of the current user."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
     return Path(home) / FILE
 
@@ -108,11 +108,14 @@ class Pairs:
             raise InputError(f"cannot read: {error.strerror}", path=str(self.path)) from error
 
     def of_machine(self, machine_key: str) -> list[Pair]:
-        """Those of one model."""
+        """The pairs of one machine model."""
         return [pair for pair in self.read()[0] if pair.machine_key == machine_key]
 
     def add(self, pair: Pair) -> Pair:
-        """With its number and the time. Raises InputError for a pair that is kept already."""
+        """Appends the pair and returns it with its number and the time.
+
+        Raises InputError if the file has this pair already.
+        """
         with self._locked() as file:
             number = 1
             for line in _lines(file):
@@ -129,7 +132,7 @@ class Pairs:
         return numbered
 
     def remove(self, number: int) -> Pair:
-        """Raises InputError where there is none of this number."""
+        """Removes the pair and returns it. Raises InputError if no pair has this number."""
         with self._locked() as file:
             known, _ = _pairs_of(file)
             found = next((pair for pair in known if pair.number == number), None)
@@ -158,7 +161,7 @@ def _same(one: Pair, other: Pair) -> bool:
 
 
 def _append(file: IO[bytes], line: dict[str, Any]) -> None:
-    """Whole or not at all; behind what another writer may have left torn."""
+    """Appends a line, completely or not at all; starts a new one after an incomplete line."""
     end = file.seek(0, os.SEEK_END)
     torn = False
     if end:
@@ -175,7 +178,7 @@ def _append(file: IO[bytes], line: dict[str, Any]) -> None:
 
 
 def _lines(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Of each line the object; an empty one for a damaged line."""
+    """The object of each line; an empty dictionary for a damaged line."""
     file.seek(0)
     for line in file.read().splitlines():
         if not line:
@@ -221,7 +224,7 @@ def _pair_of(line: dict[str, Any]) -> Pair | None:
 
 @dataclass(frozen=True)
 class Past:
-    """What is known of a prediction's machine model, and of its program on it."""
+    """The past errors of a prediction's machine model, and of its program on that model."""
 
     machine: PastError
     program: PastError | None
@@ -235,7 +238,7 @@ class Past:
         return f"{words}; of this program: {self.program.in_words()}"
 
     def as_json(self) -> dict[str, Any]:
-        """As info.json of a prediction has it: `past_error`."""
+        """In the form of `past_error` in a prediction's info.json."""
         of_program = None if self.program is None else self.program.as_json()
         return {**self.machine.as_json(), "of_program": of_program}
 
@@ -259,8 +262,8 @@ def past_of(
     """The past error of the model that is the text `machine_file` with `overrides`, and of
     `program` (a path or name) on it.
 
-    None where there are no pairs of the model, or they cannot be read: a prediction does not fail
-    for that. Every prediction keeps the answer in its info.json (`past_error`).
+    Returns None if the model has no pairs, or they cannot be read: a prediction does not fail
+    because of that. Every prediction keeps the answer in its info.json (`past_error`).
     """
     try:
         pairs = pairs or Pairs()
@@ -279,8 +282,8 @@ def past_of(
 def by_machine_and_program(
     pairs: Sequence[Pair],
 ) -> list[tuple[str, str, str, PastError]]:
-    """(machine, its key, program, error) of each program on each model; the program is empty for
-    all of a model together, which come first."""
+    """Rows (machine, its key, program, error): for each model first a row of all its programs
+    together, whose program is empty, then one for each program."""
     groups: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in pairs:
         groups.setdefault((pair.machine, pair.machine_key, ""), []).append(pair)

@@ -1,6 +1,6 @@
 """For programs that are measured: switch measurement on and off, name phases, read summaries.
 
-Where there is no daemon nothing happens; `error()` says why.
+The functions ask the daemon of this node. Without a daemon they do nothing; `error()` says why.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sesame.installed import find_installed
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one point, since the daemon began."""
+    """What one point has counted since the daemon started."""
 
-    count: int
-    bytes: int
-    timed: int
-    duration_ns: int
+    count: int  # events
+    bytes: int  # of all of them
+    timed: int  # events whose duration was measured
+    duration_ns: int  # sum of these
 
 
 class _Counts(ctypes.Structure):
@@ -43,17 +43,21 @@ def _text(where: str | None) -> bytes | None:
 
 
 def on(where: str | None = None) -> bool:
-    """A subsystem `fs`, a point `fs.read`, or everything; whether it is on now."""
+    """Switches on a subsystem (`fs`), a point (`fs.read`) or, by default, everything.
+
+    Returns whether it is on now.
+    """
     return bool(_library().sesame_on(_text(where)) == 0)
 
 
 def off(where: str | None = None) -> bool:
+    """Switches off what `on` switches on. Returns whether it is off now."""
     return bool(_library().sesame_off(_text(where)) == 0)
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """What lies within becomes a record with this name."""
+    """Records the `with` block as a phase with this name: its begin, end and process."""
     _library().sesame_phase_begin(name.encode())
     try:
         yield
@@ -62,6 +66,7 @@ def phase(name: str) -> Iterator[None]:
 
 
 def read(point: str) -> Counts | None:
+    """Reads the counters of a point such as `fs.read`; None if there is no daemon."""
     counts = _Counts()
     if _library().sesame_read(point.encode(), ctypes.byref(counts)) != 0:
         return None

@@ -28,8 +28,8 @@ class InputError(SesameError):
         line: int | None = None,
         hint: str | None = None,
     ) -> None:
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(place + message, hint=hint)
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message, hint=hint)
         self.path = path
         self.line = line
 

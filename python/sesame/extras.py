@@ -18,8 +18,9 @@ PACKAGES = {
 
 
 def require(extra: str, purpose: str, *packages: str) -> None:
-    """Raises InputError, with the command that installs the extra, when one of its packages is not
-    there (by default: of all). Imports nothing. `purpose` is the subject of the message."""
+    """Raises InputError, with the command that installs the extra, if one of `packages` is missing
+    (by default any package of the extra). Imports nothing. `purpose` is the subject of the message.
+    """
     missing = [name for name in packages or PACKAGES[extra] if not _is_installed(name)]
     if missing:
         noun = "packages" if len(missing) > 1 else "package"

@@ -18,10 +18,10 @@ from sesame.trust import Doubt, Reason
 # time is in user and nice already.
 WORK_FIELDS = (0, 1, 2, 5, 6)
 STEAL_FIELD = 7
-# From this share of one processor on, what others take shows in measured times: the scheduler's
-# own background work on an idle machine stays below half of it.
+# Above this share of one processor, the load of others shows in measured times. Background work on
+# an idle machine takes less than half of it.
 BUSY_SHARE = 0.05
-# From this share on, measured times follow the load more than the machine.
+# Above this share, measured times depend more on the load than on the machine.
 HEAVY_SHARE = 0.25
 # The kernel may count time in whole ticks: smaller values are indistinguishable from zero.
 FEWEST_TICKS = 3
@@ -103,7 +103,7 @@ class LoadWatch:
 
 
 def load_of(seconds: float) -> HostLoad:
-    """The load now, before a measurement begins: waits `seconds` for it."""
+    """Watches the machine for `seconds` and returns its load. Call it before a measurement."""
     watch = LoadWatch()
     time.sleep(seconds)
     return watch.stop()

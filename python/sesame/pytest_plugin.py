@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from sesame.comparison.baseline import CheckResult
 
 DIRECTORY = "baselines"
-USERS = pytest.StashKey[dict[Path, str]]()  # which test has which baseline
+USERS = pytest.StashKey[dict[Path, str]]()  # the test that uses each baseline
 
 
 class SesameCheck(Protocol):
-    """The fixture. `command` is the program and its arguments; `baseline` a path relative to the
-    test's directory; other values are as `sesame check` has them. Fails the test when the program
-    is slower than `at_most` allows, and returns what was found."""
+    """The fixture. `command` is the program and its arguments; `baseline` is a path relative to the
+    test's directory; the other arguments are those of `sesame check`. Fails the test when the
+    program is slower than `at_most` allows; otherwise returns the result of the comparison."""
 
     def __call__(
         self,
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--sesame-update",
         action="store_true",
-        help="write the baselines of sesame_check in place of comparing with them",
+        help="write the baselines of sesame_check instead of comparing with them",
     )
 
 
@@ -84,14 +84,14 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
 
 
 def _name_of(request: pytest.FixtureRequest) -> Path:
-    """The test's file and name, as a file may be called."""
+    """The path of a test's baseline, from the names of its file and itself."""
     name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.partition("::")[2])
     return Path(DIRECTORY) / f"{request.path.stem}-{name.strip('_')}.sesame"
 
 
 def _own(request: pytest.FixtureRequest, used: set[Path]) -> Path:
-    """The test's baseline. Fails the test where another test or call has the same: one of both
-    would be compared with the other's program."""
+    """The test's baseline. Fails the test if another test or call uses the same one: it would be
+    compared with the wrong program."""
     path = _name_of(request)
     users = request.config.stash.setdefault(USERS, {})
     user = users.setdefault(request.path.parent / path, request.node.nodeid)

@@ -71,8 +71,11 @@ class Estimate:
 
 
 def merged(doubts: Sequence[Sequence[Doubt]], what: str) -> list[Doubt]:
-    """Those of several runs, points or the like (`what` says which): one for each reason, with
-    the first text, and of how many it is."""
+    """The doubts of several runs or points: one for each reason, with the text of the first.
+
+    A doubt that not all of them have begins with how many have it: "2 of 5 runs: …". `what` names
+    them ("runs").
+    """
     found: dict[Reason, tuple[Doubt, int]] = {}
     for of_one in doubts:
         known: set[Reason] = set()
