@@ -1,7 +1,8 @@
-"""What a traced run's totals mean, in words: rules, each a function from Evidence to Findings.
+"""Says in words what the totals of a traced run mean. Each rule is a function from Evidence to
+findings.
 
-A rule is silent when its evidence is weak. docs/models/findings.md has every rule with its
-threshold and where that comes from.
+A rule returns nothing if its evidence is weak. docs/models/findings.md has every rule with its
+threshold and the source of that. In the rules, "ours" marks a threshold that we chose.
 """
 
 from __future__ import annotations
@@ -54,6 +55,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """What all rules find: what concerns the whole run, then that which concerns most time."""
+    """The findings of all rules: first those about the whole run, then by the time they concern."""
     found = [finding for rule in RULES for finding in rule(evidence)]
     return sorted(found, key=lambda f: -math.inf if f.seconds is None else -f.seconds)

@@ -10,7 +10,7 @@ ENOUGH = 100  # requests; ours
 
 
 def unaligned(e: Evidence) -> list[Finding]:
-    """Only of requests of a block or more: smaller ones cannot be aligned, and are another
+    """Counts only requests of a block or more. Smaller requests cannot be aligned, and are another
     finding."""
     rows = e.requests_below
     could = rows.sum("alignable_reads", "alignable_writes")

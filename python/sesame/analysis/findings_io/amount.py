@@ -6,12 +6,12 @@ import numpy as np
 
 from sesame.analysis.findings_io.found import Evidence, Finding, most, percent
 
-# Amdahl's law: with all of it gone the run would be 1 / (1 - 0.05), 5 %, faster.
+# Amdahl's law: without any I/O the run would be 1 / (1 - 0.05), about 5 %, faster.
 LITTLE = 0.05
 
 
 def little_io(e: Evidence) -> list[Finding]:
-    """Silent when any one rank spends more: the others may wait for it."""
+    """Returns nothing if any rank spends more time in I/O: the others may wait for it."""
     if e.activity.whole <= 0:
         return []
     span, time = (values[e.activity.ranks] for values in (e.activity.span, e.activity.io))
@@ -22,14 +22,14 @@ def little_io(e: Evidence) -> list[Finding]:
     mean = e.activity.share(e.activity.sum(e.activity.io))
     mpi = e.activity.share(e.activity.sum(e.activity.mpi))
     rank = int(e.activity.ranks[most(shares)])
-    # Times that are known of all together were divided evenly.
+    # Times that are known only for all ranks together were divided evenly.
     uneven = f"; rank {rank} spends most in it, {percent(shares.max())}"
     return [
         Finding(
             "little I/O",
             f"I/O is {percent(mean)} of the time{'' if e.activity.even else uneven}.",
-            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. The other findings on files "
-            "gains little here, unless other data or another file system make them slower.",
+            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. Acting on the other findings gains "
+            "little here, unless other data or another file system make the I/O slower.",
             None,
             {
                 "I/O share": mean,

@@ -1,4 +1,4 @@
-"""Requests of several ranks that lie between each other in one file, without collective I/O."""
+"""Interleaved requests of several ranks in one file, without collective I/O."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sesame.analysis.traced.totals import share
 
 BETWEEN = 0.5  # of the requests lie next to another rank's; Drishti's share of collective calls
 CONTIGUOUS = 0.9  # of the extent is touched: together the ranks access it without holes; ours
-ONCE = 1.5  # bytes for each place: where all access the same, that is another finding; ours
+ONCE = 1.5  # bytes moved for each byte touched: if all access the same, that is another finding
 SMALL = 1 << 20  # mean request; larger ones need no gathering; Drishti's bound of small requests
 
 
 def no_collective_io(e: Evidence) -> list[Finding]:
-    """Through POSIX or stdio: the interface cannot do it."""
+    """Requests through POSIX or stdio, which have no collective calls."""
     return _found(e, through_mpi=False)
 
 
 def independent_mpi_io(e: Evidence) -> list[Finding]:
-    """Through MPI-IO, but with calls that every rank makes for itself."""
+    """Requests through MPI-IO, but with independent calls."""
     return _found(e, through_mpi=True)
 
 

@@ -8,7 +8,7 @@ from sesame.analysis.findings_io.found import Evidence, Finding, most, percent
 from sesame.analysis.quantities import format_size
 from sesame.analysis.traced.sharing import DEFAULT_BLOCK
 
-CONTENDED = 0.1  # of the blocks written; ours: the borders of parts stay below
+CONTENDED = 0.1  # of the blocks written; ours: sharing only at the borders of parts is less
 ENOUGH = 16  # blocks; ours
 
 

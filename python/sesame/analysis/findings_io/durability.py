@@ -5,8 +5,8 @@ from __future__ import annotations
 from sesame.analysis.findings_io.found import Evidence, Finding, most, plural
 from sesame.analysis.quantities import format_seconds
 
-EVERY_SECOND = 0.5  # syncs right after a write for each write; ours
-ENOUGH = 10  # of them: a few at the ends of files are as should be; ours
+EVERY_SECOND = 0.5  # syncs right after a write, for each write; ours
+ENOUGH = 10  # syncs, and writes: a few syncs at the ends of files are normal; ours
 
 
 def sync_after_write(e: Evidence) -> list[Finding]:

@@ -22,7 +22,8 @@ LEAST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Evidence:
-    """Totals of files whose data are stored; what needs single records is None without them."""
+    """The totals of files whose data are stored. Members that need records of single calls are None
+    if there are no such records."""
 
     totals: Totals
     activity: Activity
@@ -34,14 +35,15 @@ class Evidence:
 
     @property
     def requests_below(self) -> Totals:
-        """What reaches the file system, without stdio, which gathers requests first."""
+        """The totals of requests that reach the file system; not those of stdio, which gathers
+        requests first."""
         return self.totals.where(self.totals["bottom"] & (self.totals["layer"] != STDIO))
 
     def path(self, file: int) -> str:
         return self.files.path[file]
 
     def mainly(self, by_file: Array) -> str:
-        """Where most of something is: `all of them in …`, `73 % of them in …`."""
+        """The file with the largest value, as text: `all of them in …`, `73 % of them in …`."""
         file = most(by_file)
         part = by_file[file] / by_file.sum()
         return f"{'all' if part == 1 else percent(part)} of them in {self.path(file)}"
@@ -53,15 +55,17 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
+    """What a rule found."""
+
     topic: str  # the rule's name
     sentence: str
     hint: str
-    seconds: float | None  # of all ranks together, that it is about; None: the whole run
+    seconds: float | None  # the time of all ranks that it concerns; None: the whole run
     evidence: dict[str, float] = field(default_factory=dict)
 
 
 def percent(part: float) -> str:
-    """Never rounds to all or nothing what is neither."""
+    """A share as text; only 0 and 1 are shown as 0 % and 100 %."""
     value = 100 * part
     if 0 < value < 0.1:
         return "under 0.1 %"
@@ -75,4 +79,5 @@ def plural(count: float, word: str) -> str:
 
 
 def most(values: Array) -> int:
+    """The index of the largest value."""
     return int(np.argmax(values))

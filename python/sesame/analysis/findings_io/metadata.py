@@ -6,8 +6,8 @@ from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding
 from sesame.analysis.quantities import format_seconds
 from sesame.traced.io_calls import MPI_IO
 
-SLOW_SHARE = 0.5  # of the time in I/O in few calls: more than the data take; ours
-OF_ALL = 0.05  # of the run's time; by Amdahl's law what it could gain, as for little I/O
+SLOW_SHARE = 0.5  # of the time in I/O: metadata take more time than data; ours
+OF_ALL = 0.05  # of the run's time: what could be gained by Amdahl's law, as for little I/O
 META_SHARE = 0.1  # of the time in I/O; as Drishti's share of operations
 OFTEN = 10  # opens of one file by one rank; ours
 FEW_REQUESTS = 2  # for each opening; ours
@@ -42,7 +42,7 @@ def metadata_storm(e: Evidence) -> list[Finding]:
 
 
 def slow_metadata(e: Evidence) -> list[Finding]:
-    """Few calls, and yet they take longer than the data, as collective opens may."""
+    """Few metadata calls that take longer than the data, for instance collective opens."""
     own = e.totals.own
     calls, seconds, all_seconds = own.sum(*CALLS), own.sum("meta_s"), own.sum("io_s")
     if not 0 < calls < ENOUGH_REQUESTS or seconds < SLOW_SHARE * all_seconds:
@@ -91,7 +91,7 @@ def failing_calls(e: Evidence) -> list[Finding]:
 def reopening(e: Evidence) -> list[Finding]:
     own = e.totals.own
     requests = own["reads"] + own["writes"]
-    # What is known of all processes together is none that one of them did so often.
+    # A row of all processes together counts only if each of them opened the file so often.
     again = (
         (own["opens"] >= OFTEN * own["processes"])
         & (requests <= FEW_REQUESTS * own["opens"])

@@ -8,10 +8,10 @@ from sesame.analysis.findings_io.found import LEAST_BYTES, Evidence, Finding, mo
 from sesame.analysis.quantities import format_bytes
 from sesame.analysis.traced.totals import share
 
-MANY_TIMES = 2.0  # that the same bytes are read by different ranks, and half the readers; ours
-ALL = 0.999  # of the readers: all of them, but for rounding
-AGAIN_SHARE = 0.5  # of what a rank reads it has read before; ours
-BACK_SHARE = 0.1  # of what is read the run has written itself; ours
+MANY_TIMES = 2.0  # ranks that read the same bytes; at least half the readers, too; ours
+ALL = 0.999  # of the readers: counts as all of them, which allows for rounding
+AGAIN_SHARE = 0.5  # of the bytes that a rank reads, those it has read before; ours
+BACK_SHARE = 0.1  # of the bytes read, those that the run has written itself; ours
 
 
 def redundant_reads(e: Evidence) -> list[Finding]:

@@ -8,7 +8,7 @@ import numpy as np
 from sesame.analysis.findings_io.found import Evidence, Finding, most, percent
 from sesame.analysis.quantities import format_seconds
 
-BEHIND = 0.05  # of all ranks' time; by Amdahl's law what it could gain at most, as for little I/O
+BEHIND = 0.05  # of all ranks' time: what could be gained by Amdahl's law, as for little I/O
 
 
 def waiting_behind_io(e: Evidence) -> list[Finding]:

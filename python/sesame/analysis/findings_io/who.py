@@ -6,9 +6,9 @@ from sesame.analysis.findings_io.found import LEAST_BYTES, Evidence, Finding, mo
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.traced.intervals import Array
 
-NEARLY_ALL = 0.9  # of the bytes by one rank; ours: others could at most have a tenth each
-ENOUGH_REQUESTS = 100  # or LEAST_BYTES
-UNEVEN = 0.3  # of the slowest rank's time gone if all took the same; Drishti for data
+NEARLY_ALL = 0.9  # share of the bytes that one rank moves; ours
+ENOUGH_REQUESTS = 100  # requests, or LEAST_BYTES, for a finding about one rank
+UNEVEN = 0.3  # percent imbalance; Drishti's limit for data
 MATTERS = 0.01  # of the run's time in the slowest rank's I/O
 WORDS = (("read", "bytes_read"), ("write", "bytes_written"))
 
