@@ -21,7 +21,7 @@ class Constant:
 
 
 def constants_of(text: str, overrides: list[str]) -> dict[str, Constant]:
-    """By key, in the order of the file; an override takes the place of what the file says."""
+    """The constants by key, in the order of the file `text`. Overrides replace them."""
     found: dict[str, Constant] = {}
     table, above = "", ""
     for line in text.splitlines():
@@ -43,7 +43,7 @@ def constants_of(text: str, overrides: list[str]) -> dict[str, Constant]:
 
 
 def _split_comment(rest: str) -> tuple[str, str]:
-    """At the # that is in no text."""
+    """Value and comment of a line, split at the first # that is not in quotes."""
     quote = ""
     for i, character in enumerate(rest):
         if quote:

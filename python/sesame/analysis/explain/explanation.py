@@ -1,4 +1,4 @@
-"""The explanation of a prediction, from nothing but the data set of the run."""
+"""The explanation of a prediction, from the data set of the run alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sesame.errors import InputError
 from sesame.trust import Doubt
 
 PS = 1e-12
-# What a message costs; node.network where both ranks are on one node.
+# Keys of the cost of a message, in [network], or in [node.network] if both ranks are on one node.
 NETWORK_KEYS = (
     "latency",
     "bandwidth",
@@ -31,7 +31,7 @@ NETWORK_KEYS = (
 
 @dataclass(frozen=True)
 class Explanation:
-    """`shares` are of the slowest rank and add up to its time, which is the predicted one."""
+    """`shares` divide the time of the slowest rank; their sum is the predicted time."""
 
     rank: int
     end_ps: int
@@ -72,7 +72,7 @@ def why_not(data_set: DataSet) -> str | None:
 
 
 def explain(data_set: DataSet) -> Explanation:
-    """Needs the records of calls and messages of a run that completed."""
+    """Explains a run. Raises InputError if it did not complete, or has no records of calls."""
     if (reason := why_not(data_set)) is not None:
         raise InputError(f"this run cannot be explained: {reason}", path=str(data_set.path))
     network, _ = network_of(data_set)

@@ -1,5 +1,5 @@
-"""Where a run touched the limits of the model (docs/models/network.md, Limits): estimates from its
-messages of what the prediction leaves out."""
+"""Where a run reached the limits of the model (docs/models/network.md, Limits). Estimates from the
+run's messages what the prediction leaves out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.simulation.compute import is_shared
 from sesame.trust import Doubt, Reason
 
-CROWDED = 0.02  # of the predicted time: less does not show in it
+CROWDED = 0.02  # share of the predicted time; a shorter queue does not matter
 LARGE_BUFFER = 16 << 20  # unexpected data of one rank that a real MPI may have no memory for
 COLLECTIVE_SHARE = 0.1
 NOTABLE_COMPUTE = 0.05
@@ -21,7 +21,7 @@ PS = 1e-12
 
 
 def limits_of(messages: dict[str, Array], nodes: Array, end_ps: int, info: Any) -> list[Doubt]:
-    """In the order in which they may matter. `nodes`: the node of each rank."""
+    """The limits that the run reached, the most important first. `nodes`: the node of each rank."""
     found = [
         _crowding(messages, nodes, end_ps, "destination"),
         _crowding(messages, nodes, end_ps, "source"),
@@ -37,8 +37,8 @@ def _limit(text: str, hint: str | None = None) -> Doubt:
 
 
 def _crowding(messages: dict[str, Array], nodes: Array, end_ps: int, side: str) -> Doubt | None:
-    """How much later messages between nodes would come, if a node's card took (or sent) one at a
-    time; in the model they pass side by side."""
+    """How much later messages between nodes would arrive if a node's network card received (or
+    sent) one at a time. In the model they do not wait for one another."""
     between = (messages["flags"] & IN_NODE) == 0
     if not between.any():
         return None
@@ -76,7 +76,7 @@ def queueing(server: Array, arrival: Array, service: Array) -> Array:
 
 
 def _unexpected(messages: dict[str, Array]) -> Doubt | None:
-    """Eager messages that lie in the receiver's memory until their receive is posted."""
+    """Eager messages that need a buffer at the receiver until their receive is posted."""
     posted = messages["receive_complete_ps"] - messages["receive_overhead"]
     early = (messages["rendezvous"] == 0) & (messages["arrival_ps"] < posted)
     rank = np.tile(messages["destination"][early], 2)

@@ -32,7 +32,8 @@ INSIDE_CALL, ASYNCHRONOUS = 1, 4  # flags of a call on a file
 
 @dataclass(frozen=True)
 class Records:
-    """Columns by name; `costs` has those of the messages' costs, in ps."""
+    """The records of one rank: columns by name. Messages also have the columns of their costs, in
+    ps, as native.Network.costs returns them."""
 
     rank: int
     calls: dict[str, Array]
@@ -43,8 +44,8 @@ class Records:
 
 
 def network_of(data_set: DataSet) -> tuple[Any, dict[str, Any]]:
-    """The network of the run with its ranks placed, and the machine; from the text in the data
-    set, since the file may have changed."""
+    """The network of the run with the placement of its ranks, and the machine. They are made from
+    the machine file in the data set, since the original may have changed."""
     scenario, target = data_set.info["scenario"], data_set.info["target_system"]
     overrides = scenario["overrides"]
     placement = str(scenario["placement"]).removeprefix("file:")
@@ -61,6 +62,7 @@ def messages_of(data_set: DataSet, network: Any) -> dict[str, Array]:
 
 
 def records_of(data_set: DataSet, network: Any, rank: int) -> Records:
+    """The calls and messages of one rank, in the order of time."""
     received = _select(data_set, "message", MESSAGE_COLUMNS, ("destination", rank))
     sent = _select(data_set, "message", MESSAGE_COLUMNS, ("source", rank))
     paths = []
@@ -79,7 +81,8 @@ def records_of(data_set: DataSet, network: Any, rank: int) -> Records:
 def _select(
     data_set: DataSet, name: str, columns: Sequence[str], only: tuple[str, int] | None
 ) -> dict[str, Array]:
-    """`only`: a column and the value that its rows must have."""
+    """Columns of a table; empty if there is no such table. `only` chooses rows: a column and the
+    value that it must have."""
     parts: dict[str, list[Array]] = {column: [] for column in columns}
     for batch in data_set.batches(name, list(columns)) if data_set.has(name) else ():
         if only is not None:
@@ -93,7 +96,7 @@ def _select(
 
 
 def _values(column: pa.Array) -> Array:
-    """Names as they are, numbers as they are stored."""
+    """A column as an array; names as text, not as codes."""
     if pa.types.is_dictionary(column.type):
         return np.array(column.to_pylist(), object)
     return np.asarray(column.to_numpy())

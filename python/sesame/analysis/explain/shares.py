@@ -1,9 +1,9 @@
 """The time of one rank, divided: every picosecond of it is in exactly one share.
 
-Between MPI calls a rank computes or uses files. In a call, time up to the end of a receive that the
-rank waited for is first that of a late sender, then the message's own: the shares that
-docs/models/network.md adds up. What is left of a call are overheads that were not yet paid, then
-waiting for a receiver or for files, and at last other time of the call.
+Between MPI calls a rank computes or uses files. In a call, the time until a message that the rank
+waited for counts first as waiting for a late sender, then as the message's own shares, which
+docs/models/network.md defines. The rest of a call counts as overheads that were not yet counted,
+then as waiting for a receiver or for files, and last as other time of the call.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ MOST_DETAILS = 4
 
 @dataclass
 class TimeShare:
+    """One share of the time of a rank."""
+
     name: str
     time_ps: int = 0
     by: Counter[str] = field(default_factory=Counter)  # ps by rank, file or call
@@ -54,7 +56,7 @@ class TimeShare:
 
 
 class Division:
-    """The shares while they are filled."""
+    """Adds up the shares of a rank's time."""
 
     def __init__(self) -> None:
         self._shares = {name: TimeShare(name) for name in ORDER}
@@ -70,8 +72,7 @@ class Division:
 
 
 def divide(records: Records, end_ps: int, computed_ps: int) -> list[TimeShare]:
-    """The shares of a rank's time, which ends at `end_ps` and of which it computed
-    `computed_ps`."""
+    """The shares of a rank's time, from 0 to `end_ps`. The rank computed for `computed_ps`."""
     division = Division()
     calls = _Calls(records, division)
     at = between = 0
@@ -96,7 +97,8 @@ def _list(columns: dict[str, Any], name: str) -> list[Any]:
 
 
 def _files_outside(records: Records, division: Division) -> int:
-    """Calls of POSIX and stdio between MPI calls, as far as they do not overlap."""
+    """Adds the calls of POSIX and stdio between MPI calls; returns their time, ps. Overlapping time
+    counts once."""
     files, total, at = records.files, 0, 0
     rows = zip(
         *(_list(files, c) for c in ("begin_ps", "end_ps", "call", "file", "flags")), strict=True
@@ -113,7 +115,7 @@ def _files_outside(records: Records, division: Division) -> int:
 
 
 def _is_inside(records: Records, begin: int, end: int) -> bool:
-    """Of an MPI call."""
+    """Whether an interval is inside an MPI call."""
     i = int(records.calls["begin_ps"].searchsorted(begin, "right")) - 1
     return i >= 0 and begin < records.calls["end_ps"][i] and end <= records.calls["end_ps"][i]
 
@@ -134,7 +136,8 @@ class _Calls:
         )
         self._received = list(zip(*(_list(records.received, name) for name in names), strict=True))
         self._next_received = 0
-        self._unpaid_receives = 0  # ps of overheads of receives that are complete
+        # Overheads of completed receives that are not yet in a share, ps.
+        self._unpaid_receives = 0
         sent = records.sent
         self._sends = _list(sent, "send_ps")
         self._send_overheads = _list(sent, "send_overhead")
@@ -161,6 +164,7 @@ class _Calls:
         return sorted((int(f), int(s), int(d)) for f, s, d in rows)
 
     def divide(self, begin: int, end: int, name: str) -> None:
+        """Adds the shares of the next call, from `begin` to `end` in ps."""
         at = self._wait_for_messages(begin, end)
         sends = self._sends
         # A send's time is when its overhead was over: one at `begin` is of the call before.
@@ -184,7 +188,8 @@ class _Calls:
         return at + paid
 
     def _wait_for_messages(self, begin: int, end: int) -> int:
-        """Those that arrive in the call; the overheads of these and of earlier ones are unpaid."""
+        """Adds the shares of messages that complete a receive in the call; returns up to when.
+        Their receive overheads become unpaid."""
         at = begin
         while self._next_received < len(self._received):
             message = self._received[self._next_received]
@@ -219,8 +224,8 @@ class _Calls:
         return ready
 
     def _wait_for_receiver(self, at: int, end: int) -> int:
-        """A send by rendezvous that ends with the call: until its receiver was ready, then until
-        the data had left."""
+        """Adds the shares of a rendezvous send that ends with the call: first the time until its
+        receiver was ready, then until the data had left. Returns up to when."""
         i = bisect.bisect_right(self._rendezvous, (end, end + 1, 0)) - 1
         if i < 0 or self._rendezvous[i][0] != end:
             return at
