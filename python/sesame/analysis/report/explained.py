@@ -10,7 +10,7 @@ from sesame.web.page import Section, template
 
 
 def explained_sections(data_set: DataSet) -> list[Section]:
-    """Nothing of a run that left no records of calls, or did not complete."""
+    """The section; none for a run without records of calls, or one that did not complete."""
     if why_not(data_set) is not None:
         return []
     explanation = explain(data_set)

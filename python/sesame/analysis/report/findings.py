@@ -7,7 +7,7 @@ from sesame.analysis.report.traced_tables import figure
 from sesame.analysis.study import Study
 from sesame.web.page import Section, template
 
-MATTERS = 0.01  # of the time of all ranks; findings about less come second
+MATTERS = 0.01  # of the time of all ranks; findings about less time are folded away
 
 
 def findings_section(study: Study) -> Section:
@@ -27,7 +27,7 @@ def findings_section(study: Study) -> Section:
         first=[f for f in shown if f["matters"]], others=[f for f in shown if not f["matters"]]
     )
     about = (
-        "What the numbers mean, that which concerns most time first. Rules and thresholds are in "
+        "What the numbers mean; findings about most time come first. Rules and thresholds are in "
         "Sesame's documentation, docs/models/findings.md."
     )
     return Section("Findings", about, html)

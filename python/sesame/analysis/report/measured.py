@@ -19,11 +19,12 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
-# Of an interval, in which counting was on: switching takes a little.
+# A subsystem counts as on all the time from this share of it on: switching takes a little time.
 ALL_THE_TIME = 0.95
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
-# Of intervals: any of them makes a measurement. An interval without events has no summary.
+# Tables with a row for each interval. A measurement has at least one of them; an interval without
+# events has no summary.
 INTERVALS = ("kernel_summary", "measurement_cost", "cpu_time", "kernel_reading", "kernel_trace")
 
 
@@ -76,7 +77,7 @@ Interval = tuple[int, int]  # begin and end, ns
 
 
 def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]:
-    """The command beside the whole system, whose counts hold all processes."""
+    """The section that compares the command's own use of resources with the whole system's."""
     usage = data_set.info.get("command_usage")
     if usage is None:
         return []
@@ -91,20 +92,21 @@ def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]
         Column("whole system", [whole for _, _, whole in rows]),
     ]
     about = (
-        "The command's own processes, by the kernel's account of ended processes, beside all "
-        "processes of the machine. Everything below is of the whole system."
+        "The command's own processes, as the kernel accounts for ended processes, beside all "
+        "processes of the machine. Everything below is about the whole system."
     )
     return [Section("The command", about, table_html("command", columns))]
 
 
 def _of_whole_system(data_set: DataSet, summary: pa.Table | None) -> dict[str, float]:
-    """As far as it was measured; counts of a part of the time are left out."""
+    """The USAGE of the whole system, as far as it was measured. Counts of points that were on for
+    only a part of the time are left out."""
     found: dict[str, float] = {}
     if data_set.has("cpu_time"):
         cpu = data_set.table("cpu_time")
         found["user_s"] = 1e-9 * (_sum(cpu, "user_ns") + _sum(cpu, "nice_ns"))
         found["system_s"] = 1e-9 * _sum(cpu, "system_ns")
-    if summary is not None and _looked_all_the_time(data_set, "vm"):
+    if summary is not None and _was_on_all_the_time(data_set, "vm"):
         faults = summary.filter(pc.equal(_point_names(summary), "vm.total"))
         found["page_faults"] = _sum(faults, "count")
     return found
@@ -120,7 +122,7 @@ def _point_names(summary: pa.Table) -> Any:
     )
 
 
-def _looked_all_the_time(data_set: DataSet, subsystem: str) -> bool:
+def _was_on_all_the_time(data_set: DataSet, subsystem: str) -> bool:
     if not data_set.has("measurement_cost"):
         return False
     costs = data_set.table("measurement_cost")
@@ -130,7 +132,7 @@ def _looked_all_the_time(data_set: DataSet, subsystem: str) -> bool:
 
 
 def _extent(data_set: DataSet) -> tuple[list[str], float]:
-    """The nodes, and for how many seconds there is something of them."""
+    """The nodes, and the seconds from the begin of the data set to the last interval."""
     tables = [data_set.table(n, ["node", "end_ns"]) for n in INTERVALS if data_set.has(n)]
     every = pa.concat_tables(tables)
     return sorted(pc.unique(every["node"]).to_pylist()), 1e-9 * pc.max(every["end_ns"]).as_py()
@@ -175,7 +177,7 @@ def _rates(data_set: DataSet, summary: pa.Table) -> Section:
     chart.y("events per second", zero=True)
     left = totals.num_rows - len(most)
     note = f"The {len(most)} points with most events; {left} more are in the table." if left else ""
-    about = "Each dot is an interval, of the time in which its points were on; gaps: they were off."
+    about = "Each dot is an interval; its rate is over the time that the point was on. Gaps: off."
     return Section("Events over time", about, chart.html("Events per second of each point"), note)
 
 
@@ -204,13 +206,13 @@ def _rate(
 
 
 def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:
-    """Of a run that was over before a second reading has no time line."""
+    """The section for a run that ended before a second reading: it has no time line."""
     of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
     chart = bar_list(most, [of[name] for name in most], "events", "point")
-    note = "The run was shorter than two intervals; --interval 0.1 shows its course."
+    note = "The run was shorter than two intervals; --interval 0.1 shows it over time."
     if points > len(most):
         note += f" {points - len(most)} more points are in the table."
-    about = "How often each point was passed, by all processes."
+    about = "The events at each point, of all processes."
     return Section("Events", about, chart.html("Events of each point"), note)
 
 
@@ -267,7 +269,7 @@ def _traced(data_set: DataSet) -> list[Section]:
 
 
 def _account(data_set: DataSet) -> str:
-    """What became of the events that were to be traced."""
+    """The table of events that were to be traced: seen, written, discarded."""
     if data_set.has("kernel_trace"):
         blocks = data_set.table("kernel_trace").group_by(["node"])
         rows = blocks.aggregate([("written", "sum"), ("discarded", "sum")]).to_pylist()
@@ -285,21 +287,21 @@ def _account(data_set: DataSet) -> str:
 
 
 def _processors(data_set: DataSet) -> list[Section]:
-    """What each CPU did, most busy first."""
+    """The section with the time of each CPU, the busiest first."""
     if not data_set.has("cpu_time"):
         return []
     table = data_set.table("cpu_time")
     states = [name for name in table.column_names if name.endswith("_ns") and name not in TIMES]
     sums = table.group_by(["node", "cpu"]).aggregate([(state, "sum") for state in states])
-    spent = {state: sums[f"{state}_sum"].to_numpy() for state in states}
-    every = np.sum(list(spent.values()), axis=0).clip(1)
-    order = np.argsort(spent["idle_ns"] / every, kind="stable")
+    times = {state: sums[f"{state}_sum"].to_numpy() for state in states}
+    every = np.sum(list(times.values()), axis=0).clip(1)
+    order = np.argsort(times["idle_ns"] / every, kind="stable")
     columns = [
         Column("node", sums["node"].take(order).to_pylist()),
         Column("CPU", sums["cpu"].take(order).to_pylist(), str),
         *(
             Column(state.removesuffix("_ns"), (100 * ns / every)[order], lambda v: f"{v:.1f} %")
-            for state, ns in spent.items()
+            for state, ns in times.items()
         ),
     ]
     html = table_html("processors", columns)
@@ -323,12 +325,12 @@ def _cost(data_set: DataSet) -> list[Section]:
         Column("looked for", [1e-9 * row["active_ns_sum"] for row in rows], format_seconds),
         Column("estimated cost", shares, lambda share: f"{share:.3f} %"),
     ]
-    about = "What measuring cost the processor that had most to pay, as the governor estimates it."
+    about = "The governor's estimate of what measuring cost, on the processor that it cost most."
     return [Section("What it cost", about, table_html("cost", columns))]
 
 
 def _seconds_by_node(costs: pa.Table) -> dict[str, float]:
-    """For how long each was measured: nodes come and go."""
+    """The seconds for which each node was measured: nodes may join late or leave early."""
     intervals = costs.group_by(["node", *TIMES]).aggregate([])
     lengths = pc.subtract(intervals["end_ns"], intervals["begin_ns"])
     sums = intervals.append_column("ns", lengths).group_by("node").aggregate([("ns", "sum")])

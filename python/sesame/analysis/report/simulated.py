@@ -54,13 +54,13 @@ def write_simulated(data_set: DataSet, path: Path) -> None:
 
 
 def _past_error(data_set: DataSet) -> list[tuple[str, str]]:
-    """That of the machine model when the run was predicted, where it was known."""
+    """The past error of the machine model when the run was predicted, if it was known."""
     found = data_set.info.past_error
     return [] if found is None else [("accuracy", Past.from_json(found).in_words())]
 
 
 def _meaning(result: dict[str, Any]) -> str:
-    """What the headline is, with its interval where the run was repeated."""
+    """The meaning of the headline, with the interval if the run was repeated."""
     known = result.get("predicted_time")
     if known is None:
         return PREDICTED
@@ -128,7 +128,7 @@ def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
 
 
 def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
-    """A row for each run, by the titles of its columns; "" where nothing is known."""
+    """A row for each run, as text by title of the column; "" for unknown values."""
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
     repeated = any(run.estimate for _, run in runs)
     return [
@@ -181,7 +181,8 @@ def _sections(data_set: DataSet) -> list[Section]:
 
 
 def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any] | None:
-    """The machine as it was: from the text in the data set, since the file may have changed."""
+    """The machine of the run, from the text in the data set, since the file may have changed. None
+    if this version cannot read it."""
     overrides = scenario["overrides"]
     with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
         file.write(target["machine_file"])

@@ -29,7 +29,7 @@ MOST_CURVES = 16  # devices of more I/O nodes are drawn as their mean, least and
 
 
 def storage_sections(data_set: DataSet) -> list[Section]:
-    """Nothing for a run that used no simulated file."""
+    """The sections; none for a run that used no simulated file."""
     if not data_set.has("storage_file"):
         return []
     sections = [_files(data_set), _ionodes(data_set), *_activity(data_set), *_caches(data_set)]
@@ -59,7 +59,7 @@ class Records:
         return self.values[name]
 
     def owners(self) -> list[str]:
-        """Whose file system a row is about."""
+        """The nodes that see the file system of each row."""
         return ["all nodes" if node < 0 else f"node {node}" for node in self["node"]]
 
     def counts(self, *names: str) -> list[Column]:
@@ -100,7 +100,7 @@ def _files(data_set: DataSet) -> Section:
     ]
     about = (
         "Reads and writes are contiguous ranges of a file, as the program and its MPI library ask "
-        "for them. Times are simulated ones and add up all accesses, those at the same time too."
+        "for them. Times are simulated, and sums over all accesses, also simultaneous ones."
     )
     return Section(
         "Simulated files", about, table_html("files", columns), rows_left_out(len(found["name"]))
@@ -111,7 +111,7 @@ def _ionodes(data_set: DataSet) -> Section:
     found = Records(data_set, STORAGE_IONODE)
     end_s = float(data_set.info["result"]["predicted_time_s"]) or 1.0
     hits = found["read_hits"] + found["write_hits"]
-    looked = hits + found["read_misses"] + found["write_misses"]
+    lookups = hits + found["read_misses"] + found["write_misses"]
     device_requests = found["device_reads"] + found["device_writes"]
     columns = [
         Column("of", found.owners()),
@@ -119,7 +119,7 @@ def _ionodes(data_set: DataSet) -> Section:
         *found.counts("requests", "longest_queue"),
         *found.sizes("bytes_read", "bytes_written"),
         Column("processor busy", found["busy_s"] / end_s, percent, "of the predicted time"),
-        Column("cache hits", _share(hits, looked), percent, "of the blocks asked for"),
+        Column("cache hits", _share(hits, lookups), percent, "of the blocks asked for"),
         *found.counts("read_ahead", "written_back"),
         *found.counts("device_reads", "device_writes", "device_seeks"),
         *found.sizes("device_bytes_read", "device_bytes_written"),
@@ -134,8 +134,9 @@ def _ionodes(data_set: DataSet) -> Section:
         *found.counts("device_longest_queue"),
     ]
     about = (
-        "What came to each I/O node and what of it reached its device; caches count blocks. "
-        "Busy is of the predicted time. A local file system is an I/O node of its own."
+        "The requests to each I/O node, and those that reached its device. Caches count blocks. "
+        "Busy times are shares of the predicted time. A local file system is an I/O node of its "
+        "own."
     )
     return Section("I/O nodes and devices", about, table_html("I/O nodes", columns))
 
@@ -177,12 +178,12 @@ def _activity(data_set: DataSet) -> list[Section]:
 def activity_plot(found: dict[str, Array], owner: str) -> Plot:
     """Utilisation of devices over simulated time."""
     numbers, row = np.unique(found[owner], return_inverse=True)
-    # A device that ended early has shorter slices: whole parts of the longest ones.
+    # A device that ended early has shorter slices; a whole number of them makes the longest one.
     length = float(found["length_s"].max())
     slot = np.floor(found["begin_s"] / length + 1e-6).astype(int)
     used = np.zeros((len(numbers), slot.max() + 1))
     np.add.at(used, (row, slot), found["busy_s"] / length)
-    used = used[:, [*range(used.shape[1]), -1]]  # the last step has an end, too
+    used = used[:, [*range(used.shape[1]), -1]]  # repeats the last value at its end
     factor, unit = time_unit(length * used.shape[1])
     chart = Chart(320)
     names = "I/O node" if owner == "ionode" else "node"
@@ -201,5 +202,5 @@ def activity_plot(found: dict[str, Array], owner: str) -> Plot:
 
 
 def _share(part: Array, whole: Array) -> Array:
-    """Nothing where there is nothing to have a share of."""
+    """part / whole; 0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)

@@ -23,6 +23,6 @@ def write_series(data_set: DataSet, path: Path) -> None:
 
 
 def write_reproduced(data_set: DataSet, path: Path) -> None:
-    """Our curves beside what the report says."""
+    """The page of reproduced experiments: our curves beside the findings of the report."""
     known = [(name, value) for name, value in data_set.info.result.get("facts", [])]
     write_reproduction(read_outcomes(data_set), [*known, *describe.facts(data_set)], path)

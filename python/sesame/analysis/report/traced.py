@@ -119,8 +119,8 @@ def _files(study: Study) -> Section:
         return Section("Files", "", f"<p>{text}</p>")
     return Section(
         "Files",
-        "The application's own calls. “Layer” says through what; where that is MPI-IO, “below” is "
-        "what MPI-IO made of them, which is not added. "
+        "The application's own calls. “Layer” is the interface that they use. “Requests below” are "
+        "those that MPI-IO made of them; they are not in the other columns. "
         "Patterns compare a request with the one before of the same rank.",
         files,
         note,

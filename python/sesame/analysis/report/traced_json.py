@@ -1,4 +1,4 @@
-"""What the report of a traced run says, as one JSON object for programs."""
+"""The content of a traced run's report, as one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sesame.analysis.traced.totals import sizes
 
 
 def traced_json(study: Study) -> dict[str, Any]:
-    """Times in seconds, sizes in bytes; tables as columns; null where there is nothing."""
+    """Times are seconds, sizes bytes; tables are columns; null stands for unknown values."""
     file_waits = study.file_waits
     waits, bottom = study.waits, study.totals.bottom
     return {

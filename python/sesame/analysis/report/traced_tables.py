@@ -40,7 +40,7 @@ def _text_of(choices: tuple[str, ...], has: Array) -> list[str]:
 
 
 def _part(part: Array, whole: Array) -> Array:
-    """A share, and nothing where there is nothing to have a share of."""
+    """part / whole; NaN where whole is 0."""
     return np.where(whole > 0, share(part, whole), np.nan)
 
 
@@ -87,7 +87,7 @@ def rank_table(study: Study) -> str:
 
 
 def _imbalance(found: dict[str, Array]) -> str:
-    """Largest over mean, and whose it is."""
+    """A note on imbalance: the largest over the mean, and the rank that has it."""
     lines = []
     for title, values in (
         ("time in I/O", found["io_s"]),
@@ -102,7 +102,7 @@ def _imbalance(found: dict[str, Array]) -> str:
 
 
 def file_columns(study: Study) -> dict[str, Any]:
-    """By file, for those that were used; `index` is the file's."""
+    """A row for each file that was used; `index` is the number of the file."""
     totals, own, files = study.totals, study.totals.own, study.run.files
     used = np.flatnonzero(own.by_file("io_s", "opens", "reads", "writes", "queries") > 0)
     below = totals.where(~totals["own"])
@@ -183,7 +183,7 @@ def _sharing_note(users: Array, ranks: int) -> str:
 
 
 def _mapped_note(study: Study) -> str:
-    """Accesses to mapped files are no calls, and seen by pages if at all."""
+    """A note on mapped files: accesses to them are no calls, and known only by pages, if at all."""
     io = study.run.io
     seen = io.where((io.flags & IoFlag.IMPLIED) != 0)
     if not len(seen):
@@ -222,7 +222,8 @@ def request_table(totals: Totals) -> str:
 
 
 def call_columns(study: Study) -> dict[str, list[Any]]:
-    """Functions on files, then those of MPI; own calls and those inside others apart."""
+    """A row for each function, those with most time first. Calls inside other recorded calls have
+    a row of their own."""
     rows: list[tuple[Any, ...]] = []
     for names, records in ((KIND_NAMES, study.run.io), (CLASS_NAMES, study.run.mpi)):
         length = len(records.names) * 2
