@@ -1,1 +1,1 @@
-"""What data sets say: tables, plots and reports."""
+"""Analyses of data sets: tables, plots, findings and reports."""

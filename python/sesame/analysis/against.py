@@ -26,7 +26,7 @@ class Recorded:
 
     @property
     def curve(self) -> dict[str, Any] | None:
-        """Columns of the table to compare; None where one time says it all."""
+        """The columns of the curve to compare; None if only the time of the run is compared."""
         if self.workload not in CURVES:
             return None
         table, axis, value = CURVES[self.workload]
@@ -94,6 +94,6 @@ def _curve_errors(recorded: Recorded, report: dict[str, Any]) -> Any:
     table, axis, value = CURVES[recorded.workload]
     predicted = report["tables"][table]
     at, measured = np.array(curve[axis]), np.array(curve[value])
-    # Which sizes a run measures around a step depends on what it finds.
+    # A run chooses the sizes around a step itself, so the two runs may have different ones.
     times = np.interp(at, predicted[axis]["values"], predicted[value]["values"])
     return times / measured - 1

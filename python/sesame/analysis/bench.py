@@ -1,4 +1,4 @@
-"""Plots of a workload's tables: what can be compared shares an axis, nothing else does.
+"""Plots of a workload's tables. Only columns that can be compared share a plot.
 
 A table is columns by name, each with a unit and values. Its first column is the axis. Columns with
 a unit are measured: those of one unit share a plot. Columns without a unit that have few values
@@ -36,8 +36,9 @@ class StudyPlot:
     columns: tuple[str, ...]
 
 
-# By the workload's name, in the order of the questions that it answers. Tables of workloads that
-# are not here are all drawn; those of one that is here and has no plot are in the page as tables.
+# The plots of a workload, by its name, in the order of the questions that it answers. If a workload
+# is not listed, all its tables are drawn. Tables of a listed workload that no plot names are on the
+# page only as tables.
 STUDIES: dict[str, tuple[StudyPlot, ...]] = {
     "iow": (
         StudyPlot(
@@ -245,7 +246,7 @@ def panel_chart(panel: Panel) -> Chart:
 
 
 def _add_bars(chart: Chart, panel: Panel, names: list[str]) -> None:
-    """Those of one name side by side."""
+    """Adds the bars of each line; those of one name stand side by side."""
     width = 0.8 / len(panel.lines)
     for i, line in enumerate(panel.lines):
         at = [names.index(value) for value in line.x]

@@ -14,7 +14,7 @@ BAND = "Lines are medians, bands the range of the repetitions."
 
 
 def views_of(data_set: DataSet) -> list[View]:
-    """Their names are the titles of the charts."""
+    """The views of a run; their names are the titles of the charts."""
     return [
         View(panel.title, panel.about or f"By {panel.axis}.", _drawing(panel))
         for panel in panels_of(str(data_set.info.result["workload"]), tables_of(data_set))

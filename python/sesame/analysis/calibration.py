@@ -1,5 +1,6 @@
-"""Makes a machine file of measurements: the constants of the network model from the curve of the
-workload messages (docs/models/network.md has the equations, docs/models/calibration.md the way)."""
+"""Makes a machine file from measurements: fits the constants of the network model to the curve of
+the workload `messages`. docs/models/network.md has the equations, docs/models/calibration.md
+describes the method."""
 
 from __future__ import annotations
 
@@ -21,12 +22,13 @@ from sesame.trust import Doubt, Estimate, Reason, median_of
 
 Report = dict[str, Any]
 SEND, RECEIVE = "send overhead", "receive overhead"  # figures of the workload
-MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
-MOST_ERROR, WIDE_ERROR = 0.25, 0.1  # of half the sizes: no curve; a curve that scatters
+MOST_OVERHEAD = 0.9  # of the smallest message's time: the rest is for the wire
+# Above the first limit of a pair constants are doubtful, above the second uncertain.
+MOST_ERROR, WIDE_ERROR = 0.25, 0.1  # median relative error of the fitted curve
 MOST_UNKNOWN, MANY_UNKNOWN = 0.5, 0.25  # share of the sizes whose lines have wide intervals
-WIDEST = 0.5  # half an interval over its value
+WIDEST = 0.5  # half an interval over its value: above it a constant is doubtful
 FEWEST = 3  # samples of the cost of sharing
-WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it the file says so
+WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it a constant is uncertain
 DOUBT, UNCERTAIN = "# doubtful: ", "# uncertain: "  # begin lines of the file
 MEASURE_AGAIN = "repeat it on an idle machine, with a longer --budget"
 SIGNIFICANT = 4  # digits of what is written: more than was measured
@@ -61,12 +63,12 @@ class NetworkFit:
         return self._segment_of(size).at(size)
 
     def stream_interval(self, size: float) -> float:
-        """From a message of a stream to the next: equation (5), and what receiving takes."""
+        """The time between messages of a stream: equation (5), with the time of receiving."""
         slope = self._segment_of(size).slope
         return max(self.send_overhead, self.receive_overhead, self.gap, size * slope)
 
     def ping_pong_errors(self) -> Any:
-        """Relative, for each size that was measured."""
+        """The relative error of the fitted constants at each measured size."""
         return np.array([self.ping_pong(size) for size in self.sizes]) / self.times - 1
 
     def stream_errors(self) -> Any:
@@ -145,13 +147,14 @@ class NetworkFit:
 
 @dataclass(frozen=True)
 class ComputeFit:
-    """One kernel's time on one rank of this machine and in the simulator, medians, s."""
+    """The time of one kernel on this machine and in the simulator; medians, s."""
 
     kernel: str
     alone: float
     all_cores: float  # one copy on every core, the mean of them
     simulated: float
-    shared: dict[int, Estimate] = field(default_factory=dict)  # by copies, over the time alone
+    # By the number of copies that run at once: their time over the time alone.
+    shared: dict[int, Estimate] = field(default_factory=dict)
 
     def doubts(self) -> list[Doubt]:
         """Why the cost of sharing is doubtful."""
@@ -183,6 +186,8 @@ class ComputeFit:
 
 @dataclass(frozen=True)
 class Calibration:
+    """All that a machine file is written from."""
+
     name: str
     host: str
     processor: str
@@ -194,12 +199,12 @@ class Calibration:
     between: NetworkFit | None = None
     hosts: Sequence[str] = ()
     storage: StorageFit | None = None
-    doubts: Sequence[Doubt] = ()  # with which it is written all the same
+    doubts: Sequence[Doubt] = ()  # which the user accepted; the file states them
     uncertainties: Sequence[Doubt] = ()  # wide intervals, which the file states
 
     @property
     def slowdown(self) -> list[float]:
-        """Of computation, by how many cores of the node compute, from 1 on."""
+        """The factors of the time of computation if 1, 2, … cores of the node compute."""
         counts = sorted({count for kernel in self.kernels for count in kernel.shared})
         if not counts:
             return []
@@ -213,7 +218,7 @@ class Calibration:
 
 
 def merged_curve(reports: Sequence[Report]) -> tuple[Any, Any]:
-    """The median of the runs at each size; sizes around a step may be of some runs only."""
+    """The median of the runs at each size. Only some runs may have a size near a step."""
     times: dict[float, list[float]] = {}
     for report in reports:
         for size, value in zip(*curve_of(report), strict=True):
@@ -231,7 +236,7 @@ def _figures(reports: Sequence[Report]) -> dict[str, Estimate]:
 
 
 def fit_network(*reports: Report) -> NetworkFit:
-    """From one run of the workload or more."""
+    """Fits the constants to the reports of one or more runs of the workload `messages`."""
     sizes, times = merged_curve(reports)
     spread = _figures(reports)
     figures = {name: estimate.value for name, estimate in spread.items()}
@@ -260,14 +265,15 @@ def fit_network(*reports: Report) -> NetworkFit:
 
 
 def _overheads(figures: dict[str, float], latency: float) -> tuple[float, float]:
-    """Both are part of the latency. Measured apart they may come to more, when the two ends work
-    at the same time: then they are shortened alike."""
+    """Send and receive overhead. Both are parts of the latency, but measured separately their sum
+    may exceed it if the two ends work at the same time. Then both are reduced by one factor."""
     send, receive = figures[SEND], figures[RECEIVE]
     share = min(1.0, MOST_OVERHEAD * latency / max(send + receive, 1e-300))
     return send * share, receive * share
 
 
 def machine_text(calibration: Calibration) -> str:
+    """The text of the machine file."""
     parts = [
         _heading(calibration),
         _node(calibration),
@@ -305,7 +311,7 @@ nodes = {nodes}
 
 
 def _comments(prefix: str, doubts: Sequence[Doubt]) -> str:
-    """`sesame machine check` reads them again."""
+    """Doubts as comments of the file, which `sesame machine check` reads."""
     return "".join(f"{prefix}{doubt}\n" for doubt in doubts)
 
 
@@ -395,12 +401,13 @@ def _latency_spread(segment: Segment) -> str:
 
 
 def _part_spread(share: float) -> str:
-    """Of one of a line's two constants. Both may be open where their sum is known."""
+    """The interval of one constant of a line. The two constants may be unknown although their sum
+    is known."""
     return f"± {_percent(share)}" if share <= WIDEST else "not known apart from the other"
 
 
 def _repeat_spread(fit: NetworkFit, name: str) -> str:
-    """Where there were several runs: half their interval."""
+    """Half the interval of the runs as a comment; empty for a single run."""
     estimate = fit.spread.get(name)
     if estimate is None or estimate.samples < 2 or estimate.value <= 0:
         return ""

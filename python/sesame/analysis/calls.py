@@ -12,7 +12,7 @@ CLASS_NAMES = (
     "file access",
     "other calls",
 )
-# Names of colours of pages; computation is pale, since it is what one wants to see.
+# Names of colours of pages. Computation is pale, so that calls stand out.
 CLASS_COLOURS = ("pale", "blue", "vermillion", "purple", "orange", "grey")
 IO_COLOUR = CLASS_COLOURS[FILE_ACCESS]
 

@@ -10,7 +10,7 @@ import numpy as np
 from sesame.errors import OutputError
 from sesame.web.chart import Chart
 
-# The names of colours in web/assets/style.css, light.
+# The colours of web/assets/style.css in its light scheme.
 COLOURS = {
     "ink": "#1d2733",
     "soft": "#526171",
@@ -31,7 +31,7 @@ MOST_LABELS = 16  # on an axis with names
 
 
 def write_picture(chart: Chart, path: Path) -> None:
-    """Raises OutputError where `path` cannot be written."""
+    """Writes the chart as a picture; the suffix of `path` is the format. Raises OutputError."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""The curve of a series of runs: predicted time over what was varied."""
+"""The curve of a series of runs: predicted time over the number of ranks or a key that varies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sesame.extras import require
 from sesame.simulation import RunResult
 from sesame.web.chart import Chart, curve_colour, time_unit
 
-# Of pictures that matplotlib draws; those of pages are names.
+# For pictures that matplotlib draws; charts of pages name their colours.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
 IDEAL_COLOUR = "#5b6b7b"
 RANKS = "ranks"
 
 
 def axis_of(runs: Runs) -> str:
-    """What the curve runs along: the number of ranks when it varies, else the first key swept."""
+    """The axis of the curve: the number of ranks if it varies, else the first key that varies."""
     ranks = {point.ranks for point, _ in runs}
     if len(ranks) > 1 or not runs[0][0].settings:
         return RANKS
@@ -47,13 +47,13 @@ class Dot:
 
 
 def curves_of(runs: Runs, ordinate: Ordinate = PREDICTED) -> dict[str, list[Dot]]:
-    """The curves by the values of everything else that was varied."""
+    """The curves; each has the name and values of all other keys that vary."""
     dots = [Dot("", ordinate.of(run), *_interval(run, ordinate)) for _, run in runs]
     return _by_name(runs, dots)
 
 
 def speed_up_curves_of(runs: Runs) -> dict[str, list[Dot]]:
-    """Likewise of the speed-up; empty where the number of ranks was not varied."""
+    """The curves of the speed-up; empty if the number of ranks does not vary."""
     scalings = scalings_of(runs)
     known = [(run, s) for run, s in zip(runs, scalings, strict=True) if s is not None]
     dots = [Dot("", s.speed_up, s.low, s.high) for _, s in known]
@@ -77,7 +77,7 @@ def _by_name(runs: Runs, dots: Sequence[Dot]) -> dict[str, list[Dot]]:
 
 
 def _scale(runs: Runs, ordinate: Ordinate) -> tuple[float, str]:
-    """What to multiply the figures with, and the title of their axis."""
+    """The factor for the figures, and the title of their axis."""
     if not ordinate.is_time:
         return 1.0, ordinate.title
     factor, unit = time_unit(max(_interval(run, ordinate)[1] for _, run in runs))
@@ -138,13 +138,14 @@ def _reaches(dots: Sequence[Dot], factor: float) -> tuple[list[float], list[floa
 
 
 def check_plot(path: Path) -> None:
-    """Before the run: can write_plot do it?"""
+    """Checks, before the run, that write_plot can draw this kind of picture. Raises InputError."""
     if path.suffix not in (".png", ".svg"):
         raise InputError(f"--plot {path}: expected a name that ends in .png or .svg")
     require("plot", "--plot")
 
 
 def write_plot(runs: Runs, path: Path) -> None:
+    """Draws the curve, and the speed-up beside it if there is one. Raises OutputError."""
     import matplotlib
 
     matplotlib.use("Agg")

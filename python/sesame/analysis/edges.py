@@ -1,17 +1,18 @@
-"""Where a rate falls as sizes grow: the edge of a cache, with an interval, or none.
+"""Finds the edges of caches: sizes above which a rate falls, each with an interval.
 
-Time per byte against size is fitted, relative errors least, with a time per pass and either
+The time per byte over the size is fitted, with the least relative errors, by a time per pass and
+one of:
 
 - no edge: the same time per byte at all sizes;
-- a cliff: more time per byte from one size on, as of a cache that gives up what was used longest
-  ago when a file goes through it again and again;
-- an overflow: what exceeds the size takes more time per byte, as of a cache that keeps a part, or a
-  buffer that fills while a file is written.
+- a cliff: more time per byte from one size on. A cache with LRU replacement does so when a file is
+  read through it again and again;
+- an overflow: only the bytes beyond a size take more time. A cache that keeps a part of the file
+  does so, and a buffer that fills while a file is written.
 
-An edge is believed if the Bayesian information criterion is clearly for it and the rate falls by a
-factor that matters. The interval holds the sizes that a likelihood-ratio test does not reject. Both
-sides of an edge are then searched for more, with cliffs, with overflows and with either; what the
-criterion likes best is the answer.
+An edge is accepted if the Bayesian information criterion clearly prefers it and the rate falls by
+LEAST_DROP or more. The interval has the sizes that a likelihood-ratio test does not reject. Then
+sizes below an edge are searched for more edges, and for a cliff sizes above it. The search is made
+with cliffs, with overflows and with both; the result with the best criterion is the answer.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ Array = NDArray[np.float64]
 LEAST_DROP = 1.5  # of the rate
 EVIDENCE = 10.0  # difference of the information criterion; "very strong" by Kass and Raftery, 1995
 CHI2_95 = 3.841  # one parameter
-NOISE_FLOOR = 0.01  # no clock and no machine is better than that
+NOISE_FLOOR = 0.01  # relative: smaller scatter is chance, no clock or machine is that exact
 ITERATIONS = 3
 RIDGE = 1e-12
-STEPS_IN_GAP = 8  # where an overflow is tried between two sizes
-SIDE_POINTS = 2  # fewer slow or fast sizes are an odd observation, not a cache
+STEPS_IN_GAP = 8  # positions of an overflow that are tried between two sizes
+SIDE_POINTS = 2  # least number of sizes on either side of an edge; fewer may be outliers
 LEAST_POINTS = 5
 
 
@@ -69,7 +70,8 @@ def _search(size: Array, cost: Array, shapes: Sequence[str]) -> list[Edge]:
 
 
 def _refine(size: Array, cost: Array, edges: list[Edge]) -> list[Edge]:
-    """Each edge once more from the sizes up to its neighbours only: theirs are no noise of its."""
+    """Fits each edge again to the sizes between its neighbours, so that the other edges do not
+    count as noise."""
     refined = []
     for i, edge in enumerate(edges):
         low = edges[i - 1].size if i > 0 else 0.0
@@ -81,7 +83,7 @@ def _refine(size: Array, cost: Array, edges: list[Edge]) -> list[Edge]:
 
 
 def _criterion_of(size: Array, cost: Array, edges: list[Edge]) -> float:
-    """Of all edges together."""
+    """The information criterion of a fit with all these edges."""
     bases = [_EDGE_MODELS[edge.shape].basis(size, np.array([edge.size]))[0] for edge in edges]
     error = float(_fit(size, cost, np.stack([np.ones_like(size), *bases], axis=1)[None])[0][0])
     return _criterion(error, len(size), 2 + 2 * len(edges))
@@ -100,13 +102,13 @@ def _best_edge(size: Array, cost: Array, shapes: Sequence[str]) -> Edge | None:
         return None
     edge, error = min(found, key=lambda pair: pair[1])
     none = float(_fit(size, cost, np.ones((1, len(size), 1)))[0][0])
-    # The edge's size and its height are two parameters more.
+    # An edge adds two parameters: its size and its height.
     gain = _criterion(none, len(size), 2) - _criterion(error, len(size), 4)
     return edge if gain > EVIDENCE else None
 
 
 def _cliff_candidates(size: Array) -> Array:
-    """Anywhere between two sizes is as likely: rows of from, to."""
+    """The gaps between two sizes, as rows [from, to]: a cliff may be anywhere in a gap."""
     inner = np.stack([size[:-1], size[1:]], axis=1)
     return inner[SIDE_POINTS - 1 : len(size) - SIDE_POINTS]
 
@@ -122,7 +124,7 @@ def _overflow_candidates(size: Array) -> Array:
 @dataclass(frozen=True)
 class _EdgeModel:
     candidates: Callable[[Array], Array]
-    basis: Callable[[Array, Array], Array]  # by edge and size: how much of the file is beyond
+    basis: Callable[[Array, Array], Array]  # [edge, size]: share of the file beyond the edge
 
 
 _EDGE_MODELS = {
@@ -162,8 +164,8 @@ def _profile(size: Array, cost: Array, shape: str) -> tuple[Edge, float] | None:
 
 
 def _fit(size: Array, cost: Array, designs: Array) -> tuple[Array, Array]:
-    """Errors and fitted times per byte of many designs (design, size, column) at once; each with a
-    time per pass if that is not negative, else without."""
+    """Errors and fitted times per byte of many designs [design, size, column] at once. Each fit has
+    a time per pass, unless that would be negative."""
     unit = float(np.median(cost))
     per_pass = np.broadcast_to((size[0] / size)[None, :, None], (*designs.shape[:2], 1))
     error, fitted = _solve(np.concatenate([designs, per_pass], axis=2), cost / unit)

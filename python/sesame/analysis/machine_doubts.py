@@ -1,5 +1,5 @@
-"""Doubtful constants of a machine file: implausible values, and what the comments say of
-the measurement that they come from."""
+"""Finds doubtful constants of a machine file: implausible values, and those that the comments of
+`sesame machine calibrate` state to be doubtful."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sesame.analysis.storage_doubts import storage_texts
 from sesame.errors import InputError
 from sesame.trust import Doubt, Reason
 
-# Beyond what networks and memories reach today, and short of what goes around the earth.
+# Plausible latencies: from below today's networks and memories up to a message around the earth.
 LATENCIES = {"node_network": (1e-8, 1e-3), "network": (5e-8, 0.3)}  # s
 BANDWIDTHS = (1e3, 2e12)  # bytes/s
-# A protocol for large messages may be faster than that for small ones: the Paragon's took 46 % off.
-# What `calibrate` writes never falls.
+# The time may fall where a protocol for larger messages begins: on the Paragon by 46 %. Constants
+# of `calibrate` hardly fall.
 MOST_FALL, MOST_CALIBRATED_FALL = 0.5, 0.02
 CALIBRATED = "sesame machine calibrate"
 NAMES = {"node_network": "node.network", "network": "network"}
 
 INTERVAL = re.compile(r'\s*(\w+)\s*=\s*"?([^"#]+?)"?\s*#\s*±\s*([\d.,]+)\s*([^\s#]+)')
 UNITS = {"%": 0.01}
-OVERHEADS = ("send_overhead", "receive_overhead")  # bounded by the latency, of which they are parts
+OVERHEADS = ("send_overhead", "receive_overhead")  # parts of the latency, which bounds them
 
 
 def doubts_of_machine(path: Path) -> list[Doubt]:
-    """In the order of the file's tables, then of its lines."""
+    """The doubts of a valid machine file: of its tables in their order, then of its lines."""
     model = native.read_machine(str(path))
     calibrated = any(source.startswith(CALIBRATED) for source in model["sources"])
     texts = [
@@ -102,7 +102,7 @@ def _time(segment: dict[str, Any], size: int) -> float:
 
 
 def _line_doubt(line: str) -> str | None:
-    """Of the comments that `calibrate` writes beside its constants."""
+    """The doubt that a comment of `calibrate` states: in words, or by a wide interval."""
     if line.startswith(DOUBT):
         return line.removeprefix(DOUBT)
     found = INTERVAL.match(line)

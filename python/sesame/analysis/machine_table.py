@@ -1,4 +1,4 @@
-"""A machine model in words: for `sesame machine` and for reports."""
+"""A machine model as rows of text, for `sesame machine` and for reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def headline(model: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
-    """(parameter, value) the most asked for first."""
+    """(parameter, value), the most important first."""
     topology = dict(model["topology"])
     kind = topology.pop("kind")
     diameter, mean = topology.pop("diameter_hops"), topology.pop("mean_hops")

@@ -1,4 +1,4 @@
-"""How sure a predicted time is, in words."""
+"""The uncertainty of a predicted time, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def interval_in_words(estimate: Estimate) -> str:
 
 
 def measuring_in_words(measuring: Measuring) -> str:
-    """What the samples of the computation say, in a line."""
+    """One line about the samples of the computation: their number, scatter and length."""
     samples, regions = count_of(measuring.samples, "sample"), count_of(measuring.regions, "region")
     parts = [f"computation measured in {samples} of {regions}"]
     if measuring.spread is None or measuring.excess is None:

@@ -1,4 +1,4 @@
-"""The messages of a traced run whose ends were both recorded."""
+"""Matches the sends and receives of a traced run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sesame.traced.messages import Ends, match
 
 @dataclass(frozen=True)
 class Messages:
-    """Indices of records; the n-th of both belong together."""
+    """Matched messages, as indices of records: send[n] and receive[n] are one message."""
 
     send: Array
     receive: Array
@@ -25,6 +25,7 @@ class Messages:
 
 
 def match_messages(records: MpiRecords) -> Messages:
+    """The messages whose send and receive were both recorded."""
     real = (records.peer >= 0) & ((records.flags & MpiFlag.CANCELLED) == 0)
     sends = np.flatnonzero(_calls(records, is_send) & real)
     receives = np.flatnonzero(_calls(records, is_receive) & real)

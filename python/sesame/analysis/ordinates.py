@@ -1,4 +1,4 @@
-"""The figures of the runs of a series: what a curve and a table can show of each."""
+"""The figures of the runs of a series that curves and tables can show."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ STORAGE = (
 
 
 def ordinates_of(runs: Runs) -> list[Ordinate]:
-    """The predicted time, and of storage what any of the runs had."""
+    """The predicted time, and those figures of storage that are not 0 in all runs."""
     return [PREDICTED, *(o for o in STORAGE if any(o.of(run) for _, run in runs))]

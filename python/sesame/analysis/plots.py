@@ -1,4 +1,4 @@
-"""The figures of a simulated run's report. Each takes a data set and gives a chart and a note."""
+"""The figures of a simulated run's report. Each function takes a data set and returns a Plot."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sesame.datasets import DataSet
 from sesame.web.chart import Chart, stacked, time_unit
 from sesame.web.page import Section, render
 
-# As much as a page carries with ease.
+# Limits that keep pages small and fast.
 MOST_DRAWN_CALLS = 6_000
 MOST_DRAWN_MESSAGES = 1_500
-MOST_SHOWN_MESSAGES = 400  # more hide the calls, so that the legend shows them
+MOST_SHOWN_MESSAGES = 400  # more would cover the calls: they are hidden until the legend shows them
 MOST_DRAWN_RANKS = 64
 MOST_BARS = 256
 MOST_MATRIX_CELLS = 256
@@ -74,7 +74,7 @@ def timeline_chart(rows: int, title: str, end: float) -> Chart:
 
 
 def _drawn_timeline(data_set: DataSet) -> Plot:
-    """Every call as a bar; messages as lines where there are few."""
+    """The time line with every call as a bar, and messages as lines if they are few."""
     factor, unit = time_unit(_end_s(data_set))
     scale = factor * 1e-12
     begin_s, end_s = rank_spans(data_set)
@@ -223,8 +223,8 @@ def bar_list(
     texts: list[str] | None = None,
     kinds: list[int] | None = None,
 ) -> Chart:
-    """A horizontal bar for each name, from top to bottom. `kinds`: classes of calls, which colour
-    the bars and stand in the legend."""
+    """A horizontal bar for each name, from top to bottom. `kinds` are classes of calls: they colour
+    the bars and are in the legend."""
     chart = Chart(max(150, 60 + 26 * len(names)))
     rows, lengths = np.arange(len(names)), np.array(values, float)
     groups = np.zeros(len(names), int) if kinds is None else np.array(kinds, int)

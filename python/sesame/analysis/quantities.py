@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LEAST_S = 5e-15  # what rounds to no picosecond
+LEAST_S = 5e-15  # smaller times are shown as 0
 
 
 def format_seconds(seconds: float) -> str:
@@ -20,7 +20,7 @@ def format_bytes(size: float) -> str:
 
 
 def format_size(size: int) -> str:
-    """A size of a message, in powers of two as sizes are chosen: 64 KiB."""
+    """A size in powers of two, as sizes are usually chosen: 64 KiB. Other sizes are bytes."""
     for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= factor:
             return f"{size / factor:g} {unit}" if size % factor == 0 else f"{size:,} B"
@@ -35,7 +35,7 @@ def format_count(count: float) -> str:
 
 
 def format_quantity(value: float, unit: str) -> str:
-    """A figure of a report, in the prefix that fits where its unit is one of time or size."""
+    """A figure of a report; times, sizes and rates get a suitable prefix."""
     if unit == "s":
         return format_seconds(value)
     if unit in ("B", "byte") and value == int(value):

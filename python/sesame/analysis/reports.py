@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 class Report:
     """`page` is a function of (data set, path of the page), `sentences` one of the data set.
 
-    The page of a traced run also takes its study, which is made otherwise.
+    The page of a traced run also takes its study; without it, it makes one.
     """
 
     page: str  # as pkgutil.resolve_name takes it
     sentences: str | None = None
-    needs: tuple[str, ...] = ()  # record types, one of which must be there
-    needs_rows: bool = False  # and not be empty
-    hint: str | None = None  # what else can be done without them
+    needs: tuple[str, ...] = ()  # record types; the data set must have at least one
+    needs_rows: bool = False  # whether that one must have records
+    hint: str | None = None  # for the error if all are missing
 
 
-# A traced run may have few records or none; without even its tables it is something else.
+# A traced run may have tables without records. Without these tables it is not a run with calls.
 _TRACED = Report(
     "sesame.analysis.report.traced:write_traced_run",
     "sesame.analysis.sentences:of_traced",
@@ -93,7 +93,7 @@ def write_page(data_set: DataSet, path: Path, study: Study | None = None) -> Non
 
 
 def sentences_of(data_set: DataSet) -> list[str]:
-    """What the data mean, in sentences, the most important first; empty where nothing is found.
+    """The findings of a data set as sentences, the most important first; may be empty.
 
     Raises InputError where the tables that its kind needs are missing.
     """

@@ -1,4 +1,4 @@
-"""The page of reproduced experiments: ours as curves and tables, beside what the report says."""
+"""The page of reproduced experiments: our curves and tables, beside the findings of the report."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""The segments of a curve of message times that a network can have: the time falls with the size
-only where times hardly scatter, by another protocol; no bandwidth is far beyond the best that was
-seen, and a slope that the data do not determine is that of a neighbour.
+"""Fits the segments of a curve of message times under constraints that networks obey:
 
-Least absolute deviations of relative errors, so that disturbed points do not count. Breaks are
-chosen as in segments.py, with the cost of that norm; all lines then come from one linear program,
-which holds what is demanded of them, and intervals from a bootstrap of the points (Efron 1979).
+- the time falls with the size only where times hardly scatter: there another protocol begins;
+- no bandwidth is more than FASTEST times the best measured rate;
+- a slope that the data do not determine is that of a neighbouring segment.
+
+The fit minimizes absolute relative errors, so that disturbed points have little weight. Breaks are
+chosen as in segments.py, with this cost. Then one linear program with the constraints gives all
+lines, and a bootstrap of the points their intervals (Efron 1979).
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from sesame.analysis.segments import (
 )
 
 FASTEST = 4.0  # a segment's bandwidth over the best rate of a whole message
-MOST_OPEN = 0.5  # half a slope's interval over the slope: beyond it the slope is not determined
-EXACT = 1e-3  # median scatter below which a fall between two segments is the protocol's
+MOST_OPEN = 0.5  # half a slope's interval over the slope: above it the slope is not determined
+EXACT = 1e-3  # median scatter below which a fall between two segments is due to the protocol
 ROUNDS = 25  # of reweighting; errors are then below RESOLUTION
-OUTLYING = 6.0  # median errors, about four standard deviations: a point that was disturbed
-LEAST_OUTLYING = 0.02  # and relative
-LEAST_NEAR = 0.75  # of the points: with fewer there is no curve that the rest could be off
+OUTLYING = 6.0  # a point was disturbed if its error is this many median errors (4 deviations)
+LEAST_OUTLYING = 0.02  # and more than this relative error
+LEAST_NEAR = 0.75  # share of undisturbed points; with fewer, no point is left out
 RESAMPLES = 300
 WINDOW = 2  # points to either side, of the running median
 
@@ -45,7 +47,8 @@ WINDOW = 2  # points to either side, of the running median
 def fit_message_segments(
     sizes: Sequence[float] | Array, times: Sequence[float] | Array, *, least_intercept: float = 0.0
 ) -> list[Segment]:
-    """Sizes rise and times are above zero."""
+    """The segments of a curve. Sizes (B) must rise, times (s) be positive. No intercept is below
+    `least_intercept` (s). Raises ValueError."""
     x, y = np.asarray(sizes, float), np.asarray(times, float)
     if len(x) != len(y) or np.any(np.diff(x) <= 0) or np.any(y <= 0):
         raise ValueError("expected rising sizes and as many times above zero")
@@ -63,8 +66,8 @@ def _fit(curve: _Curve) -> list[Segment]:
 
 
 def _undisturbed(segments: Sequence[Segment], x: Array, y: Array) -> Any:
-    """Which points are no outliers. A disturbance only lengthens, so that also the norm that takes
-    little notice of it errs to one side while such points take part."""
+    """Which points are no outliers. Outliers must be left out: disturbances only lengthen times, so
+    that even this norm gives lines that are too slow."""
     lasts = [segment.last for segment in segments]
     owners = np.minimum(np.searchsorted(lasts, x), len(segments) - 1)
     fitted = np.array([segments[i].at(size) for i, size in zip(owners, x, strict=True)])
@@ -82,8 +85,8 @@ def running_median(values: Array) -> Array:
 class _Curve:
     x: Array
     y: Array
-    scale: Array  # what errors count relative to: the times without what disturbed them
-    least: float  # of the intercepts
+    scale: Array  # errors are relative to these times, a running median
+    least: float  # the least intercept
 
     @property
     def flattest(self) -> float:
@@ -100,7 +103,8 @@ def _score(cost: float, count: int, segments: int) -> float:
 
 
 def _costs(curve: _Curve) -> Array:
-    """[begin, end): sum of the relative errors of a line; infinite where none is allowed."""
+    """At [begin, end], the sum of the relative errors of a line through the points begin to
+    end - 1; infinite for segments that are not allowed."""
     count = len(curve.x)
     result = np.full((count + 1, count + 1), np.inf)
     for begin in range(count):
@@ -118,8 +122,8 @@ def _costs(curve: _Curve) -> Array:
 
 
 def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tuple[Array, Array]:
-    """The line of each row of `counts`, which says how often a point counts: least absolute
-    deviations by least squares whose weights are renewed."""
+    """Intercepts and slopes of lines, one for each row of `counts`, which says how often each point
+    counts. Least absolute deviations, by iteratively reweighted least squares."""
     weights = counts / scale**2
     a = b = np.zeros(len(counts))
     for _ in range(ROUNDS):
@@ -140,14 +144,14 @@ def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tu
 
 
 def _determined(curve: _Curve, ends: list[int]) -> list[Segment]:
-    """Joins segments until each slope is determined by its own points or is a neighbour's, and two
-    that have one slope are distinguished by a step."""
+    """Joins segments until each break is needed: two neighbours with the same slope remain only if
+    there is a step between them."""
     while True:
         begins = [0, *ends[:-1]]
         drawn = [_resampled(curve, *part) for part in zip(begins, ends, strict=True)]
         middles = [float(np.median(slopes)) for _, slopes in drawn]
         open_ = [
-            # At the bound all samples agree, and say nothing.
+            # At the least slope all samples agree, and so do not determine it.
             np.inf if middle <= curve.flattest else _spread(slopes, end - begin, middle) / middle
             for (_, slopes), begin, end, middle in zip(drawn, begins, ends, middles, strict=True)
         ]
@@ -160,8 +164,9 @@ def _determined(curve: _Curve, ends: list[int]) -> list[Segment]:
 
 
 def _donors(open_: Sequence[float]) -> list[int]:
-    """For each segment the one whose slope it has: itself if that is determined, else the nearest
-    that is; of two as near the better one, and where none is determined the best."""
+    """For each segment the one that gives it its slope: itself if its slope is determined, else the
+    nearest segment with a determined slope, of two the better one. If no slope is determined, the
+    best segment gives it to all."""
     known = [i for i, share in enumerate(open_) if share <= MOST_OPEN]
     if not known:
         return [int(np.argmin(open_))] * len(open_)
@@ -169,7 +174,7 @@ def _donors(open_: Sequence[float]) -> list[int]:
 
 
 def _needless_break(curve: _Curve, ends: list[int], donors: list[int], a: Array) -> int | None:
-    """A break between segments of one slope whose intercepts hardly differ."""
+    """A break between two segments of the same slope with nearly the same intercept, or None."""
     for i in range(len(ends) - 1):
         time = curve.scale[ends[i] - 1]
         if donors[i] == donors[i + 1] and abs(a[i + 1] - a[i]) < STEP_TO_NOTICE * time:
@@ -178,8 +183,8 @@ def _needless_break(curve: _Curve, ends: list[int], donors: list[int], a: Array)
 
 
 def _joint_lines(curve: _Curve, ends: list[int], donors: list[int]) -> tuple[Array, Array]:
-    """All lines at once: the least sum of relative errors. The time falls from one segment to the
-    next only where the points hardly scatter: then another protocol makes it."""
+    """Intercepts and slopes of all lines, with the least sum of relative errors. The time may fall
+    from one segment to the next only if the points hardly scatter: then it is another protocol."""
     a, b = _least_errors(curve, ends, donors, may_fall=[True] * (len(ends) - 1))
     owner = np.searchsorted(ends, np.arange(len(curve.x)), side="right")
     scatter = float(np.median(np.abs(curve.y / (a[owner] + b[owner] * curve.x) - 1)))
@@ -194,7 +199,7 @@ def _joint_lines(curve: _Curve, ends: list[int], donors: list[int]) -> tuple[Arr
 def _least_errors(
     curve: _Curve, ends: list[int], donors: list[int], may_fall: Sequence[bool]
 ) -> tuple[Array, Array]:
-    """Intercepts and slopes; `may_fall` for each break."""
+    """Intercepts and slopes of all lines; `may_fall` says for each break whether the time may."""
     count, lines = len(curve.x), len(ends)
     unit = float(np.median(curve.scale))
     widths = np.array([max(curve.x[end - 1], 1.0) for end in ends])  # slopes count in unit / width
@@ -232,7 +237,8 @@ def _least_errors(
 
 
 def minimize(costs: Array, *, at_least: Array, rows: Array, rows_at_most: Array) -> Array:
-    """The x >= at_least with rows @ x <= rows_at_most for which costs @ x is least."""
+    """Solves a linear program: the x >= at_least with rows @ x <= rows_at_most that minimizes
+    costs @ x. Raises ValueError if there is none."""
     import highspy  # large, and only a fit needs it
 
     number, columns = rows.shape
@@ -259,7 +265,7 @@ def minimize(costs: Array, *, at_least: Array, rows: Array, rows_at_most: Array)
 
 @contextmanager
 def _standard_output_closed() -> Iterator[None]:
-    """What native code prints meanwhile is lost."""
+    """Drops what native code prints to standard output in the block."""
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -281,8 +287,8 @@ def _resampled(curve: _Curve, begin: int, end: int) -> tuple[Array, Array]:
 
 
 def _spread(values: Array, points: int, middle: float) -> float:
-    """How far the 95 % interval of the samples goes from the middle, wider by what few points leave
-    open (Student's t)."""
+    """The larger distance of the middle from an end of the samples' 95 % interval, widened for few
+    points by Student's t."""
     low, high = np.quantile(values, [0.025, 0.975])
     return (
         max(float(high) - middle, middle - float(low))
@@ -292,8 +298,8 @@ def _spread(values: Array, points: int, middle: float) -> float:
 
 
 def _time_interval(x: Array, fitted: Array, drawn: tuple[Array, Array]) -> float:
-    """Relative, of the line's time at the size where it is widest. Where intercept and slope are
-    each open, their sum may still be known well."""
+    """The relative half interval of the line's time, at the size where it is widest. It may be
+    narrow although those of intercept and slope are wide."""
     intercepts, slopes = drawn
     return max(
         _spread(intercepts + slopes * size, len(x), float(time)) / float(time)

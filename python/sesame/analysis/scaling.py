@@ -1,7 +1,7 @@
-"""Speed-up and efficiency of a series over numbers of ranks, of a problem of fixed size.
+"""Speed-up and efficiency of a series over numbers of ranks (strong scaling).
 
-The speed-up is the predicted time on the fewest ranks over that on more; ideal is the ratio of the
-numbers of ranks, and the efficiency is the share of it that is reached.
+The speed-up is the predicted time on the fewest ranks over that on more. The ideal speed-up is the
+ratio of the numbers of ranks; the efficiency is the speed-up over the ideal one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Runs = Sequence[tuple[Point, RunResult]]
 
 @dataclass(frozen=True)
 class Scaling:
-    """Of one run, compared with that on the fewest ranks and otherwise the same settings."""
+    """The speed-up of one run, relative to the run on the fewest ranks with the same settings."""
 
     base_ranks: int
     ideal: float
     speed_up: float
-    low: float  # where the runs were repeated, the interval; else the speed-up itself
+    low: float  # the interval of the speed-up; without repeats both ends are the speed-up itself
     high: float
 
     @property
@@ -37,7 +37,7 @@ class Scaling:
 
 
 def scalings_of(runs: Runs) -> list[Scaling | None]:
-    """For each run; nothing where the series has but one number of ranks, or no time."""
+    """The scaling of each run. None if the number of ranks does not vary, or if it took no time."""
     if len({point.ranks for point, _ in runs}) < 2:
         return [None] * len(runs)
     bases: dict[tuple[tuple[str, str], ...], tuple[Point, RunResult]] = {}
@@ -64,7 +64,7 @@ def _scaling(point: Point, run: RunResult, base: Point, base_run: RunResult) -> 
 
 
 def interval_of(run: RunResult) -> tuple[float, float]:
-    """Of the predicted time; without repeats both ends are that time."""
+    """The interval of the predicted time; without repeats both ends are that time."""
     if run.estimate is None:
         return run.predicted_s, run.predicted_s
     return run.estimate.low, run.estimate.high

@@ -1,8 +1,8 @@
-"""Segmented regression: straight segments of a curve, their number and their limits unknown.
+"""Segmented regression: fits straight segments to a curve; their number and limits are unknown.
 
-Times of messages span decades, so errors count relative to the time. Breaks are chosen among the
-gaps between measured sizes by dynamic programming, their number by the Bayesian information
-criterion (Schwarz 1978), in which the place of a break counts as much as three coefficients (Hall,
+Times of messages span orders of magnitude, so errors are relative to the time. Dynamic programming
+chooses the breaks among the gaps between measured sizes, the Bayesian information criterion
+(Schwarz 1978) their number. In it the position of a break counts as three coefficients (Hall,
 Osborn and Sakkas 2013). Neighbouring segments need not join: a change of protocol is a step.
 """
 
@@ -17,10 +17,10 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-LEAST_POINTS = 4  # of a segment: fewer are fitted by anything
-LEAST_WIDTH = 1.25  # of a segment, its last size over its first: sizes may crowd around a step
+LEAST_POINTS = 4  # of a segment: a line fits fewer by chance
+LEAST_WIDTH = 1.25  # last size of a segment over its first: many sizes may be close to a step
 MOST_SEGMENTS = 10
-RESOLUTION = 1e-3  # relative: what is closer than this to a line lies on it
+RESOLUTION = 1e-3  # relative: points closer than this to a line count as on it
 NORMAL_QUANTILE = 1.959964  # of 97.5 %
 PARAMETERS = 5  # that one more segment costs: intercept, slope, and three for its place
 STEP_TO_NOTICE = 0.03  # of the time at a break, and beyond its uncertainty
@@ -38,7 +38,7 @@ class Segment:
     slope_interval: float
     residual: float  # relative, root mean square
     worst_residual: float  # relative, the largest magnitude
-    time_interval: float = 0.0  # relative: that of the times of its sizes, at most; 0: not known
+    time_interval: float = 0.0  # relative: the widest of its sizes' times; 0: not known
 
     def at(self, size: float) -> float:
         return self.intercept + self.slope * size
@@ -50,14 +50,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Break:
-    """Between two sizes that were measured one after the other."""
+    """A break between two segments."""
 
-    before: float
-    after: float
-    at: float  # where the lines cross, if they do so in between; else `before`
-    step: float  # of the time; the least that the two lines leave, 0 where they cross
+    before: float  # the last measured size of the left segment
+    after: float  # the first measured size of the right segment
+    at: float  # where the lines cross, if that is between the two; else `before`
+    step: float  # of the time: the smallest distance of the lines between the two; 0 if they cross
     relative_step: float
-    certain: bool  # whether the step is larger than what the two lines leave open
+    certain: bool  # whether the step is larger than the uncertainty of the two lines
 
     @property
     def is_step(self) -> bool:
@@ -97,19 +97,19 @@ def _break(left: Segment, right: Segment) -> Break:
     crosses = low * high < 0
     step = 0.0 if crosses else min(low, high, key=abs)
     at = left.last + (right.first - left.last) * low / (low - high) if crosses else left.last
-    # What a line leaves open at its end is about its residual.
+    # The uncertainty of a line at its end is about its residual.
     open_ = np.hypot(left.residual * left.at(left.last), right.residual * right.at(right.first))
     relative = step / max(left.at(left.last), 1e-300)
     return Break(left.last, right.first, at, step, relative, bool(abs(step) > 2 * open_))
 
 
 class _RangeFits:
-    """Fits of any range of the points, from sums that are made once."""
+    """Least-squares fits of any range of the points, from cumulative sums."""
 
     def __init__(
         self, x: Array, y: Array, least: float | None, level: bool, scale: Array | None = None
     ) -> None:
-        """Residuals count relative to `scale`, the times themselves when it is not given."""
+        """Residuals are relative to `scale`, by default to the times themselves."""
         self.x, self.y = x, y
         self.least, self.level = least, level
         weight = 1 / (y if scale is None else scale) ** 2
@@ -117,7 +117,8 @@ class _RangeFits:
         self.sums = np.array([np.concatenate([[0], np.cumsum(column)]) for column in columns])
 
     def squares(self) -> Array:
-        """[begin, end): sum of squares of the relative residuals; infinite where not allowed."""
+        """At [begin, end], the sum of squares of the relative residuals of the points begin to
+        end - 1; infinite for segments that are not allowed."""
         count = len(self.x)
         result = np.full((count + 1, count + 1), np.inf)
         for begin in range(count):
@@ -150,8 +151,8 @@ class _RangeFits:
         return np.asarray(np.maximum(squares, 0))
 
     def segment(self, begin: int, end: int) -> Segment:
-        """The fit, once more with weights from the fitted times: those from the measured times
-        favour times that are too short."""
+        """The fit of a range of points. It is repeated with weights from the fitted times, since
+        weights from the measured times favour times that are too short."""
         part = slice(begin, end)
         a, b = (float(v[0]) for v in self._lines(begin, np.array([end])))
         x, y = self.x[part], self.y[part]
@@ -172,7 +173,7 @@ class _RangeFits:
         )
 
     def _intervals(self, residuals: Array) -> tuple[float, float]:
-        """Of the fit of all points."""
+        """Half the 95 % intervals of intercept and slope, for the fit of all points."""
         free = len(residuals) - (1 if self.level else 2)
         variance = float(np.sum(residuals**2)) / free
         w, wx, wxx, _, _ = self.sums[:, -1]
@@ -185,8 +186,8 @@ class _RangeFits:
 
 
 def t_quantile(free: int) -> float:
-    """Of Student's t at 97.5 %, by the expansion in 1 / degrees of freedom (Abramowitz and Stegun
-    26.7.5); within 3 % from 2 degrees on."""
+    """The quantile of Student's t at 97.5 % for `free` degrees of freedom. By the expansion in 1 /
+    `free` (Abramowitz and Stegun 26.7.5), which is within 3 % from 2 degrees on."""
     z = NORMAL_QUANTILE
     terms = [
         (z**3 + z) / 4,
@@ -198,8 +199,8 @@ def t_quantile(free: int) -> float:
 
 
 def best_ends(squares: Array, most: int, score: Callable[[float, int, int], float]) -> list[int]:
-    """Ends of the segments of the best partition, as numbers of points. `score` of a sum of
-    costs, the number of points and that of segments is the least for it."""
+    """The ends of the segments of the best partition, as numbers of points. The best has the least
+    `score` of its sum of costs, the number of points and the number of segments."""
     count = len(squares) - 1
     best, came_from = [squares[0]], [np.zeros(count + 1, int)]
     scores = [score(best[0][count], count, 1)]

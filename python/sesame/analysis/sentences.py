@@ -1,4 +1,4 @@
-"""What a data set means, in sentences: the findings of each kind of run."""
+"""The findings of a data set as sentences: a function for each kind of data set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sesame.analysis.quantities import format_seconds
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
 
-LEAST_SHARE = 0.001  # of the time, below which a part is not worth a sentence
+LEAST_SHARE = 0.001  # of the time; smaller shares get no sentence
 
 
 def of_traced(data_set: DataSet) -> list[str]:

@@ -16,7 +16,7 @@ from sesame.web.chart import Chart
 
 
 def views_of(data_set: DataSet) -> list[View]:
-    """A curve of each quantity, and the speed-up where the number of ranks varies."""
+    """A curve for each quantity, and the speed-up if the number of ranks varies."""
     if not data_set.has("point"):
         return []
     runs = read_series(data_set)

@@ -11,7 +11,7 @@ from sesame.datasets import DataSet
 
 
 def views_of(_: DataSet) -> list[View]:
-    """In the order of the page."""
+    """The views of a simulated run, in the order of its page."""
     return [
         View("time line", "What every rank did when.", _time_line, ("call",)),
         View("ranks", "Where the time of each rank went.", plots.rank_plot, ("rank",)),

@@ -1,5 +1,5 @@
-"""What in the storage tables of a machine file cannot be: bandwidths beyond all devices, and
-latencies of years. The intervals beside them are checked as those of all lines."""
+"""Finds impossible constants in the storage tables of a machine file: bandwidths that no device
+has, latencies of years. `machine_doubts` checks the intervals beside constants, for all tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def storage_texts(path: Path) -> Iterator[str]:
-    """In the order of the file. The file is a good machine file otherwise."""
+    """A text for each such constant, in the order of the file. The file must be a valid one."""
     with path.open("rb") as file:
         machine = tomllib.load(file)
     tables = {
@@ -52,7 +52,7 @@ def _texts(name: str, table: dict[str, Any]) -> Iterator[str]:
 
 
 def _quantity(value: Any, units: dict[str, float]) -> float | None:
-    """None for another unit: the reader of machine files knows more."""
+    """The value in s or bytes/s; None for other units, which the reader of machine files checks."""
     number, _, unit = str(value).strip().partition(" ")
     try:
         return float(number) * units[unit.strip()]

@@ -1,4 +1,4 @@
-"""The [node.storage] of a machine file from measured times: each constant by the equations of
+"""Fits the table [node.storage] of a machine file to measured times, by the equations of
 docs/models/storage.md and docs/models/devices.md."""
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ METADATA = ("open", "create", "close", "stat", "remove")
 
 @dataclass(frozen=True)
 class StorageFit:
+    """The constants of one file system, in seconds and bytes."""
+
     times: StorageTimes
-    overhead: float  # of a call that finds all in the cache
+    overhead: float  # of a call whose data are all in the cache
     to_cache: Line
     from_cache: Line
     device_write: Line
     device_read: Line
-    sync: float  # of a commit, beyond its writes
-    journal: int  # bytes that it writes
+    sync: float  # time of a commit of the journal, beyond its writes
+    journal: int  # bytes that a commit writes
     read_ahead: int  # blocks
     metadata: dict[str, float]
 
     def synced_time(self, size: float) -> float:
-        """The fsync of new data."""
+        """The time of an fsync of `size` new bytes."""
         writes = [size, *_commit_writes(self.journal)]
         return self.overhead + self.sync + sum(map(self.device_write.at, writes))
 
     def lines(self) -> dict[str, Line]:
-        """By what was measured."""
+        """The fitted lines by what was measured."""
         return {
             "writing to the page cache": self.to_cache,
             "reading from the page cache": self.from_cache,
@@ -54,6 +56,7 @@ class StorageFit:
 
 
 def fit_storage(times: StorageTimes) -> StorageFit:
+    """Fits all constants to the measured times."""
     to_cache, from_cache = fit_line(times.cached_write), fit_line(times.cached_read)
     overhead = min(to_cache.latency, from_cache.latency)
     device_read = fit_device(times.device_read)
@@ -81,8 +84,9 @@ def fit_storage(times: StorageTimes) -> StorageFit:
 
 
 def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
-    """A synced write is latency + bytes / bandwidth, likewise for each write of the commit, + sync.
-    What single writes to the device take tells which part of the constants is the latency."""
+    """The line of writes to the device, and the sync time. A synced write takes latency + bytes /
+    bandwidth, the same for each write of the commit, and sync. Single writes to the device tell
+    how much of the constant part is the latency."""
     synced = fit_device(times.synced_write)
     commit = _commit_writes(times.journal)
     latency = fit_device(times.device_write).latency
@@ -92,13 +96,14 @@ def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
 
 
 def _commit_writes(journal: int) -> list[int]:
-    """The sizes of what a commit writes one after the other: blocks, and then its record."""
+    """The sizes of a commit's writes, which follow one another: blocks, and then its record."""
     return [size for size in (journal - BLOCK, min(journal, BLOCK)) if size > 0]
 
 
 def _read_ahead(per_byte: float, device: Line) -> int:
-    """The model's sequential reader waits for the device twice, for what it asks for and for what
-    is read ahead, and then has both: READ_STEP + read_ahead in 2 latency + bytes / bandwidth."""
+    """The number of blocks read ahead that gives the measured sequential time per byte. In the
+    model a sequential reader waits for the device twice, for the data it asks for and for the data
+    read ahead: it gets READ_STEP + read_ahead bytes in 2 latency + bytes / bandwidth."""
     beyond = per_byte - device.slope
     if beyond <= 0:
         return MOST_READ_AHEAD
@@ -107,6 +112,7 @@ def _read_ahead(per_byte: float, device: Line) -> int:
 
 
 def storage_text(fit: StorageFit) -> str:
+    """The table [node.storage] as text of a machine file."""
     times = fit.times
     hit, miss = ("through", "allocate") if times.waits_for_device else ("back", "allocate")
     return "\n".join(
@@ -145,20 +151,20 @@ def storage_text(fit: StorageFit) -> str:
 def _limit_lines(times: StorageTimes) -> list[str]:
     found = [("read", times.read_limit), ("write", times.write_limit)]
     lines, periods = [], []
-    for way, limit in found:
+    for direction, limit in found:
         if limit is None:
             continue
-        lines.append(f'{way}_limit = "{limit.rate:.0f} B/s"')
+        lines.append(f'{direction}_limit = "{limit.rate:.0f} B/s"')
         if limit.refill:
             periods.append(limit.refill)
         else:
-            lines.append(f'{way}_burst = "{limit.burst:.0f} B"')
-    # What else the machine does makes a period longer.
+            lines.append(f'{direction}_burst = "{limit.burst:.0f} B"')
+    # The shortest period is the best: other load only makes a period longer.
     return [*lines, f"limit_refill = {_duration(min(periods))}"] if periods else lines
 
 
 def _evidence(fit: StorageFit) -> list[str]:
-    """What was measured, and beside it what the constants give."""
+    """Comments with the measured times, and beside them those that the constants give."""
     times = fit.times
     overhead, read = fit.overhead, fit.device_read
     past = "past the page cache" if times.is_direct else "with the page cache emptied"
@@ -215,6 +221,6 @@ def _duration(seconds: float) -> str:
 
 
 def _bandwidth(line: Line) -> str:
-    """With its interval, which `machine check` reads."""
+    """The value with its interval as a comment, which `sesame machine check` reads."""
     value = f'"{float(f"{line.bandwidth:.4g}"):.0f} B/s"'
     return f"{value}  # ± {100 * line.slope_share:.1f} % (residual {100 * line.residual:.1f} %)"

@@ -1,8 +1,8 @@
-"""latency + bytes / bandwidth from measured times, some of which other work may have lengthened.
+"""Fits latency + bytes / bandwidth to measured times, some of which other load may have lengthened.
 
-The line has the least sum of absolute relative errors: it goes through two of the points, or
-through one where a bound holds, so that all candidates can be tried. The bandwidth is bounded by
-what was measured: times that hardly depend on the size give no bandwidth.
+The line has the least sum of absolute relative errors. Such a line goes through two of the points,
+or through one if it is at a bound, so all candidates can be tried. The bandwidth is bounded by the
+measured times (LEAST_SHARE): times that hardly depend on the size give no bandwidth.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sesame.workloads.storage_times import Curve
 Floats = npt.NDArray[np.float64]
 
 SMALL, LARGE = 4, 3  # sizes, at either end of a curve
-# Of the time of the largest access, at least this share is for its bytes. A smaller share cannot be
-# distinguished from the scatter of storage.
+# The least share of the time of the largest access that counts as transfer of its bytes. A smaller
+# share cannot be distinguished from the scatter of storage.
 LEAST_SHARE = 0.05
-WIDEST = 0.5  # half the interval of a bandwidth over it
-LARGEST_RESIDUAL = 0.3  # the median of the relative errors
+WIDEST = 0.5  # half the interval of a bandwidth over its value: above it the line is doubtful
+LARGEST_RESIDUAL = 0.3  # median of the relative errors: above it the line is doubtful
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Line:
 
     latency: float
     slope: float
-    slope_share: float = 0.0  # half the slope's interval over it
+    slope_share: float = 0.0  # half the slope's interval over the slope
     residual: float = 0.0  # the median of the relative errors
-    is_flat: bool = False  # the times give no bandwidth: it is the highest that they allow
+    is_flat: bool = False  # the times do not determine the bandwidth: it is the highest allowed
 
     def at(self, size: float) -> float:
         return self.latency + self.slope * size
@@ -45,6 +45,7 @@ class Line:
         return 1 / self.slope
 
     def doubt(self) -> str | None:
+        """Why the line is doubtful; None if it is not."""
         if self.is_flat:
             return (
                 "its time does not grow with the size, expected a bandwidth, got one of at least "
@@ -64,7 +65,8 @@ class Line:
 
 
 def fit_line(curve: Curve) -> Line:
-    """The interval is the range of the slopes when any one point is left out."""
+    """The line through all points. The interval of its slope is the range of the slopes if any one
+    point is left out."""
     line = _fit(curve)
     slopes = [line.slope]
     if len(curve.sizes) > 2:
@@ -73,8 +75,8 @@ def fit_line(curve: Curve) -> Line:
 
 
 def fit_device(curve: Curve) -> Line:
-    """The bandwidth from the largest accesses, the latency from the smallest: those between may be
-    in a buffer, or what a rate limit had saved up."""
+    """The bandwidth from the largest accesses, the latency from the smallest. Those between are not
+    used: a buffer, or a rate limit that allows bursts, may make them faster."""
     sizes, times = _arrays(curve)
     pairs = combinations(range(max(len(sizes) - LARGE, 0), len(sizes)), 2)
     slopes = [float((times[j] - times[i]) / (sizes[j] - sizes[i])) for i, j in pairs]

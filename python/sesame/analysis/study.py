@@ -1,4 +1,4 @@
-"""All results on a traced run, from its data set: for the report, `sesame info` and JSON."""
+"""All results about a traced run, for the report, `sesame info` and JSON."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ CUT_OFF = "cut off"
 
 @dataclass(frozen=True)
 class Study:
+    """The results of one run; those that take time are made at their first use."""
+
     run: TracedRun
     totals: Totals
     activity: Activity
@@ -58,7 +60,7 @@ class Study:
         )
 
     def share_of(self, finding: Finding) -> float:
-        """The share of the time that a finding is about."""
+        """The share of the time of all ranks that a finding concerns; 1 for the whole run."""
         if finding.seconds is None:
             return 1.0
         return min(self.activity.share(finding.seconds), 1.0)
@@ -70,12 +72,12 @@ class Study:
 
     @property
     def has_mpi(self) -> bool:
-        """Whether calls of MPI were recorded where there may have been any."""
+        """False if the run used MPI but no MPI calls were recorded."""
         return len(self.run.mpi) > 0 or not self.run.processes.is_mpi
 
     @property
     def discarded(self) -> int:
-        """Records that were made and are lost."""
+        """The number of records that were lost."""
         raw = self.run.data_set.info.get("raw") or {}
         return max(int(self.run.processes.discarded.sum()), int(raw.get("discarded") or 0))
 
@@ -118,7 +120,7 @@ class Study:
 
     @cached_property
     def headline(self) -> dict[str, Any]:
-        """The totals that everything begins with; times in seconds, sizes in bytes."""
+        """The main totals; times in seconds, sizes in bytes. None for shares that are not known."""
         own, activity = self.totals.own, self.activity
         io_s, mpi_s = activity.sum(activity.io), activity.sum(activity.mpi)
         return {

@@ -1,4 +1,4 @@
-"""What every rank did when: the state that fills most of each of a limited number of cells."""
+"""The time line of a simulated run as a grid of cells; each has the state that fills most of it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ MOST_COLUMNS = 1000
 
 @dataclass(frozen=True)
 class Timeline:
+    """The grid: a row for some ranks, a column for some time."""
+
     states: Array  # [row][column], a class of calls or OVER
     ranks_per_row: int
     cell_s: float
@@ -37,7 +39,8 @@ def rank_spans(data_set: DataSet) -> tuple[Array, Array]:
 
 
 def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS) -> Timeline:
-    """Adds up the time of every class in every cell, exactly, and takes the largest."""
+    """The time line in at most `rows` x `columns` cells. The time of each class in each cell is
+    exact."""
     begin_s, end_s = rank_spans(data_set)
     ranks = len(end_s)
     ranks_per_row = -(-ranks // rows)
@@ -65,7 +68,7 @@ def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_C
 
 
 def _calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """(rank, class, begin_ps, end_ps), a bounded number at a time."""
+    """Columns (rank, class, begin_ps, end_ps) of the MPI calls, a limited number at a time."""
     for batch in data_set.batches("call", ["rank", "call", "begin_ps", "end_ps"]):
         names = batch.column("call").dictionary.to_pylist()
         class_of = np.array([call_class(name) for name in names] or [0])
@@ -78,7 +81,7 @@ def _calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
 
 
 def _file_calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """The same of the program's own calls on files (POSIX, stdio), which no call of MPI makes."""
+    """The same columns for calls on files (POSIX, stdio) that the program makes itself."""
     calls = own_file_calls(data_set)
     if calls is not None:
         kind = np.full(len(calls["rank"]), FILE_ACCESS)
@@ -105,7 +108,8 @@ def own_file_calls(data_set: DataSet) -> dict[str, Array] | None:
 
 
 def add_intervals(cells: Array, row: Array, begin: Array, end: Array) -> None:
-    """Adds to every cell of a row the part of it that each [begin, end) covers."""
+    """Adds to the cells of a row the share of each cell that each interval [begin, end) covers.
+    `begin` and `end` are in units of columns."""
     rows, columns = cells.shape
     begin = np.clip(begin, 0, columns)
     end = np.clip(end, 0, columns)

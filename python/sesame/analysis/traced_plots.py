@@ -1,4 +1,4 @@
-"""The figures of a traced run's report. Each gives a chart and a note."""
+"""The figures of a traced run's report. Each function returns a Plot."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _draw_cells(chart: Chart, run: TracedRun, found: Calls, factor: float) -> st
 
 
 def _draw_arrows(chart: Chart, run: TracedRun, waits: Waits, factor: float) -> str:
-    """From the call that was late to the end of the wait for it."""
+    """Adds arrows from the late call to the end of the wait for it; returns a note."""
     top = waits.longest(MOST_ARROWS)
     scale = factor * 1e-9
     start = (run.mpi.begin[waits.cause[top]] - run.begin) * scale
@@ -161,7 +161,7 @@ def size_plot(totals: Totals) -> Plot:
 
 
 def offset_plot(run: TracedRun, file: int) -> Plot:
-    """Where in a file requests lie over time."""
+    """The offsets of requests to a file over time."""
     io = run.io
     chosen = (io.file == file) & (io.offset >= 0) & ((io.kind == READ) | (io.kind == WRITE))
     own = chosen & io.own
@@ -186,7 +186,7 @@ def _draw_points(chart: Chart, x: Any, offset: Any, kind: Any, rank: Any, _lengt
 
 
 def _draw_density(chart: Chart, x: Any, offset: Any, kind: Any, _rank: Any, length: float) -> None:
-    """One colour scale for each direction: a cell is the stronger the more requests it has."""
+    """Draws cells with one colour scale for each direction; the more requests, the stronger."""
     columns, rows = OFFSET_CELLS
     width, height = max(length / columns, 1e-300), max(int(offset.max()) / rows, 1.0)
     column = np.minimum((x / width).astype(np.int64), columns - 1)

@@ -12,7 +12,7 @@ from sesame.datasets import DataSet
 
 
 def views_of(data_set: DataSet) -> list[View]:
-    """Without the tables of a traced run there are none."""
+    """The views that the tables of the data set allow."""
     found = []
     if data_set.has("io") or data_set.has("mpi"):
         about = "What every rank did when."

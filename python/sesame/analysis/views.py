@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sesame.datasets import DataSet
     from sesame.web.page import Section
 
-# By kind a function of the data set that lists its views, as pkgutil.resolve_name takes it.
+# For each kind the function that lists the views of a data set, as pkgutil.resolve_name takes it.
 _OF_TRACED = "sesame.analysis.traced_views:views_of"
 VIEWS: dict[Kind, str] = {
     Kind.SIMULATED: "sesame.analysis.simulated_views:views_of",
@@ -65,7 +65,7 @@ def add_view(
 ) -> None:
     """Adds a view to all data sets of a kind for the rest of the process, on their pages as well.
 
-    Raises InputError where a view of this kind has the name.
+    Raises InputError if the kind has a view of this name that was added already.
     """
     views = _added.setdefault(Kind(kind), [])
     if name in [view.name for view in views]:

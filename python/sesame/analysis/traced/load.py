@@ -407,7 +407,7 @@ def _optional(table: pa.Table, field: str) -> Array:
 
 
 def _sorted(table: pa.Table, key: Array) -> pa.Table:
-    """The table sorted by `key`; without pyarrow's sort, whose import takes longer than the rest."""
+    """The table sorted by `key`. pyarrow's own sort is not used: its import takes too long."""
     return table if np.all(key[1:] > key[:-1]) else table.take(np.argsort(key, kind="stable"))
 
 
