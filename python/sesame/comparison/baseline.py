@@ -1,8 +1,8 @@
 """Performance tests without noise: a program is simulated and compared with a stored run of it.
 
-Computation is left out or fixed, so that the same program gives the same time on any host: a
-change of it is a change of the program's communication or file access, or of the machine model.
-The baseline is a data set of sums, of some ten kilobytes, which a repository can keep.
+Computation is left out or fixed, so the same program gives the same time on any host. If the time
+changes, the program's communication or file access has changed, or the machine model. The baseline
+is a data set of sums, of some ten kilobytes, which a repository can keep.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ UPDATE_HINT = "--update makes a new baseline"
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """What to simulate; what is empty or None is taken from the baseline. `machine` is a name or a
-    file, `compute` is as `simulate --compute` has it: `none` or `fixed:TIME`."""
+    """What to simulate; settings that are empty or None are taken from the baseline. `machine` is a
+    name or a file, `compute` is `none` or `fixed:TIME`, as for `simulate --compute`."""
 
     command: tuple[str, ...] = ()
     ranks: int | None = None
@@ -55,7 +55,7 @@ class CheckSettings:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The answer of `check`. `difference` is None for a baseline that was written first."""
+    """The result of `check`. `difference` is None if there was no baseline to compare with."""
 
     baseline: Path
     at_most: float  # allowed share by which the time may be longer
@@ -111,7 +111,8 @@ class _BaselineSettings:
 
 
 def parse_share(text: str, option: str = "--at-most") -> float:
-    """0.05 of `5%` or `0.05`. Raises InputError, also for `5`, which could be either."""
+    """The share that `5%` or `0.05` states: 0.05. Raises InputError, also for `5`, which may mean
+    either."""
     try:
         share = float(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -135,10 +136,10 @@ def check(
 ) -> CheckResult:
     """Simulates the program of `wanted` and compares its time with that of `baseline`.
 
-    `update` writes the baseline anew. `output` keeps the data set of the run, with `force` in place
-    of another one. `start` makes a Host of the simulator's path; a caller's own can redirect the
-    program's output. Raises InputError where `wanted` disagrees with the baseline or there is none,
-    SimulationError where the program fails.
+    `update` writes a new baseline. `output` is a path at which the data set of the run is kept;
+    `force` replaces an existing one. `start` makes a Host from the simulator's path; pass your own
+    to redirect the program's output. Raises InputError if `wanted` disagrees with the baseline, or
+    there is none; SimulationError if the program fails.
     """
     baseline, wanted = Path(baseline), wanted or CheckSettings()
     if output is not None and output.resolve() == baseline.resolve():
@@ -161,7 +162,8 @@ def check(
 
 
 def _known(baseline: Path, update: bool) -> _BaselineSettings | None:
-    """None where there is none, or with `update` one that cannot serve and is to be replaced."""
+    """How the baseline was made. None if there is no baseline, or if it cannot be used and `update`
+    replaces it."""
     if not is_data_set(baseline):
         return None
     try:
@@ -176,7 +178,7 @@ def _known(baseline: Path, update: bool) -> _BaselineSettings | None:
 
 
 def _says_simulated(path: Path) -> bool:
-    """Also of data sets that this version cannot read."""
+    """Whether info.json says that this is a simulated run, in any format version."""
     try:
         info = json.loads((path / "info.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -222,6 +224,7 @@ def _refuse_others(wanted: CheckSettings, known: _BaselineSettings, baseline: Pa
 
 
 def _both(wanted: CheckSettings, known: _BaselineSettings) -> Iterator[tuple[str, object, object]]:
+    """(setting, the value that is wanted or None, the value of the baseline)"""
     scenario = known.scenario
     if wanted.command:
         yield "program", Path(wanted.command[0]).name, Path(scenario["program"]).name

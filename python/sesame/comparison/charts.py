@@ -37,7 +37,7 @@ def changes_chart(difference: Difference, changes: Sequence[Change]) -> str:
 
 
 def ranks_chart(difference: Difference) -> str:
-    """The time of each rank on each side; of sides with other numbers of ranks as well."""
+    """The time of each rank on each side; sides may have different numbers of ranks."""
     longest = max(float(side.run.rank_s.max()) for side in difference.sides)
     factor, unit = time_unit(longest)
     chart = Chart(320, legend=True)

@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of workloads; None where a side has none of this name."""
+    """A figure of workloads, with the value of each side; None if a side has none of this name."""
 
     name: str
     unit: str
@@ -51,7 +51,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Difference:
-    """The answer of `compare`. Every other side is compared with the first."""
+    """The result of `compare`. Every other side is compared with the first."""
 
     sides: tuple[Side, ...]
     ratios: tuple[Ratio | None, ...]  # of the whole time, for each side but the first
@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def without_start(self) -> bool:
-        """Whether times are without MPI_Init, MPI_Finalize and what is outside of them."""
+        """Whether times count only from the end of MPI_Init to the beginning of MPI_Finalize."""
         return self.sides[0].run.without_start
 
     @cached_property
@@ -117,7 +117,7 @@ class Difference:
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """Of workloads."""
+        """The figures of workloads."""
         of_sides = [side.run.figures for side in self.sides]
         units = {name: unit for figures in of_sides for name, (_, unit) in figures.items()}
         return [
@@ -156,7 +156,8 @@ class Difference:
 
 def compare(*sides: Paths) -> Difference:
     """Compares data sets with the first of them: simulated, traced, imported or replayed runs, or
-    runs of workloads. A side is a path, or several of runs of the same: a list, or a directory.
+    runs of workloads. A side is a path. It may also be several runs of the same program: a list of
+    paths, or a directory of data sets.
 
     Real runs are compared with predicted ones from the end of MPI_Init to the beginning of
     MPI_Finalize of each rank. `doubts` says what makes the comparison unsound. Raises InputError
@@ -175,7 +176,8 @@ def compare_sides(sides: Sequence[Side]) -> Difference:
 
 
 def _ratio(old: Side, new: Side, before: Sequence[float], after: Sequence[float]) -> Ratio | None:
-    """Two runs that repeat one recorded computation differ in nothing that was measured."""
+    """The ratio of two sides. If both repeat the same recorded computation it is exact, since
+    nothing was measured in them."""
     same = bool(old.recording) and old.recording == new.recording
     return ratio_of(before, after, old_exact=old.exact or same, new_exact=new.exact or same)
 
@@ -192,7 +194,7 @@ def _most_changed_rank(times: Sequence[CallTime | None]) -> int | None:
 
 
 def _not_comparable(sides: Sequence[Side]) -> Iterator[Doubt]:
-    """Reasons why a difference may have other causes than it seems."""
+    """Reasons why sides, or the runs of one side, should not be compared."""
     programs = [
         Path(side.run.program).name
         for side in sides

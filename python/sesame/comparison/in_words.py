@@ -7,7 +7,7 @@ from sesame.comparison.ratio import Ratio
 
 
 def in_words(ratio: Ratio) -> str:
-    """`+4.2 % (+1.1 % to +7.0 %)`, and its remarks."""
+    """A ratio as text, for instance `+4.2 % (+1.1 % to +7.0 %)`, with remarks on its certainty."""
     change = percent(ratio.value)
     if ratio.verdict == "same":
         return "the same"
@@ -24,7 +24,7 @@ def in_words(ratio: Ratio) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Of a ratio of times: `+5.0 %`; `12 x` where it is more than doubled."""
+    """A ratio of times as text: `+5.0 %`; `12 x` for 2 and more."""
     return f"{ratio:.3g} x" if ratio >= 2 else f"{100 * (ratio - 1):+.1f} %"
 
 

@@ -102,7 +102,7 @@ def read_bench(data_set: DataSet) -> Run:
 
 
 def _window(run: TracedRun, *, without_start: bool) -> tuple[Array, Array]:
-    """Begin and end of each process by its number, in ns."""
+    """When the time of each process that counts begins and ends, by its number, in ns."""
     begin, end = np.zeros(run.ranks, np.int64), np.zeros(run.ranks, np.int64)
     begin[run.processes.rank], end[run.processes.rank] = run.processes.begin, run.processes.end
     if without_start:
@@ -118,26 +118,26 @@ def _window(run: TracedRun, *, without_start: bool) -> tuple[Array, Array]:
 
 
 def _calls(run: TracedRun, begin: Array, end: Array) -> Calls | None:
-    """Calls of the program itself in the window of each rank; None where there are no records."""
-    place = np.full(run.ranks, -1)
-    place[run.processes.ranks] = np.arange(len(run.processes.ranks))
+    """Calls of the program itself in the window of each rank; None if there are only counters."""
+    index = np.full(run.ranks, -1)
+    index[run.processes.ranks] = np.arange(len(run.processes.ranks))
     sums = Sums(len(run.processes.ranks))
     for records in (run.mpi.where(run.mpi.own), outermost(run)):
         inside = (
-            (place[records.rank] >= 0)
+            (index[records.rank] >= 0)
             & (records.begin >= begin[records.rank])
             & (records.end <= end[records.rank])
         )
         kept = records.where(inside)
         if len(kept):
             seconds = (kept.end - kept.begin) * 1e-9
-            sums.add(kept.names, kept.call, place[kept.rank], seconds, kept.bytes)
+            sums.add(kept.names, kept.call, index[kept.rank], seconds, kept.bytes)
     return sums.calls() if sums.names or not run.data_set.has("file_total") else None
 
 
 def _counted(totals: Totals) -> Calls:
-    """What another tool counted, by kind of call: of no rank, since files that all ranks used may
-    be counted for all together."""
+    """The counters of another tool by kind of call. Not by rank, since files that all ranks used
+    may be counted for all ranks together."""
     own = totals.own
     moved = [own.sum("bytes_read"), own.sum("bytes_written"), 0.0]
     return Calls(

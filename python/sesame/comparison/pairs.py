@@ -11,15 +11,16 @@ from sesame.datasets import Kind
 from sesame.errors import InputError
 from sesame.trust import Reason
 
-# A pair for which one of these holds says nothing of the model.
+# A pair with one of these doubts says nothing about the model.
 REFUSED = (Reason.NOT_COMPARABLE, Reason.INCOMPLETE_INPUT)
 
 
 def add_pair(predicted: Paths, measured: Paths, pairs: Pairs | None = None) -> Pair:
-    """Keeps a simulated run beside real runs of the same: the error of its machine model.
+    """Stores a simulated run and real runs of the same program as a pair, which shows the error of
+    the machine model.
 
-    Raises InputError where they cannot be compared, or the pair is kept already. Other doubts, as
-    of a busy host, are kept with the pair.
+    Raises InputError if they cannot be compared, or the pair is stored already. Other doubts, such
+    as a busy host, are stored with the pair.
     """
     real, simulated = read_sides([measured, predicted])
     _check_kinds(simulated, real)
@@ -53,7 +54,7 @@ def add_pair(predicted: Paths, measured: Paths, pairs: Pairs | None = None) -> P
 
 
 def _reasons(simulated: Side, real: Side) -> tuple[str, ...]:
-    """Why one of both may be wrong, each reason once."""
+    """The reasons to doubt the prediction or the measurement, each once."""
     found = [doubt.reason for side in (simulated, real) for doubt in side.run.doubts]
     return tuple(dict.fromkeys(str(reason) for reason in found))
 

@@ -1,8 +1,8 @@
-"""How much longer one run takes than another, with the interval that repeats allow.
+"""How much longer one run takes than another, with an interval if there are repeats.
 
-Of several runs on both sides the ratio is the median of all ratios of pairs, and its interval that
-of the Mann-Whitney test (Hodges and Lehmann, 1963): it assumes nothing about the distribution of
-times but that the sides differ by a factor.
+With several runs on both sides the ratio is the median of the ratios of all pairs, and its interval
+that of the Mann-Whitney test (Hodges and Lehmann, 1963). The test assumes only that the times of
+the two sides have the same distribution up to a factor.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ REPEAT_HINT = "give several runs of each side, 4 or more, or simulate with --rep
 
 @dataclass(frozen=True)
 class Ratio:
-    """`value` is new / old. The interval is None where one run a side says nothing of it; it is
-    [value, value] where both sides repeat exactly."""
+    """`value` is new / old. The interval is None if there is one run of each side; it is
+    [value, value] if both sides repeat exactly."""
 
     value: float
     low: float | None
@@ -32,7 +32,7 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """`slower`, `faster`, `same`, or `unknown` where noise may be the whole difference."""
+        """`slower`, `faster`, `same`, or `unknown` if the difference may be noise only."""
         if self.low is None or self.high is None or self.doubts:
             return "unknown"
         if self.low > 1:
@@ -54,7 +54,8 @@ class Ratio:
 def ratio_of(
     old: Sequence[float], new: Sequence[float], *, old_exact: bool, new_exact: bool
 ) -> Ratio | None:
-    """None where there is nothing to divide by. Of an exact side one sample stands for all."""
+    """new / old with its interval; None if an old time is 0, or one side has no times. One sample
+    represents a side that is exact."""
     if min(old, default=0) <= 0 or not new:
         return None
     old, new = (old[:1] if old_exact else old), (new[:1] if new_exact else new)
@@ -87,8 +88,8 @@ def _of_pairs(ratios: list[float], old: int, new: int, *, one_side: bool) -> Est
 
 @functools.cache
 def dropped_pairs(old: int, new: int) -> int:
-    """How many of the old x new sorted pairs to drop at either end for an interval of 95 %; -1
-    where all of them are too few. Exact: from the share of the orders that give each U."""
+    """How many of the old x new sorted pairs to drop at either end for an interval of 95 %; -1 if
+    all of them are too few. Exact: from the number of orders that give each U."""
     ways = math.comb(old + new, new)
     outside, dropped = 0.0, -1
     for u, count in enumerate(_orders(old, new)):
@@ -100,8 +101,8 @@ def dropped_pairs(old: int, new: int) -> int:
 
 
 def _orders(old: int, new: int) -> list[int]:
-    """Of how many orders of `old` and `new` values the Mann-Whitney count U is 0, 1, 2, …: the
-    coefficients of the Gaussian binomial (old + new over new)."""
+    """The numbers of orders of `old` and `new` values with a Mann-Whitney count U of 0, 1, 2, …:
+    the coefficients of the Gaussian binomial (old + new over new)."""
     size = old * new + 1
     counts = [1] + [0] * (size - 1)
     for i in range(1, new + 1):

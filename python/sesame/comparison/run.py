@@ -1,4 +1,4 @@
-"""A run as a comparison sees it: its time by rank and by call, whatever kind of data set it is."""
+"""A run in the form that is compared: its time by rank and by call, for any kind of data set."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sesame.errors import InputError
 from sesame.trust import Doubt, Reason
 
 COMPUTATION = "computation"
-# Calls of a real run whose time is the launcher's and the library's start, which no model predicts.
+# Calls in which launcher and library start and end, whose time no model predicts.
 STARTING = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Totals by call. `seconds` by rank has a row for each name, or is None where only sums over
-    all ranks are known; `sum_s` are these sums."""
+    """Totals by call. `sum_s` is the time over all ranks. `seconds` has a row for each name and a
+    column for each rank, or is None if times by rank are not known."""
 
     names: tuple[str, ...]
     count: Array
@@ -49,7 +49,7 @@ class Run:
     arguments: tuple[str, ...]
     ranks: int
     time_s: float
-    samples_s: tuple[float, ...]  # times of repeats; of a run without them its time
+    samples_s: tuple[float, ...]  # times of repeats; without repeats the time itself
     without_start: bool  # see read_run
     exact: bool  # the same command gives the same time again
     recording: str  # which recorded computation it repeats; "" for none
@@ -65,8 +65,11 @@ class Run:
 
 
 def read_run(data_set: DataSet, *, without_start: bool = False) -> Run:
-    """What is to be compared. `without_start`: on each rank only what lies between the end of
-    MPI_Init and the beginning of MPI_Finalize, so that real and predicted runs are of the same."""
+    """Reads a run for a comparison. With `without_start` only the time of each rank from the end of
+    MPI_Init to the beginning of MPI_Finalize counts: the start of real processes is not predicted.
+
+    Raises InputError for a data set that is no run.
+    """
     from sesame.comparison.measured import read_bench, read_traced
     from sesame.comparison.simulated import read_simulated
 
@@ -91,7 +94,7 @@ def call_name(name: str) -> str:
 
 
 def doubts_of_run(info: Mapping[str, Any]) -> list[Doubt]:
-    """Those that the data set has itself, and that something of it was lost."""
+    """The doubts that a data set states, and those for lost records and for a run that failed."""
     result, raw = info.get("result") or {}, info.get("raw") or {}
     described = [*(info.get("doubts") or []), *(result.get("doubts") or [])]
     found = [

@@ -22,8 +22,8 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class CallTime:
-    """What one side spent in one call, or computing: the mean over ranks of each run, in seconds;
-    calls and bytes are those of the first run."""
+    """The time of one side in one call, or in computation: for each run the mean over its ranks, in
+    seconds. Counts and bytes are those of the first run."""
 
     mean_s: tuple[float, ...]
     count: float = 0.0
@@ -40,7 +40,7 @@ class Side:
 
     @property
     def run(self) -> Run:
-        """The first; what is not a time is taken from it."""
+        """The first run, from which everything but times is taken."""
         return self.runs[0]
 
     @property
@@ -50,7 +50,7 @@ class Side:
 
     @property
     def exact(self) -> bool:
-        """Whether running it again gives the same."""
+        """Whether running it again gives the same time."""
         return all(run.exact for run in self.runs)
 
     @property
@@ -72,8 +72,9 @@ class Side:
 
 
 def read_sides(sides: Sequence[Paths]) -> list[Side]:
-    """Each of `sides` is a data set, a directory of data sets, or a list of them. Runs of real and
-    simulated sides are read without what starts them (see `read_run`)."""
+    """Each of `sides` is a data set, a directory of data sets, or a list of them. If real and
+    simulated runs are compared, all are read without their start (see `read_run`). Raises
+    InputError."""
     if len(sides) < 2:
         raise InputError("expected two data sets or more to compare")
     opened = [[DataSet(path) for path in _paths(side)] for side in sides]

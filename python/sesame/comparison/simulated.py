@@ -74,7 +74,8 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
 
 
 def _recording(info: Mapping[str, Any], mode: str) -> str:
-    """A traced run repeats its own computation, and a program that of the data set it names."""
+    """Identifies the recorded computation that a run repeats; "" for none. The computation is that
+    of the traced run that is simulated, or of the data set that `--compute recorded:` names."""
     command = info.get("command") or [""]
     return f"{info.get('compute')} {command[0]}" if mode == "recorded" else ""
 
@@ -137,7 +138,7 @@ class Sums:
         self.seconds, self.count, self.bytes = (np.zeros((0, self.ranks)) for _ in range(3))
 
     def add(self, names: list[str], call: Array, rank: Array, seconds: Array, size: Array) -> None:
-        """`call` counts in `names`."""
+        """Adds calls, given as columns; `call` has indices in `names`."""
         used = [self.names.setdefault(call_name(name), len(self.names)) for name in names]
         row = np.array(used or [0], np.int64)[call]
         cells = len(self.names) * self.ranks
@@ -155,7 +156,7 @@ class Sums:
         )
 
     def calls(self, *, without: tuple[str, ...] = ()) -> Calls:
-        """Those that were made, but `without` some."""
+        """The sums of all calls that were made, except those named in `without`."""
         kept = [i for n, i in self.names.items() if n not in without and self.count[i].any()]
         names = list(self.names)
         return Calls(
