@@ -1,4 +1,4 @@
-"""A data set in words, for `sesame info` and the head of a report."""
+"""A data set in words, for `sesame info` and reports."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
 
 
 def doubts_of(info: Mapping[str, Any]) -> list[str]:
-    """The reasons to doubt a run that its record itself knows, as `reason: what was seen`."""
+    """The doubts that a data set states, as `reason: what was seen`."""
     found = [*(info.get("doubts") or []), *(info.get("result", {}).get("doubts") or [])]
     return list(dict.fromkeys(f"{doubt['reason']}: {doubt['text']}" for doubt in found))
 

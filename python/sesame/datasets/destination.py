@@ -14,7 +14,7 @@ def check_destination(path: Path, *, force: bool) -> None:
     """Raises OutputError, before a run, if its data set cannot be written to `path`."""
     try:
         there = path.exists()
-    except OSError as error:  # a directory on the way may not be searched
+    except OSError as error:  # no permission to search a directory of the path
         raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
     if there and not force:
         raise OutputError(f"{path}: already there", hint="--force writes over it")

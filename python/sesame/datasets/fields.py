@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @cache
 def arrow_types() -> dict[str, pa.DataType]:
-    """By type of a field."""
+    """The Arrow type for each type of a field."""
     import pyarrow as pa
 
     return {
@@ -33,6 +33,8 @@ def arrow_types() -> dict[str, pa.DataType]:
 
 @dataclass(frozen=True)
 class Field:
+    """A column of a table."""
+
     name: str
     type: str  # a key of arrow_types()
     unit: str
@@ -49,6 +51,8 @@ class Field:
 
 @dataclass(frozen=True)
 class RecordType:
+    """A table: what each record means, and its columns."""
+
     name: str
     meaning: str
     fields: tuple[Field, ...]
@@ -56,7 +60,7 @@ class RecordType:
     complete: bool = False
 
     def arrow_schema(self) -> pa.Schema:
-        """Units and meanings travel in the Parquet file, too."""
+        """The schema of the Parquet file, which also states units and meanings."""
         import pyarrow as pa
 
         types = arrow_types()

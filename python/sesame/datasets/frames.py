@@ -1,4 +1,4 @@
-"""Tables for people: pandas, Polars and SQL, with times in seconds.
+"""Tables as pandas and Polars data frames and in SQL, with times in seconds.
 
 Data sets store times as integers of nanoseconds or picoseconds, which add and compare exactly.
 Here a column `begin_ns` or `begin_ps` is `begin_s`, a float64 of seconds: its 53 bits tell apart
@@ -54,7 +54,7 @@ def to_polars(data_set: DataSet, name: str, *, exact: bool = False) -> pl.DataFr
 
 
 def run_sql(data_set: DataSet, query: str, *, exact: bool = False) -> duckdb.DuckDBPyRelation:
-    """The query over views of the Parquet files, one for each table of the data set."""
+    """Runs a query. Each table of the data set is a view of its Parquet file. Raises InputError."""
     require("sql", "sql()", "duckdb")
     import duckdb
 

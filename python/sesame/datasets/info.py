@@ -69,7 +69,7 @@ class Instrument:
 
 @dataclass(frozen=True)
 class HostMachine:
-    """The machine that recorded; of several nodes the name of the first and the number of
+    """The machine that recorded; for several nodes the name of the first and the number of the
     others."""
 
     name: str
@@ -91,10 +91,10 @@ class HostMachine:
 
 @dataclass(frozen=True)
 class Info(Mapping[str, Any]):
-    """info.json, typed where all data sets are alike.
+    """info.json. The keys that all data sets have are typed attributes.
 
-    As a mapping it gives every key of the file as JSON has it: `info["result"]["outcome"]`.
-    `more` is what only some kinds have (docs/formats/dataset.md).
+    As a mapping it has every key of the file as in JSON: `info["result"]["outcome"]`. `more` holds
+    keys that only some kinds have (docs/formats/dataset.md).
     """
 
     kind: Kind
@@ -124,7 +124,7 @@ class Info(Mapping[str, Any]):
         return [key for key in REQUIRED[self.kind] if self._at(key) in (None, "")]
 
     def as_json(self) -> dict[str, Any]:
-        """A copy for json.dump; without what is not known."""
+        """A copy for json.dump, without unknown values."""
         return dict(self._json)
 
     @cached_property
@@ -159,8 +159,8 @@ class Info(Mapping[str, Any]):
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> Info:
-        """Of what info.json holds; what is missing there is empty. Raises ValueError for a kind
-        that there is not."""
+        """Reads the content of info.json; missing values are empty. Raises ValueError for an
+        unknown kind."""
         keys = {one.name for one in fields(Info)} - {"more"}
         known = {key: value for key, value in found.items() if key in keys and value is not None}
         kind = Kind(found["kind"]) if found.get("kind") in set(Kind) else kind_of_old(found)
@@ -177,7 +177,8 @@ class Info(Mapping[str, Any]):
 
 
 def kind_of_old(found: Mapping[str, Any]) -> Kind:
-    """Of a data set of format version 2, which declares no kind, or `import`. Raises ValueError."""
+    """The kind of a data set of format version 2, which declares none, or `import`. Raises
+    ValueError."""
     declared, result = found.get("kind"), found.get("result") or {}
     if declared == "import":
         return Kind.IMPORTED

@@ -1,4 +1,5 @@
-"""Reads a data set. pyarrow is imported at the first table: loading it takes longer than a run."""
+"""Reads a data set. pyarrow is imported for the first table, since that takes as long as a short
+simulation."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class DataSet:
 
     @property
     def record_types(self) -> Mapping[str, Any]:
-        """By name: meaning, file, rows, and fields with name, type, unit and meaning."""
+        """The record types by name, each with meaning, file, rows, and fields (name, type, unit,
+        meaning)."""
         return self.info.record_types
 
     def has(self, name: str) -> bool:

@@ -13,12 +13,12 @@ from sesame.datasets.info import Kind
 
 @dataclass(frozen=True)
 class KindTables:
-    """`always`: tables that every data set of the kind has; `sometimes`: those that it has when
+    """`always`: tables that every data set of the kind has. `sometimes`: tables that it has only if
     there was something to record."""
 
     always: tuple[str, ...] = ()
     sometimes: tuple[str, ...] = ()
-    has_own: str = ""  # what other tables there are, with names that no list has
+    has_own: str = ""  # describes other tables, whose names or columns vary
 
 
 _STORAGE = ("storage_file", "storage_ionode", "storage_cache", "storage_activity")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sesame.datasets.fields import Field, RecordType
 
-# Whose file system: every record of this file begins with these.
+# Which file system: every record type in this file begins with these fields.
 SYSTEM = (
     Field("system", "name", "", "storage, or node.storage for the local one of a node"),
     Field("node", "int32", "", "the node that has it; -1 for all nodes"),

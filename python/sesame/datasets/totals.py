@@ -1,16 +1,16 @@
 """Totals of a traced run: what one process did to one file, summed over the run.
 
-An import fills them from what the other tool counted; an analysis can count the same from io
-records. Of a file that all processes used, some tools keep only the sum of all: rank is -1 then.
--1 stands for what was not counted.
+An import fills them from the counters of the other tool; an analysis can count the same from io
+records. For a file that all processes used, some tools keep only the sum over all processes: then
+the rank is -1. In other fields -1 means not counted.
 """
 
 from __future__ import annotations
 
 from sesame.datasets.fields import Field, RecordType
 
-# The largest request of each class but the last, which has no bound. They are Darshan's, whose K
-# is 1,024 bytes, so that its counters need no guess.
+# The largest request of each class but the last, which has no bound. The classes are Darshan's (K
+# is 1,024 bytes), so that its counters can be imported exactly.
 SIZE_CLASSES = (
     ("100", 100),
     ("1k", 1 << 10),

@@ -1,7 +1,7 @@
 """Record types of a traced run: what each process did with files and messages, and when.
 
-Times are nanoseconds since the run began, on one clock for all processes. Records stand in the
-order (rank, thread, begin), a call before the calls made inside it.
+Times are nanoseconds since the run began, on one clock for all processes. Records are sorted by
+rank, thread and begin; a call comes before the calls made inside it.
 """
 
 from __future__ import annotations
@@ -247,7 +247,8 @@ REPLAYED = RecordType(
 def outcome_of(
     processes: Collection[str], damage: Sequence[str], discarded: int, *, incomplete: bool = False
 ) -> str:
-    """How a recording ended, from how its processes did: what is worst for who relies on it."""
+    """The outcome of a recording: the worst of the outcomes of its processes, damage and lost
+    records."""
     if "cut off" in processes:
         return "cut off"
     if damage:

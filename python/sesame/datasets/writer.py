@@ -30,8 +30,8 @@ FORMAT_VERSION = 4
 
 
 class DataSetWriter:
-    """`with DataSetWriter(path) as writer:` … `writer.finish(info)`; without finish nothing is
-    kept.
+    """Use as `with DataSetWriter(path) as writer:` … `writer.finish(info)`. Without `finish`
+    nothing is kept.
 
     `directory` is the temporary directory; `raw` is its directory of raw streams.
     """
@@ -82,7 +82,7 @@ class DataSetWriter:
                 [(field.name, field.type, field.unit, field.meaning) for field in described.fields],
                 values,
             )
-        except InputError as error:  # all errors of the core are; this one is of writing
+        except InputError as error:  # the core raises no other error; this one is about writing
             raise OutputError(error.message, hint=error.hint) from error
         self.rows[described.name] = len(values[0])
 
@@ -105,6 +105,7 @@ class DataSetWriter:
         self.rows[described.name] = rows
 
     def write_table(self, name: str, table: pa.Table) -> None:
+        """Writes an Arrow table as it is; its columns must be those of the record type `name`."""
         import pyarrow.parquet as pq
 
         pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
@@ -113,7 +114,7 @@ class DataSetWriter:
     def finish(self, info: Info) -> None:
         """Writes info.json and moves the data set to its path.
 
-        Raises ValueError when the info lacks what its kind requires: then nothing is written.
+        Raises ValueError if the info lacks keys that its kind requires; then nothing is written.
         """
         if missing := info.missing():
             raise ValueError(f"info of a {info.kind} data set lacks {', '.join(missing)}")
