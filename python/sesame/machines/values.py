@@ -36,7 +36,8 @@ def machine_values(text: str, overrides: Sequence[str] = ()) -> dict[str, str]:
 
 
 def machine_key(text: str, overrides: Sequence[str] = ()) -> str:
-    """The same for models that predict the same: a hash of all values but those that describe."""
+    """A hash of all values except those of DESCRIBING: models that predict the same have the same
+    key."""
     values = {
         key: _in_one_unit(key, value)
         for key, value in machine_values(text, overrides).items()
@@ -92,7 +93,7 @@ def _text(value: Any) -> str:
 
 
 def _in_one_unit(key: str, text: str | None) -> object:
-    """In picoseconds, bytes or bytes per second, where the key has such values."""
+    """A value in picoseconds, bytes or bytes per second if its key has that kind; else as it is."""
     if text is None:
         return None
     kind = _kinds().get(re.sub(r"\.\d+(?=\.|$)", ".N", key))
