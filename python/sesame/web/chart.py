@@ -31,7 +31,8 @@ class Chart:
     """
 
     def __init__(self, height: int = 320, **settings: Any) -> None:
-        """`settings`: `width` (at most, in pixels), `square`, `zoomY`, `legend` (even of one)."""
+        """`height` is in pixels. `settings`: `width` (at most, in pixels), `square`, `zoomY`,
+        `legend` (also for one mark)."""
         self.settings = {"height": height, **settings}
         self.axes: dict[str, dict[str, Any]] = {"x": {"title": ""}, "y": {"title": ""}}
         self.marks: list[dict[str, Any]] = []
@@ -43,12 +44,12 @@ class Chart:
         self.axes["y"] |= {"title": title, **settings}
 
     def line(self, name: str, x: Any, y: Any, colour: str, **more: Any) -> None:
-        """Through points in order of x. `low`, `high`: a band, or error bars with `errors`;
+        """A line through points in order of x. `low`, `high`: a band, or error bars with `errors`;
         `dashed`, `stepped`, `filled`, `points` (dots as well), `width`."""
         self._add("line", name=name, x=x, y=y, colour=colour, **more)
 
     def points(self, name: str, x: Any, y: Any, colour: str, **more: Any) -> None:
-        """`texts`: what is shown of each; `size` in pixels."""
+        """Dots. `texts`: a text to show for each; `size` in pixels."""
         self._add("points", name=name, x=x, y=y, colour=colour, **more)
 
     def columns(self, name: str, x: Any, y: Any, colour: str, **more: Any) -> None:
@@ -57,8 +58,8 @@ class Chart:
         self._add("columns", name=name, x=x, y=y, colour=colour, **{"width": 1.0, **more})
 
     def spans(self, name: str, row: Any, begin: Any, length: Any, colour: str, **more: Any) -> None:
-        """Horizontal bars in rows. `colours`: one for each; `texts`; `fromZero`: the length is the
-        value that is meant."""
+        """Horizontal bars in rows. `colours`: one for each bar; `texts`; `fromZero`: the value is
+        the length of a bar, not where it begins."""
         self._add("spans", name=name, row=row, begin=begin, length=length, colour=colour, **more)
 
     def classes(
@@ -79,9 +80,9 @@ class Chart:
         y: tuple[float, float],
         **more: Any,
     ) -> None:
-        """A grid of numbers from 0 to `most` as shades; NaN where there is nothing. `unit` and
-        `mostText` are for the legend; `colour` shades one colour; `counts`: what is shown in place
-        of the values."""
+        """A grid of numbers from 0 on as shades; NaN for empty cells. `x` and `y` as for `classes`.
+        `unit` and `mostText` are for the legend; `colour`: shades of this colour; `counts`: numbers
+        to show instead of the values."""
         self._cells(values, x, y, most=float(np.nanmax(values, initial=0)), **more)
 
     def _cells(self, values: Any, x: Any, y: Any, **more: Any) -> None:
@@ -139,7 +140,8 @@ def _narrowed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def curve_colour(number: int, count: int) -> str:
-    """Of one of `count` curves; more than there are names for go from pale to dark blue."""
+    """The colour of curve `number` of `count`. If there are more curves than SERIES, the colours go
+    from pale to dark blue."""
     if count <= len(SERIES):
         return SERIES[number]
     share = number / (count - 1)

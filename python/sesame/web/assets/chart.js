@@ -366,7 +366,7 @@ function build(figure) {
 
 function place(chart) {
   const { description } = chart, width = Math.min(chart.box.clientWidth, description.width ?? Infinity);
-  if (width < 50) return; // it is in what is folded, and is drawn when that opens
+  if (width < 50) return; // it is in a closed <details>, and is drawn when that opens
   const range = chart.plot ? { x: [chart.plot.scales.x.min, chart.plot.scales.x.max], y: [chart.plot.scales.y.min, chart.plot.scales.y.max] } : null;
   const was = chart.drawn === description ? range : null;
   chart.plot?.destroy();

@@ -48,7 +48,7 @@ class AuditLog:
 
 
 class _File:
-    """Of `MOST_BYTES` and the lines before those."""
+    """A log file, and its predecessor NAME.1; each has at most about `MOST_BYTES`."""
 
     def __init__(self, path: Path) -> None:
         """Raises OutputError."""

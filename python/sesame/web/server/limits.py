@@ -1,4 +1,4 @@
-"""What one client can use of a server."""
+"""Limits that protect a server from its clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one server; what is beyond is refused, with the status that HTTP has for it."""
+    """The limits of one server. A request beyond one is refused with the HTTP status beside it."""
 
     body_bytes: int = 1 << 20  # 413
     header_bytes: int = 16 << 10  # 431, or 400 from the server's parser

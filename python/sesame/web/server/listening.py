@@ -26,7 +26,8 @@ class Listening:
 
 
 def listen(address: str, certificate: Path | None, key: Path | None) -> Listening:
-    """Opened before privileges are given up, so that ports below 1024 are available."""
+    """Opens a socket. Call it before privileges are given up, so that ports below 1024 are
+    available. Raises InputError."""
     host, port = split_address(address)
     if (certificate is None) != (key is None):
         raise InputError("--certificate and --key go together")

@@ -1,6 +1,6 @@
-"""Serves an application: the daemon, the collector, and what will come.
+"""Makes and serves an application, such as those of the daemon and the collector.
 
-It uses Hypercorn, which causes no load while there is no request.
+It uses Hypercorn, which causes no load while there are no requests.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None 
 
     async def invalid(_: Request, error: Any) -> JSONResponse:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"error": f"{place}: {first['msg']}", "hint": None}, 400)
+        field = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"error": f"{field}: {first['msg']}", "hint": None}, 400)
 
     app.add_exception_handler(SesameError, refused)
     app.add_exception_handler(HTTPException, http_error)
@@ -68,7 +68,8 @@ async def run(
     ready: Callable[[], None],
     handlers: dict[signal.Signals, Callable[[], None]],
 ) -> None:
-    """Serves until SIGTERM or SIGINT; `ready` is called when signals and requests may come."""
+    """Serves until SIGTERM or SIGINT. `ready` is called once signals are handled; requests may
+    arrive from then on. `handlers` are for other signals."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,20 +81,21 @@ async def run(
 
 
 def _without_slow_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Ignores time-outs, which asyncio reports if a client does not confirm the end of TLS."""
     if not isinstance(context.get("exception"), TimeoutError):
         loop.default_exception_handler(context)
 
 
 class _Config(Config):
-    """Hypercorn's, which counts the connections of its server."""
+    """Hypercorn's configuration, with a count of the server's connections."""
 
     most_connections = 0
     connections = 0
 
 
 class _Connection(TCPServer):
-    """Hypercorn's, of which a server has only so many. One whose client has gone ends at once;
-    Hypercorn's own keeps its descriptor until the idle time is over."""
+    """A connection of Hypercorn; a server has at most `most_connections`. If its client has gone,
+    it ends at once; Hypercorn's own class keeps the descriptor until the idle time is over."""
 
     config: _Config
 
@@ -116,6 +118,7 @@ setattr(hypercorn_run, "TCPServer", _Connection)  # noqa: B010 - there is no set
 
 
 async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
+    """Serves an application of `make_app` until `ended` is set; takes over the socket."""
     limits: Limits = app.state.limits
     config = _Config()
     config.bind = [f"fd://{listening.socket.detach()}"]

@@ -12,6 +12,7 @@ from sesame.errors import InputError, OutputError
 
 
 def read_token(path: Path) -> str:
+    """Raises InputError for a file that is no token, or that others may read."""
     try:
         mode = path.stat().st_mode
         token = path.read_text(encoding="ascii").strip()
