@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sesame import native
 from sesame.api.machine import Machine
@@ -27,9 +26,6 @@ from sesame.simulation.settings import (
     parse_placement,
     with_strategy,
 )
-
-if TYPE_CHECKING:
-    pass
 
 # The limits of core/sim/scenario.cc, in bytes. Calls of the simulator need the least.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40

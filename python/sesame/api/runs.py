@@ -31,7 +31,7 @@ class SimulatedRun(DataSet):
 
     @property
     def exit_status(self) -> int:
-        """The exit status of the program. If it was repeated, that of the repeat that failed."""
+        """The exit status of the program; if it was repeated, that of a repeat that failed."""
         return self.outcome.exit_status
 
 
@@ -71,21 +71,17 @@ def simulate(
     `Machine`, the name of a model or a machine file; `settings` changes keys of it for this
     run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
     its own copy of them. `stack_size` is the size of each rank's stack.
-
     `compute` says where the time of computation comes from: "measured" (default), "measured:2" (two
     copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame". For a traced
     run it is "recorded" or "none"; `scale_compute` multiplies the recorded time. `repeat` measures
     N times: the median counts.
-
-    `files` is a directory in which simulated files are kept; `discard_data` keeps only the sizes of
-    files. `mappings` moves directories of a traced run's files on the machine ({"/scratch/run":
-    "."}). `collective` is the strategy of collective accesses ("two-phase", …).
-
-    `output` is the path of the data set; `force` replaces an existing one. Without `output` the
-    data set is deleted with the last reference to it. Without `records` it has sums only;
-    `keep_raw` also keeps the raw streams. The program's output is dropped unless `show_output`;
-    `label` puts the rank before each line. `display` shows the run in another way.
-
+    `files` is a directory in which simulated files are kept; `discard_data` keeps only their sizes.
+    `mappings` moves directories of a traced run's files ({"/scratch/run": "."}). `collective` is
+    the strategy of collective accesses ("two-phase", …).
+    `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
+    deleted with the last reference to it. Without `records` it has sums only; `keep_raw` also keeps
+    the raw streams. The program's output is dropped unless `show_output`; `label` puts the rank
+    before each line. `display` shows the run in another way.
     Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
     in tables. `info.result["outcome"]` says whether the run completed.
 
