@@ -42,7 +42,9 @@ MEASUREMENT_COST = RecordType(
         Field("detail", "uint8", "", "level of detail: 1 count, 2 sampled, 3 duration"),
         Field("active_ns", "int64", "ns", "time in the interval during which it was enabled"),
         Field("events", "uint64", "", "events that it counted"),
-        Field("estimated_ns", "int64", "ns", "what they cost the CPU that had most to pay"),
+        Field(
+            "estimated_ns", "int64", "ns", "their estimated cost on the CPU where it was highest"
+        ),
     ),
 )
 
@@ -73,12 +75,17 @@ KERNEL_TRACE = RecordType(
         Field("begin_ns", "int64", "ns", "time of the first, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "when the node had gathered them"),
         Field("node", "text", "", "the machine"),
-        Field("start", "text", "", "which start of its daemon this was"),
+        Field("start", "text", "", "identifies the start of its daemon"),
         Field("seen", "uint64", "", "events that were to be traced since that start, with these"),
         Field("written", "uint64", "", "records of these in the data set"),
         Field("discarded", "uint64", "", "events since those before that have no record"),
-        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
-        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
+        Field("offset_ns", "int64", "ns", "clock offset that was added to all times of the node"),
+        Field(
+            "uncertainty_ns",
+            "uint64",
+            "ns",
+            "by how much the offset may be wrong, in either direction",
+        ),
     ),
 )
 
@@ -98,14 +105,14 @@ CPU_TIME = RecordType(
             "iowait_ns", "int64", "ns", "nothing, while a task that ran here waited for a device"
         ),
         Field("irq_ns", "int64", "ns", "interrupts"),
-        Field("softirq_ns", "int64", "ns", "what interrupts left to do"),
+        Field("softirq_ns", "int64", "ns", "work that interrupts deferred"),
         Field("steal_ns", "int64", "ns", "another virtual machine had the processor"),
     ),
 )
 
 KERNEL_PHASE = RecordType(
     "kernel_phase",
-    "A stretch of a program's time that the program gave a name",
+    "A phase of a program, which the program named",
     (
         Field("begin_ns", "int64", "ns", "its begin, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
@@ -121,11 +128,16 @@ KERNEL_READING = RecordType(
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
         Field("node", "text", "", "the machine"),
-        Field("start", "text", "", "which start of its daemon this was"),
+        Field("start", "text", "", "identifies the start of its daemon"),
         Field("sequence", "uint64", "", "number of the reading since that start"),
         Field("dropped", "uint64", "", "readings since then that the full queue dropped"),
-        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
-        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
+        Field("offset_ns", "int64", "ns", "clock offset that was added to all times of the node"),
+        Field(
+            "uncertainty_ns",
+            "uint64",
+            "ns",
+            "by how much the offset may be wrong, in either direction",
+        ),
         Field("cpu_ns", "uint64", "ns", "processor time that the daemon took in the interval"),
     ),
 )

@@ -44,7 +44,10 @@ SUMMARY_TYPES = (
             ),
             Field("exit_status", "int32", "", "exit status of the rank"),
             Field(
-                "begin_s", "float64", "s", "simulated time at which the rank began: it was spawned"
+                "begin_s",
+                "float64",
+                "s",
+                "simulated time at which the rank began; above 0 if it was spawned",
             ),
             Field(
                 "world", "int32", "", "its MPI_COMM_WORLD: 0 that of the start, then by the spawns"

@@ -17,7 +17,7 @@ CACHE = (
     Field("write_misses", "uint64", "", "blocks written that were not"),
     Field("evictions", "uint64", "", "blocks evicted for others"),
     Field("written_back", "uint64", "", "blocks written later than the program did"),
-    Field("invalidations", "uint64", "", "blocks given up because another node wrote them"),
+    Field("invalidations", "uint64", "", "blocks invalidated because another node wrote them"),
     Field("forwarded", "uint64", "", "blocks obtained from the cache of another compute node"),
     Field("read_ahead", "uint64", "", "blocks read before they were asked for"),
 )
@@ -59,7 +59,7 @@ STORAGE_IONODE = RecordType(
         Field("device_bytes_written", "uint64", "B", "data written to the device"),
         Field("device_seeks", "uint64", "", "requests not where the one before ended"),
         Field("device_seek_s", "float64", "s", "simulated time of seeks"),
-        Field("device_rotation_s", "float64", "s", "simulated time until the sector came"),
+        Field("device_rotation_s", "float64", "s", "simulated time of rotational delay"),
         Field("device_transfer_s", "float64", "s", "simulated time of the transfer itself"),
         Field("device_busy_s", "float64", "s", "simulated time in which the device worked"),
         Field("device_queued_s", "float64", "s", "time that its requests waited, added up"),

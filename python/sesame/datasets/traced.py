@@ -47,7 +47,7 @@ IO = RecordType(
         Field("file", "int32", "", "index in record type file; -1 when there is none"),
         Field("other_file", "int32", "", "the second file, of rename, link or a copy; else -1"),
         Field(
-            "handle", "int32", "", "number of the opening in this process; -1 when there is none"
+            "handle", "int32", "", "number of the open file in this process; -1 when there is none"
         ),
         Field(
             "offset",
@@ -56,7 +56,7 @@ IO = RecordType(
             "position of the data in the file, tracked where the call does not say it; the new "
             "position of a seek, the new length of a truncation; -1 when unknown",
         ),
-        Field("size", "int64", "B", "data asked for; for an opening, the flags of open"),
+        Field("size", "int64", "B", "data asked for; for an open, its flags"),
         Field("bytes", "int64", "B", "data moved; 0 for calls that move none"),
         Field("comm", "int32", "", "communicator of a collective call on a file; else -1"),
         Field("completion", "int32", "", "records to the one that completed it; 0 for itself"),
@@ -118,11 +118,11 @@ MPI = RecordType(
 
 FILE_VIEW = RecordType(
     "file_view",
-    "A view of an MPI file, from the call that set it to the next of the same opening",
+    "A view of an MPI file, from the call that set it to the next for the same open file",
     (
         Field("rank", "uint32", "rank", "number of the process, see record type process"),
         Field("begin_ns", "int64", "ns", "time at which the call began, as in its record"),
-        Field("handle", "int32", "", "number of the opening in this process"),
+        Field("handle", "int32", "", "number of the open file in this process"),
         Field("file", "int32", "", "index in record type file"),
         Field("displacement", "int64", "B", "where in the file the first filetype begins"),
         Field("data_bytes", "int64", "B", "data in a filetype"),
@@ -147,13 +147,13 @@ PREEMPTED = RecordType(
         Field("thread", "uint16", "", "thread of the process; the first is 0"),
         Field("begin_ns", "int64", "ns", "its begin: of the call, or the end of the one before"),
         Field("duration_ns", "int64", "ns", "time until the call ended, or the next one began"),
-        Field("lost_ns", "int64", "ns", "how much of it something else had the processor"),
+        Field("lost_ns", "int64", "ns", "how much of it the processor ran something else"),
     ),
 )
 
 FILE = RecordType(
     "file",
-    "One file, or what else a descriptor stood for",
+    "One file, or another object that a descriptor referred to",
     (
         Field("index", "int32", "", "number by which other records name it"),
         Field("path", "text", "", "absolute path, as the program named it; or pipe, socket, …"),
@@ -182,7 +182,7 @@ PROCESS = RecordType(
             "rank",
             "uint32",
             "rank",
-            "its number: its rank in MPI_COMM_WORLD; processes without one come behind",
+            "its number: its rank in MPI_COMM_WORLD; processes without one follow",
         ),
         Field("mpi_rank", "int32", "rank", "its rank in MPI_COMM_WORLD; -1 for none"),
         Field("parent", "int32", "rank", "the process that forked it, if that was traced; else -1"),
