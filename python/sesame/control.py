@@ -66,7 +66,7 @@ def phase(name: str) -> Iterator[None]:
 
 
 def read(point: str) -> Counts | None:
-    """Reads the counters of a point such as `fs.read`; None if there is no daemon."""
+    """Reads the counters of a point such as `fs.read`; None if that failed (see `error`)."""
     counts = _Counts()
     if _library().sesame_read(point.encode(), ctypes.byref(counts)) != 0:
         return None

@@ -18,7 +18,7 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     from sesame.analysis.explain.explanation import PS
 
     time = format_seconds(explanation.end_ps * PS)
-    console.print(f"[bold]where the {time} of rank {explanation.rank} go, the slowest[/]")
+    console.print(f"[bold]where the time of rank {explanation.rank}, the slowest, goes: {time}[/]")
     console.print(_part_table(explanation))
     table = Table("constant", "value", "source", box=None, header_style="bold", pad_edge=False)
     for constant in explanation.constants:

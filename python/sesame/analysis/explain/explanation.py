@@ -1,4 +1,4 @@
-"""The explanation of a prediction, from the data set of the run alone."""
+"""The explanation of a prediction. It needs nothing but the data set of the run."""
 
 from __future__ import annotations
 
