@@ -72,9 +72,8 @@ def simulate(
     run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
     its own copy of them. `stack_size` is the size of each rank's stack.
     `compute` says where the time of computation comes from: "measured" (default), "measured:2" (two
-    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame". For a traced
-    run it is "recorded" or "none"; `scale_compute` multiplies the recorded time. `repeat` measures
-    N times: the median counts.
+    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; for a traced
+    run "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
     `files` is a directory in which simulated files are kept; `discard_data` keeps only their sizes.
     `mappings` moves directories of a traced run's files ({"/scratch/run": "."}). `collective` is
     the strategy of collective accesses ("two-phase", …).
