@@ -69,14 +69,14 @@ def _network_doubts(
     for latency in sorted({segment["latency_s"] for segment in network["segments"][:1]}):
         if not least <= latency <= most:
             yield (
-                f"{table}.latency: beyond belief, expected {format_seconds(least)} to "
+                f"{table}.latency: implausible, expected {format_seconds(least)} to "
                 f"{format_seconds(most)}, got {format_seconds(latency)}"
             )
     for bandwidth in sorted({s["bandwidth_bytes_per_s"] for s in network["segments"]}):
         if not BANDWIDTHS[0] <= bandwidth <= BANDWIDTHS[1]:
             low, high = (format_bytes(value) for value in BANDWIDTHS)
             yield (
-                f"{table}.bandwidth: beyond belief, expected {low}/s to {high}/s, got "
+                f"{table}.bandwidth: implausible, expected {low}/s to {high}/s, got "
                 f"{format_bytes(bandwidth)}/s"
             )
     yield from _falls(network, table, MOST_CALIBRATED_FALL if calibrated else MOST_FALL)

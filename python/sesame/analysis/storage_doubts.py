@@ -39,14 +39,14 @@ def _texts(name: str, table: dict[str, Any]) -> Iterator[str]:
             if found is not None and not BANDWIDTHS[0] <= found <= BANDWIDTHS[1]:
                 low, high = (format_bytes(bound) for bound in BANDWIDTHS)
                 yield (
-                    f"{name}.{key}: beyond belief, expected {low}/s to {high}/s, got "
+                    f"{name}.{key}: implausible, expected {low}/s to {high}/s, got "
                     f"{format_bytes(found)}/s"
                 )
         elif key.endswith("latency"):
             found = _quantity(value, TIMES)
             if found is not None and not LATENCIES[0] <= found <= LATENCIES[1]:
                 yield (
-                    f"{name}.{key}: beyond belief, expected at most "
+                    f"{name}.{key}: implausible, expected at most "
                     f"{format_seconds(LATENCIES[1])}, got {format_seconds(found)}"
                 )
 
