@@ -229,12 +229,12 @@ def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
 def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
     costs = rows["measurement_cost"]
     length = costs[-1]["end_ns"] if costs else 0
-    table = Table("subsystem", "looked", "estimated cost", box=None)
+    table = Table("subsystem", "active", "estimated cost", box=None)
     for name in dict.fromkeys(row["subsystem"] for row in costs):
         own = [row for row in costs if row["subsystem"] == name]
         active = sum(row["active_ns"] for row in own) / max(length, 1)
-        spent = sum(row["estimated_ns"] for row in own) / max(length, 1)
-        table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * spent:.3f} %")
+        cost_share = sum(row["estimated_ns"] for row in own) / max(length, 1)
+        table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * cost_share:.3f} %")
     Console(stderr=True).print(table)
 
 

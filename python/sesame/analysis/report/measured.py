@@ -322,7 +322,7 @@ def _cost(data_set: DataSet) -> list[Section]:
         Column("node", [row["node"] for row in rows]),
         Column("subsystem", [row["subsystem"] for row in rows]),
         Column("events", [row["events_sum"] for row in rows], format_count),
-        Column("looked for", [1e-9 * row["active_ns_sum"] for row in rows], format_seconds),
+        Column("active", [1e-9 * row["active_ns_sum"] for row in rows], format_seconds),
         Column("estimated cost", shares, lambda share: f"{share:.3f} %"),
     ]
     about = "The governor's estimate of what measuring cost, on the processor that it cost most."
