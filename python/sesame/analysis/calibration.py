@@ -104,8 +104,8 @@ class NetworkFit:
         it, overlaps with computation.
         """
         overheads = [
-            f"the {name} is known within ± {_percent(spread)} of the latency: so uncertain is "
-            "how much of it overlaps with computation, not the time of a message"
+            f"the {name} is known within ± {_percent(spread)} of the latency: its overlap with "
+            "computation is uncertain, not the time of a message"
             for name in (SEND, RECEIVE)
             if (spread := self.overhead_spread(name)) > WIDE_OVERHEAD
         ]
@@ -403,7 +403,7 @@ def _latency_spread(segment: Segment) -> str:
 def _part_spread(share: float) -> str:
     """The interval of one constant of a line. The two constants may be unknown although their sum
     is known."""
-    return f"± {_percent(share)}" if share <= WIDEST else "not known apart from the other"
+    return f"± {_percent(share)}" if share <= WIDEST else "only known together with the other"
 
 
 def _repeat_spread(fit: NetworkFit, name: str) -> str:

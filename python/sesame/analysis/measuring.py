@@ -25,7 +25,7 @@ def measuring_in_words(measuring: Measuring) -> str:
     else:
         parts.append(f"successive samples of a region differ by {_percent(measuring.spread)}")
         parts.append(
-            f"if each were as fast as its region's fastest, {_percent(measuring.excess)} less"
+            f"{_percent(measuring.excess)} less if each were as fast as the fastest of its region"
         )
     if measuring.short_share >= 0.01:
         reading = format_seconds(measuring.reading_s)

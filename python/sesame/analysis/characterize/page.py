@@ -150,7 +150,7 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
         sections += _sections(part.profile, f"{part.name}: ")
     write_page(
         path,
-        title="Who uses the disk for what",
+        title="Use of the disk by applications",
         subtitle=", ".join(part.name for part in comparison.profiles),
         headline=Headline(str(len(comparison.applications)), "applications compared"),
         outcome="completed",

@@ -99,7 +99,7 @@ def _whose(report: Report, mode: str, edge: Edge) -> str:
             f"others): larger files are copied from memory"
         )
     if mode != "read" and known["calls"] == "ordinary":
-        return "as much as the kernel lets be written before it has writers wait for the device"
+        return "the amount of written data from which on the kernel makes writers wait"
     return "a cache of the device, its controller or the machine below this one"
 
 
@@ -183,7 +183,7 @@ def _about_writes(report: Report) -> Iterator[str]:
         behind = on_device >= LEAST_RATIO * returned
         yield (
             f"Writes of {file} return after {returned:.3g} s; the data is on the device after "
-            f"{on_device:.3g} s: {'written behind' if behind else 'no write-behind to speak of'}."
+            f"{on_device:.3g} s: {'written behind' if behind else 'hardly any write-behind'}."
         )
 
 

@@ -78,8 +78,8 @@ def failing_calls(e: Evidence) -> list[Finding]:
     return [
         Finding(
             "failing calls",
-            f"{failed:,.0f} calls fail, where there are {calls:,.0f} that open or ask for files: "
-            "the program searches.",
+            f"{failed:,.0f} calls fail, and there are {calls:,.0f} metadata calls: the program "
+            "searches for files.",
             "Shorten search paths (modules, libraries, configuration), or search on one rank and "
             "broadcast what was found.",
             own.sum("query_s", "open_s") * min(failed / calls, 1),
