@@ -175,7 +175,7 @@ def _failed_data(answer: dict[str, Any]) -> list[str]:
     if not count:
         return []
     calls = "1 call" if count == 1 else f"{count:,} calls"
-    lines = [f"{calls} moved data when recorded and failed here, so that the times are no answer:"]
+    lines = [f"{calls} moved data when recorded and failed here, so the times are not valid:"]
     for one in answer["failed_data"][:MOST_DIFFERING]:
         lines.append(f"  {one['count']:,} × {one['call']} of {one['file']}: {one['how']}")
     return lines

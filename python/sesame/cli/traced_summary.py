@@ -45,7 +45,7 @@ def _share(part: float | None) -> str:
 
 
 def print_traced(console: Console, study: Study) -> None:
-    """The files with most time and the findings that concern most."""
+    """Prints the files with most time, and the findings that concern most time."""
     for line in study.damage:
         console.print(f"[bold red]{escape(line)}[/]")
     found = file_columns(study)
@@ -66,10 +66,10 @@ def print_traced(console: Console, study: Study) -> None:
         console.print()
         console.print(table)
         if len(order) > MOST_FILES:
-            console.print(f" and {len(order) - MOST_FILES:,} files more")
+            console.print(f" and {len(order) - MOST_FILES:,} more files")
     if study.findings:
         console.print()
     for finding in study.findings[:MOST_FINDINGS]:
         console.print(f"[bold]{finding.topic}:[/] {escape(finding.sentence)}")
     if len(study.findings) > MOST_FINDINGS:
-        console.print(f"{len(study.findings) - MOST_FINDINGS} findings more: `sesame report`")
+        console.print(f"{len(study.findings) - MOST_FINDINGS} more findings: `sesame report`")
