@@ -49,8 +49,8 @@ def asset(name: str) -> str:
 
 
 def page_policy(scripts: Sequence[str] = ()) -> str:
-    """The Content-Security-Policy of a page: only our styles and scripts and these `scripts` of its
-    own run, nothing is loaded, and only its own server is asked."""
+    """The Content-Security-Policy of a page. It permits our styles and scripts, the `scripts` of
+    the page, and requests to its own server; nothing else is run or loaded."""
     styles = [asset(one) for one in STYLES]
     scripts = [*(asset(one) for one in SCRIPTS), *scripts]
     return "; ".join(
@@ -72,8 +72,8 @@ def _hashes(texts: Sequence[str]) -> str:
 
 
 def columns_for(cards: int, most: int) -> int:
-    """Columns of a grid of cards, at most `most`: few rows, and none with one card
-    (up to 12 cards)."""
+    """The number of columns, at most `most`, of a grid of up to 12 cards: few rows, and no row with
+    a single card."""
     by_rows = sorted(range(2, most + 1), key=lambda columns: (-(-cards // columns), columns))
     return next((columns for columns in by_rows if cards % columns != 1), by_rows[0])
 
@@ -91,14 +91,15 @@ def _environment(directory: Path) -> jinja2.Environment:
 
 
 def template(name: str, directory: Path = TEMPLATES) -> jinja2.Template:
+    """A template of `directory` or of templates/. Values that are missing render as nothing."""
     return _environment(directory).get_template(name)
 
 
 def render(
     name: str, *, scripts: Sequence[str] = (), directory: Path = TEMPLATES, **content: Any
 ) -> str:
-    """The page that a template of `directory` makes, which may extend those of templates/;
-    `scripts` are texts of its own."""
+    """Renders a page from a template of `directory`, which may extend those of templates/.
+    `scripts` are the texts of the page's own scripts."""
     return template(name, directory).render(
         **content,
         version=sesame.__version__,
@@ -116,9 +117,10 @@ def write_page(path: Path, **content: Any) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes a temporary file beside `path` and renames it, so that none is half-written.
+    """Writes a temporary file beside `path` and renames it, so that `path` is never incomplete.
 
-    Raises OutputError."""
+    Raises OutputError.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")

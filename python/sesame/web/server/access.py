@@ -52,13 +52,12 @@ class Access:
 
 
 def _token_of(scope: Scope) -> bytes:
-    """Empty where there is none."""
+    """The token of a request; empty if it has none."""
     value: bytes = dict(scope["headers"]).get(b"authorization", b"")
     scheme, _, token = value.partition(b" ")
     return token.strip() if scheme.lower() == b"bearer" else b""
 
 
 async def routine(request: Request) -> None:
-    """A dependency of routes whose requests come all the time: the audit log has only those that
-    are refused."""
+    """A dependency of routes with frequent requests: the audit log has only the refused ones."""
     request.scope["sesame.routine"] = True

@@ -18,9 +18,8 @@ class AuditLog:
     """A JSON object for each line: time (s since 1970), peer, role, method, path, status.
 
     Requests without a valid token are in a file of their own, NAME-no-token.log beside NAME.log, so
-    that no number of them displaces an entry of a client with a token. The files can be read by
-    their owner only. They never have tokens or bodies. An entry that cannot be written is counted
-    in `lost`.
+    that they cannot displace entries of clients with a token. Only their owner can read the files,
+    which never contain tokens or bodies. An entry that cannot be written is counted in `lost`.
     """
 
     def __init__(self, path: Path) -> None:

@@ -16,7 +16,7 @@ from sesame.web.server.access import SAFE_METHODS, Access
 from sesame.web.server.audit import REFUSED, AuditLog
 from sesame.web.server.limits import Limits
 
-# A page brings a policy of its own; nothing else that we answer is to be shown or run.
+# A page has a policy of its own. No other answer is to be shown or run in a browser.
 POLICY = b"content-security-policy"
 HEADERS = {
     POLICY: b"default-src 'none'; frame-ancestors 'none'",
@@ -67,7 +67,8 @@ class Protection:
             self._active -= 1
 
     def _refused_at_once(self, scope: Scope) -> int:
-        """The status, or 0. Headers and token come first: the limits are for those with a token."""
+        """The status to refuse a request with, or 0. Headers and token are checked first, so that
+        requests without a token do not use up the other limits."""
         headers = scope["headers"]
         if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
             return 431
@@ -104,7 +105,7 @@ class _Exchange:
         self.is_answered = False
 
     async def receive(self) -> Message:
-        if self._is_read:  # from here on it only says when the client goes away
+        if self._is_read:  # what follows only tells that the client has disconnected
             return await self._receive()
         try:
             async with asyncio.timeout(self._end - time.monotonic()):
@@ -118,7 +119,7 @@ class _Exchange:
         return message
 
     def _refusal(self, status: int) -> HTTPException:
-        """Ends the application's reading: it must not carry out what came of the body."""
+        """Ends the application's reading: it must not act on an incomplete body."""
         self._is_read = True
         return HTTPException(status, REASONS[status], headers={"connection": "close"})
 

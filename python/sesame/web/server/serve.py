@@ -31,8 +31,8 @@ GRACE_SECONDS = 1  # for connections when the server ends
 
 
 def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None = None) -> FastAPI:
-    """An application whose requests need a token and are limited, whose answers have security
-    headers and whose errors are JSON: `error` and `hint`."""
+    """Makes an application. Its requests need a token and are limited; its answers have security
+    headers; its errors are JSON with `error` and `hint`."""
     app = FastAPI(
         title=title,
         version=__version__,
