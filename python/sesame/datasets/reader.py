@@ -24,7 +24,7 @@ RENAMED_TYPES = {"kernel_pull": "kernel_reading"}
 class DataSet:
     """A data set on disk: `info` is info.json; records are read when they are asked for.
 
-    Raises InputError where there is no data set, or one that this version cannot read.
+    Raises InputError if there is no data set, or one that this version cannot read.
     """
 
     def __init__(self, path: str | Path) -> None:

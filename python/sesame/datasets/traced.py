@@ -15,16 +15,16 @@ from sesame.datasets.fields import Field, RecordType
 class IoFlag(IntFlag):
     NESTED = 1  # made inside another recorded call, as the pwrite of an MPI_File_write
     MERGED = 2  # several calls of one byte each, that followed one another
-    ASYNCHRONOUS = 4  # begin and duration are of the submission; see `completion`
+    ASYNCHRONOUS = 4  # begin and duration are those of the submission; see `completion`
     COLLECTIVE = 8  # every process of `comm` takes part
     IMPLIED = 16  # not a call: page accesses to a mapped file, as far as they were seen
     WILL_NEED = 32  # of posix_fadvise: the data is going to be used
-    DONT_NEED = 64  # of posix_fadvise: the data may go from memory
-    SCATTERED = 128  # through a file view with holes: in several places, the first at `offset`
+    DONT_NEED = 64  # of posix_fadvise: the data may be dropped from memory
+    SCATTERED = 128  # through a file view with holes: several fragments, the first at `offset`
 
 
 class MpiFlag(IntFlag):
-    ANY_SOURCE = 1  # the receive took any source; `peer` is the one that came
+    ANY_SOURCE = 1  # the receive accepted any source; `peer` is the actual sender
     ANY_TAG = 2
     POLL = 4  # a test or probe that found nothing
     NONBLOCKING = 8  # `completion` leads to the call that completed it
