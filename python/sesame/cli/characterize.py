@@ -46,7 +46,7 @@ class CharacterizeOptions:
 
     @property
     def limits(self) -> Limits:
-        """Raises InputError where a large request would be smaller than a page."""
+        """Raises InputError if a large request would be smaller than a page."""
         if self.large_bytes <= self.page_bytes:
             raise InputError(
                 f"--large-bytes {self.large_bytes}: not more than a page of {self.page_bytes} bytes"

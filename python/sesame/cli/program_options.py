@@ -11,14 +11,14 @@ set_option = click.option(
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a key of the machine, as network.latency=1us.",
+    help="Change a key of the machine, for instance network.latency=1us.",
 )
 private_library_option = click.option(
     "--private-library",
     "private_libraries",
     multiple=True,
     metavar="PATTERN",
-    help="A library with state, of which each rank needs its own copy.",
+    help="Give each rank its own copy of the libraries that match; for libraries with state.",
 )
 environment_option = click.option(
     "--env",

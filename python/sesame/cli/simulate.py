@@ -156,7 +156,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--files",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the simulated files there, and find those of an earlier run; otherwise they are "
+    help="Keep the simulated files in DIR, and use those of an earlier run; otherwise they are "
     "deleted when the run ends.",
 )
 @click.option(
@@ -353,7 +353,7 @@ def _print_run(
 
 
 def _explained(run: SimulatedRun, notes: list[str]) -> Explanation | None:
-    """The explanation. Where there is none, a note says why."""
+    """The explanation. If there is none, adds a note that says why."""
     from sesame.analysis.explain import explain, why_not
 
     if (reason := why_not(run)) is None:

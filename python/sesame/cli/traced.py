@@ -1,4 +1,4 @@
-"""A verb whose first argument is a program, or a traced run in its place."""
+"""A verb with a program, or a traced run, as its first argument."""
 
 from __future__ import annotations
 
