@@ -85,7 +85,7 @@ def write_page(data_set: DataSet, path: Path, study: Study | None = None) -> Non
     """The report of a data set as one HTML file, from the data set alone. `study`: that of a traced
     run, if it was made already.
 
-    Raises InputError where its kind has no page, or its tables are missing.
+    Raises InputError if its kind has no page, or its tables are missing.
     """
     report = _report_of(data_set)
     known = () if study is None else (study,)
@@ -95,7 +95,7 @@ def write_page(data_set: DataSet, path: Path, study: Study | None = None) -> Non
 def sentences_of(data_set: DataSet) -> list[str]:
     """The findings of a data set as sentences, the most important first; may be empty.
 
-    Raises InputError where the tables that its kind needs are missing.
+    Raises InputError if the tables that its kind needs are missing.
     """
     report = _report_of(data_set)
     if report.sentences is None:

@@ -88,7 +88,7 @@ def added_sections(data_set: DataSet) -> list[Section]:
 
 
 def find_view(data_set: DataSet, name: str | None) -> View:
-    """The view of this name, or the first one. Raises InputError where there is none."""
+    """The view of this name, or the first one. Raises InputError if there is none."""
     views = views_of(data_set)
     found = next((view for view in views if name in (None, view.name)), None)
     if found is None:
@@ -120,7 +120,7 @@ def plot_view(data_set: DataSet, name: str | None, path: Path | None) -> Plot:
 
 
 def check_path(path: Path) -> None:
-    """Raises InputError where `plot_view` cannot write a file of this name."""
+    """Raises InputError if `plot_view` cannot write a file of this name."""
     from sesame.extras import require
 
     if path.suffix not in (*PICTURES, ".html"):

@@ -12,7 +12,7 @@ from sesame.analysis.findings_io.found import Finding, percent, plural
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 
 ENOUGH = 100  # least number of requests for most rules
-MAIN_SHARE = 0.5
+
 SOME_SHARE = 0.1  # least share of repeated accesses
 CONCENTRATED = 0.1  # share of the space; the study: 90 % of the accesses go to 10 % of the space
 SEQUENTIAL, RANDOM = 0.8, 0.2  # share of sequential requests: at least, at most

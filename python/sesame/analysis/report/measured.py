@@ -60,8 +60,7 @@ def _headline(data_set: DataSet, counted: int) -> Headline:
     return Headline(format_seconds(usage["elapsed_s"]), "elapsed time of the command")
 
 
-# What the command's processes used, beside what was counted in the whole system: the key in the
-# data set's info, what it is, how it is shown, and the points whose events it is compared with.
+# What the command's processes used: the key in the data set's info, its title, and its format.
 USAGE = (
     ("user_s", "processor time in the program", format_seconds),
     ("system_s", "processor time in the kernel", format_seconds),
