@@ -282,8 +282,8 @@ def past_of(
 def by_machine_and_program(
     pairs: Sequence[Pair],
 ) -> list[tuple[str, str, str, PastError]]:
-    """Rows (machine, its key, program, error): for each model first a row of all its programs
-    together, whose program is empty, then one for each program."""
+    """Rows (machine, its key, program, error). The first row of each model is for all programs
+    together, and its program is empty. Then there is a row for each program."""
     groups: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in pairs:
         groups.setdefault((pair.machine, pair.machine_key, ""), []).append(pair)

@@ -37,7 +37,7 @@ class DataSet(reader.DataSet):
     def to_pandas(self, name: str, *, exact: bool = False) -> pd.DataFrame:
         """A table as a pandas data frame, times in seconds; with `exact` as stored.
 
-        Raises InputError where there is no such table, or pandas is not installed.
+        Raises InputError if there is no such table, or pandas is not installed.
         """
         from sesame.datasets.frames import to_pandas
 
@@ -46,7 +46,7 @@ class DataSet(reader.DataSet):
     def to_polars(self, name: str, *, exact: bool = False) -> pl.DataFrame:
         """A table as a Polars data frame, times in seconds; with `exact` as stored.
 
-        Raises InputError where there is no such table, or Polars is not installed.
+        Raises InputError if there is no such table, or Polars is not installed.
         """
         from sesame.datasets.frames import to_polars
 
@@ -66,7 +66,7 @@ class DataSet(reader.DataSet):
     def findings(self) -> list[str]:
         """The findings of the report as sentences, the most important first; may be empty.
 
-        Raises InputError where the tables that its kind needs are missing.
+        Raises InputError if the tables that its kind needs are missing.
         """
         from sesame.analysis.reports import sentences_of
 
@@ -75,7 +75,7 @@ class DataSet(reader.DataSet):
     def report(self, path: str | Path) -> Path:
         """Writes its report, one self-contained HTML file; an existing file is replaced.
 
-        Raises InputError where its kind has no report, OutputError where it cannot be written.
+        Raises InputError if its kind has no report, OutputError if it cannot be written.
         """
         from sesame.analysis.reports import write_page
 
@@ -93,7 +93,7 @@ class DataSet(reader.DataSet):
 
         With `path` it is also written: as a picture (.png, .svg) or as a page (.html) in which one
         can zoom. Raises InputError for an unknown view, another ending, or where matplotlib, which
-        draws pictures, is not installed; OutputError where it cannot be written.
+        draws pictures, is not installed; OutputError if it cannot be written.
         """
         from sesame.analysis.views import plot_view
 
@@ -119,7 +119,7 @@ def open(path: str | Path) -> DataSet:
     `path` is a data set (NAME.sesame), or what `sesame import` reads: a Darshan log, a DFTracer
     trace, an OTF2 archive, a block trace. An import is kept in a temporary directory for as long
     as the data set is in use; to keep it, use `sesame import`.
-    Raises InputError where the path is neither, or the file is damaged.
+    Raises InputError if the path is neither, or the file is damaged.
     """
     path = Path(path)
     if is_data_set(path) or not path.exists() or _is_broken_data_set(path):

@@ -72,7 +72,7 @@ def prepared(
     """The scenario with `ranks`, of a series the first number. Its temporary inputs are deleted at
     the end of the block.
 
-    Raises InputError for a wrong setting, OutputError where `files` cannot be written.
+    Raises InputError for a wrong setting, OutputError if `files` cannot be written.
     """
     _check_arguments(settings.arguments)
     if ranks is not None:

@@ -34,7 +34,7 @@ def trace(
     `traced`; `output` keeps it, else it goes with the last reference to it. The command's exit
     status is `info.result["exit_status"]`.
 
-    Raises InputError where the command cannot be run, TracingError where nothing was recorded.
+    Raises InputError if the command cannot be run, TracingError if nothing was recorded.
     """
     from sesame.tracing import Making, TraceOptions, record
 
@@ -73,7 +73,7 @@ def replay(
     not delete the files. The data set is of kind `replayed`: `info.result["replayed_time_s"]`
     beside `["recorded_time_s"]`.
 
-    Raises InputError where there is nothing to replay, or no such directory.
+    Raises InputError if there is nothing to replay, or no such directory.
     """
     from sesame.replaying.player import Options
     from sesame.replaying.run import run_replay

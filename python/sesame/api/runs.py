@@ -84,7 +84,7 @@ def simulate(
     Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
     in tables. `info.result["outcome"]` says whether the run completed.
 
-    Raises InputError for a wrong argument, program or machine; OutputError where the data set
+    Raises InputError for a wrong argument, program or machine; OutputError if the data set
     cannot be written; SimulationError when the simulator ends without a result.
     """
     target = machine_of(machine).set(settings or {})

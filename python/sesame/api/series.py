@@ -40,7 +40,7 @@ class Series(DataSet):
     def of(data_set: DataSet) -> Series:
         """The data set as a series; where it is temporary, it lives as long as this one.
 
-        Raises InputError where it is of another kind.
+        Raises InputError if it is of another kind.
         """
         if data_set.kind is not Kind.SERIES:
             raise InputError(
@@ -53,7 +53,7 @@ class Series(DataSet):
     def to_pandas(self, name: str = POINT, *, exact: bool = False) -> pd.DataFrame:
         """The points: `ranks`, a column for each key that varies, `predicted_time_s` with its
         interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
-        `efficiency` against the fewest ranks (NaN where there is no time to compare)."""
+        `efficiency` relative to the fewest ranks (NaN for a run that took no time)."""
         from sesame.analysis.scaling import scalings_of
 
         frame = super().to_pandas(name, exact=exact)

@@ -62,8 +62,8 @@ def bench(
     times are seconds. `output` is its path; `force` replaces an existing data set. Without
     `output` the data set is deleted with the last reference to it.
 
-    Raises InputError for a wrong argument, BuildError where the program cannot be built,
-    WorkloadError where it ends without a report.
+    Raises InputError for a wrong argument, BuildError if the program cannot be built,
+    WorkloadError if it ends without a report.
     """
     from sesame.workloads import build_workload, find_compiler, find_workload
 

@@ -213,7 +213,7 @@ def _read(path: Path) -> _BaselineSettings:
 
 
 def _refuse_others(wanted: CheckSettings, known: _BaselineSettings, baseline: Path) -> None:
-    """Raises InputError where a given setting is not that of the baseline."""
+    """Raises InputError if a given setting is not that of the baseline."""
     for what, given, of_baseline in _both(wanted, known):
         if given is not None and given != of_baseline:
             raise InputError(
