@@ -214,7 +214,7 @@ def test_a_region_left_that_was_not_entered_is_refused(tmp_path):
         group = d.location_group("p", system_tree_parent=d.system_tree_node("machine"))
         writer = archive.event_writer("thread", group=group)
         writer.leave(5, d.region("MPI_Send"))
-    with pytest.raises(InputError, match="rank 0 leaves MPI_Send, where it is not"):
+    with pytest.raises(InputError, match="rank 0 leaves the region MPI_Send without being in it"):
         import_trace(tmp_path / "archive", tmp_path / "run.sesame")
 
 

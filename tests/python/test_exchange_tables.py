@@ -166,7 +166,7 @@ def test_binary_data_of_another_byte_order_and_other_sizes_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('"a" { 1 };;', r":2: a record a that was not described before"),
+        ('"a" { 1 };;', r":2: a record a without a descriptor before it"),
         ('#1: "a" { long "x"; };;', ":2: expected one of char, int, float, double, got long"),
         ('#1: "a" { int "x"; };;\n"a" { };;', ":3: expected a number, got }"),
         ('#1: "a" { int "x"; };;\n"a" { 1', ":3: expected }, got the end"),

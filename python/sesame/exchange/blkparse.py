@@ -24,8 +24,9 @@ from sesame.exchange.record_file import Scratch
 from sesame.exchange.traced import Traced
 from sesame.traced.block_requests import COMPLETE, ISSUE, Events
 
+# What each event line begins with: device, seconds, fraction, pid.
 PLACE = rb"^ *(\d+,\d+) +\d+ +\d+ +(\d+)\.(\d{9}) +(\d+) +"
-# Device, seconds, fraction, pid, action, flags, sector, sectors, name of the process.
+# Then action, flags, first sector, number of sectors, name of the process.
 WANTED = re.compile(
     PLACE + rb"([DC]) +(\w+)(?: +(\d+)(?: \+ (\d+))?)?(?: \( *\d+\))? \[([^\n]*)\][ \r]*$", re.M
 )
@@ -42,8 +43,8 @@ LINES = Lines(
     WANTED,
     KNOWN,
     "MAJOR,MINOR CPU NUMBER SECONDS PID ACTION FLAGS SECTOR + SECTORS …",
-    none="no request that was issued (action D) in it",
-    hint="blktrace -a issue -a complete records what is needed, among others",
+    none="expected requests that were issued (action D), found none",
+    hint="blktrace -a issue -a complete records the events needed",
 )
 
 

@@ -1,7 +1,7 @@
-"""Imports the binary files of blktrace: one for each processor, NAME.blktrace.0 and on.
+"""Imports the binary files of blktrace: one for each processor, NAME.blktrace.0, NAME.blktrace.1, …
 
-A record is 48 bytes, struct blk_io_trace of linux/blktrace_api.h, and the data it announces. Either
-byte order is read.
+A record is a struct blk_io_trace of linux/blktrace_api.h (48 bytes), followed by `pdu_len` bytes of
+extra data. Both byte orders are read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ TC_WRITE, TC_FLUSH, TC_PC, TC_NOTIFY, TC_DISCARD = (1 << 16 + bit for bit in (1,
 TN_PROCESS = 0
 TA_CGROUP, CGROUP_BYTES = 0x100, 8
 MINOR_BITS = 20
-LATE_NS = 10_000_000  # of an event in the file of its processor, at most
 
 Records = npt.NDArray[Any]
 
@@ -96,7 +95,7 @@ def _order_of(path: Path) -> str | None:
 
 
 class _Stream:
-    """The records of one file, some MiB at once."""
+    """The records of one file, read in blocks of some MiB."""
 
     def __init__(self, path: Path, trace: BlockTrace, *, single: bool) -> None:
         self.path, self._trace = path, trace
@@ -153,10 +152,11 @@ class _Stream:
         found = int(records["magic"][wrong[0]])
         where = f"at byte {place + int(wrong[0]) * RECORD_BYTES}"
         if found & ~0xFF == MAGIC:
-            message = f"{where}: version {found & 0xFF} of blktrace's form, expected {VERSION}"
+            message = f"{where}: version {found & 0xFF} of blktrace's format, expected {VERSION}"
         else:
             message = f"{where}: {found:#010x}, expected a record with {MAGIC | VERSION:#x}"
-        raise InputError(message, path=str(self.path), hint="blkparse makes text of what it reads")
+        hint = "convert the trace to text with blkparse, and import the text"
+        raise InputError(message, path=str(self.path), hint=hint)
 
     def _note_name(self, record: Any, data: bytes, commands: dict[int, int]) -> None:
         action = int(record["action"])
@@ -170,7 +170,7 @@ class _Stream:
 
 @dataclass
 class _Waiting:
-    """Records read from a file and not yet merged, in the order of time."""
+    """The records of one file that are read and not yet merged."""
 
     source: Iterator[Records]
     events: Events | None = None

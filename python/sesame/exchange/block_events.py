@@ -43,7 +43,7 @@ class Names:
 
 
 def operation_of(flags: str) -> int:
-    """The operation that the kernel's letters name: `FWS` is a write with a flush before it."""
+    """The operation for the kernel's flag letters: `FWS` is a write with a flush before it."""
     bare = flags[1:] if flags.startswith("F") and len(flags) > 1 else flags
     letters = {"R": READ, "W": WRITE, "F": FLUSH, "D": DISCARD}
     return letters.get(bare[:1], OTHER)
@@ -58,12 +58,17 @@ def operations(column: pa.Array) -> Ints:
 
 UNKNOWN_PID, MOST_PID = -1, (1 << 31) - 1
 LATEST_NS = 1 << 62
-BEYOND = -(1 << 63)  # a number of more than 64 bits
+BEYOND = -(1 << 63)  # stands for a number of more than 64 bits
 
 
 @dataclass
 class BlockTrace:
-    """One trace: a tool's events, or its requests when it has joined them itself."""
+    """Converts one trace to block requests.
+
+    Call `of_events` when the tool records issues and completions as separate events; call
+    `of_requests` when each of its records is a whole request. The returned run reads the batches
+    only when it is written; until then its duration, title and damage are not set.
+    """
 
     tool: str
     version: str = ""
@@ -74,6 +79,7 @@ class BlockTrace:
     out_of_range: int = 0  # events left out
 
     def of_events(self, batches: Iterator[Events]) -> Traced:
+        """The requests of a trace with separate events for issue and completion."""
         run = self._traced()
         run.batches["block_request"] = self._paired(run, batches)
         return run
@@ -118,7 +124,7 @@ class BlockTrace:
 
     def _ended(self, run: Traced, span: _Span, late: list[int]) -> None:
         if sum(late):
-            self.damage.append(f"{sum(late):,} events stand far from their place in time")
+            self.damage.append(f"{sum(late):,} events are far out of the order of time")
         if self.out_of_range:
             self.damage.append(
                 f"{self.out_of_range:,} events have a number that no record can hold"
@@ -197,13 +203,13 @@ def text_chunks(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class Lines:
-    """The line format of one tool: `wanted` matches events, `known` all lines that are valid."""
+    """The line format of one tool."""
 
-    wanted: re.Pattern[bytes]
-    known: re.Pattern[bytes]  # all valid lines
-    expected: str
-    none: str  # message for a trace without any request, and its hint
-    hint: str
+    wanted: re.Pattern[bytes]  # lines of events to import; its groups become columns
+    known: re.Pattern[bytes]  # all valid lines, those of `wanted` included
+    expected: str  # the format of a line, for messages
+    none: str  # message for a trace without any request
+    hint: str  # follows `none`
 
     def batches(self, path: Path, trace: BlockTrace) -> Iterator[list[list[bytes]]]:
         """The groups of matching lines as columns, a block of lines at a time."""
@@ -248,7 +254,7 @@ def numbers(column: list[bytes]) -> Ints:
 
 
 def signed(column: list[bytes]) -> Ints:
-    """Signed numbers; BEYOND where they have more than 64 bits."""
+    """Signed 64-bit numbers. Larger numbers become BEYOND."""
     try:
         return np.array(column, "S").astype(np.int64)
     except OverflowError:
@@ -257,6 +263,7 @@ def signed(column: list[bytes]) -> Ints:
 
 
 def nanoseconds(seconds: list[bytes], fraction: list[bytes]) -> Ints:
+    """Times from whole seconds and decimal digits; all fractions have the same number of digits."""
     digits = len(fraction[0]) if fraction else 9
     return _times(numbers(seconds), 10**9) + _times(numbers(fraction), 10 ** (9 - digits))
 

@@ -31,7 +31,7 @@ PS_PER_NS = 1000
 def write(
     data_set: DataSet, destination: Path, *, force: bool, kernel: DataSet | None = None
 ) -> int:
-    """Returns the number of calls, and events of the kernel."""
+    """Writes the file; returns the number of calls, plus kernel events if `kernel` is given."""
     names = [name for name in ("io", "mpi", "call") if data_set.has(name)]
     if not names:
         raise InputError("there are no records of calls in it", path=str(data_set.path))
@@ -115,7 +115,7 @@ def _paths(data_set: DataSet) -> list[str]:
 
 
 def _times(columns: dict[str, Any]) -> tuple[Array, Array]:
-    """Begin and end in ns; of simulated time, which is in ps, with decimals cut off."""
+    """Begin and end in ns. Simulated times, which are in ps, are rounded down."""
     if "begin_ns" in columns:
         begin = columns["begin_ns"].to_numpy()
         return begin, begin + columns["duration_ns"].to_numpy()
@@ -136,7 +136,8 @@ def _traced_arrows(data_set: DataSet) -> Iterator[str]:
 
 
 def _simulated_arrows(data_set: DataSet) -> Iterator[str]:
-    """Arrows; one whose receive completed outside any call ends at the receiver's next call."""
+    """Arrows of simulated messages. If a receive completed outside any call, its arrow ends at the
+    receiver's next call."""
     calls = data_set.table("call", ["rank", "begin_ps", "end_ps"])
     rank, begin, end = (calls.column(name).to_numpy() for name in calls.schema.names)
     order = np.lexsort((begin, rank))
@@ -148,7 +149,7 @@ def _simulated_arrows(data_set: DataSet) -> Iterator[str]:
     span = int(max(end.max(initial=0), complete.max(initial=0))) + 1
     if span > np.iinfo(np.int64).max // (int(rank.max(initial=0)) + 2):
         raise InputError("the run is too long for arrows", path=str(data_set.path))
-    # The first call of the destination that ends at or after that time.
+    # The first call of the destination that ends when the receive completes, or later.
     place = np.searchsorted(rank * span + end, destination.astype(np.int64) * span + complete)
     place = np.minimum(place, len(rank) - 1)
     at = np.maximum(begin[place], np.minimum(complete, end[place])) // PS_PER_NS
@@ -158,7 +159,7 @@ def _simulated_arrows(data_set: DataSet) -> Iterator[str]:
 
 
 def _inside(begin: Array, end: Array) -> Array:
-    """The last time inside the slice: an arrow must end inside a slice."""
+    """The last ns inside a slice: viewers attach an arrow's end only to a slice around it."""
     last: Array = np.maximum(end - 1, begin)
     return last
 

@@ -1,8 +1,8 @@
-"""Kernel events in the time line of a traced run, for chrome.
+"""Kernel events as Chrome Trace Events, for the time line of a traced run (see `chrome`).
 
-An event is shown under its process: that of a rank, else one with the process's own name. Events of
-one thread and subsystem share a track. Device requests, which may overlap, and events without
-duration are instant marks.
+An event is shown under its process: under the rank, if the process is one, else under the command's
+name. Events of one thread and subsystem share a track. Device requests, which may overlap, and
+events without duration become instant events.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sesame.datasets import DataSet
 from sesame.traced.clocks import kernel_shift_ns
 
 Array = np.ndarray[Any, Any]
-OTHERS = 1 << 23  # numbers of processes that are no ranks: beyond the ranks'
-FIRST_TRACK = 1 << 16  # beyond the threads of a run
+OTHERS = 1 << 23  # added to the number of a process that is not a rank; larger than any rank
+FIRST_TRACK = 1 << 16  # larger than the number of any thread of a run
 COLUMNS = ("time_ns", "duration_ns", "where", "bytes", "what", "pid", "cpu", "process")
 NAMES = ("subsystem", "point", "class", "command")
 
@@ -36,7 +36,8 @@ def kernel_events(kernel: DataSet, run: DataSet) -> Iterator[str]:
     shift = kernel_shift_ns(run, kernel)
     known = run.table("process", ["rank", "pid"]).to_pylist()
     ranks = {one["pid"]: one["rank"] for one in known}
-    tracks: dict[tuple[int, int, str], tuple[int, str]] = {}  # their number, and whose they are
+    # Number and command of each track, by process, thread and subsystem.
+    tracks: dict[tuple[int, int, str], tuple[int, str]] = {}
     for batch in kernel.batches("kernel_event", [*COLUMNS, *NAMES]):
         columns = {name: batch.column(name).to_numpy(False).tolist() for name in COLUMNS}
         names = {name: batch.column(name).to_pylist() for name in NAMES}

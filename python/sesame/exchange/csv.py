@@ -16,7 +16,8 @@ FIELDS = "fields.csv"  # describes the columns of the other files
 
 
 def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
-    """Writes `destination/call.csv`, …, `fields.csv` and `info.json`; returns the records."""
+    """Writes `destination/call.csv`, …, `fields.csv` and `info.json`; returns the number of
+    records."""
     if not data_set.record_types:
         raise InputError("there are no records in it", path=str(data_set.path))
     records = 0

@@ -1,4 +1,4 @@
-"""Imports a Darshan log: counters of each file, and with DXT every read and write."""
+"""Imports a Darshan log: the counters of each file and, if DXT was on, every read and write."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MOST_PROCESSES = 1 << 26
 MOST_SECONDS = 1e9
 SEGMENT = [("offset", "<i8"), ("length", "<i8"), ("begin_s", "<f8"), ("end_s", "<f8")]
 FIRST_WITH_THREADS = {"DXT_MPIIO": 3, "DXT_POSIX": 2}
-# DXT keeps the layer and the direction, not which function it was.
+# DXT records the layer and the direction, not the function: these names stand for all of a kind.
 CALLS = (
     *("MPI_File_read_at", "MPI_File_write_at"),
     *("pread", "pwrite"),
     *("MPI_File_read_at_all", "MPI_File_write_at_all"),
 )
 FIRST_COLLECTIVE = 4
-KNOWN_MODULES = {*LAYERS, *TRACES, "HEATMAP"}  # a heat map repeats what DXT has
+KNOWN_MODULES = {*LAYERS, *TRACES, "HEATMAP"}  # others are listed as lost; HEATMAP repeats DXT
 
 
 def recognises(path: Path) -> bool:
@@ -83,7 +83,8 @@ def _check(
 ) -> None:
     """Checks for damage that Darshan's library does not detect."""
     if not 1 <= processes <= MOST_PROCESSES:
-        raise InputError(f"a log of {processes} processes", path=str(path))
+        wrong = f"a log of {processes} processes, expected 1 to {MOST_PROCESSES}"
+        raise InputError(wrong, path=str(path))
     ranks = [c.ranks for c in counters.values()] + [some["rank"] for some in segments.values()]
     most = max((int(some.max()) for some in ranks if len(some)), default=0)
     if most >= processes:
@@ -92,7 +93,8 @@ def _check(
     for some in segments.values():
         times = np.stack([some["begin_s"], some["end_s"]])
         if not np.all(np.abs(times) < MOST_SECONDS):
-            raise InputError("a segment at a time that is no time", path=str(path))
+            wrong = f"a DXT segment with a wrong time, expected less than {MOST_SECONDS:.0f} s"
+            raise InputError(wrong, path=str(path))
 
 
 def _read_segments(log: Log, name: str) -> npt.NDArray[Any]:
@@ -131,7 +133,7 @@ def _hosts(log: Log) -> dict[int, str]:
 def _ids(
     counters: dict[str, Counters], segments: dict[str, npt.NDArray[Any]]
 ) -> npt.NDArray[np.uint64]:
-    """The record ids of all files, in order; a file's place is its index."""
+    """The record ids of all files, sorted; the position of an id is the file's index."""
     parts = [c.ids for c in counters.values()]
     parts += [some["id"] for some in segments.values()]
     return np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
@@ -191,7 +193,7 @@ def _opens(
 
 
 def _collective_files(counters: dict[str, Counters]) -> npt.NDArray[np.uint64]:
-    """Files that no process read or wrote through MPI-IO on its own, as the counters say."""
+    """Files whose counters show no independent read or write through MPI-IO."""
     if "MPI-IO" not in counters:
         return np.zeros(0, np.uint64)
     c = counters["MPI-IO"]
@@ -230,7 +232,7 @@ def _files(log: Log, counters: dict[str, Counters], ids: npt.NDArray[np.uint64])
     return {
         "index": np.arange(len(ids)),
         "path": paths,
-        # Darshan does not record it; entries without a path are streams such as <STDOUT>.
+        # Darshan does not record the kind; entries without a path are streams such as <STDOUT>.
         "kind": ["regular" if path.startswith("/") else "unknown" for path in paths],
         "block_size": block_size,
         "filesystem": [
@@ -263,7 +265,7 @@ def _last_end(io: Columns) -> int:
 
 
 def _run_time_ns(job: dict[str, int]) -> int:
-    """Logs older than 3.4.1 have whole seconds: the run may be up to 1 s longer."""
+    """Logs older than 3.4.1 have whole seconds: 1 s is added, since the run may be that longer."""
     exact = job["start_ns"] or job["end_ns"]
     seconds = job["end_s"] - job["start_s"] + (0 if exact else 1)
     return max(seconds * 10**9 + job["end_ns"] - job["start_ns"], 0)

@@ -18,12 +18,12 @@ from sesame.extras import command_for, require
 class Module(NamedTuple):
     number: int
     version: int
-    partial: bool  # Darshan ran out of memory for it
+    partial: bool  # records are missing: Darshan had no more memory for this module
 
 
 @dataclass(frozen=True)
 class Library:
-    """libdarshan-util, as the Python package `darshan` brings it.
+    """libdarshan-util from the Python package `darshan`.
 
     The package itself is not imported, since importing it takes longer than reading a log.
     """
@@ -104,5 +104,5 @@ def _damaged(path: Path, done: subprocess.CompletedProcess[bytes]) -> InputError
     return InputError(
         f"Darshan's library cannot read this log{reason}",
         path=str(path),
-        hint="it is cut off or damaged, or of a newer Darshan: pip install --upgrade darshan",
+        hint="it is cut off or damaged, or from a newer Darshan: pip install --upgrade darshan",
     )

@@ -2,9 +2,9 @@
 
     python darshan_reader.py LIBRARY THREADS LOG
 
-Darshan's library may abort the process that reads a damaged log, hence the separate process. Stdout
-gets a line of JSON that describes the log, then the records of its modules. The program imports
-only Python's standard library, so that it starts fast.
+Darshan's library may abort the process when it reads a damaged log, hence the separate process. The
+program writes to stdout: a line of JSON that describes the log, then the records of its modules. It
+imports only Python's standard library, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any
 JOB_RECORD_BYTES = 4096  # a job and the command line share a record of this size
 COUNTERS = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
 TRACES = ("DXT_MPIIO", "DXT_POSIX")
-# Of the trace of one file and process: id, rank, shared, host, writes, reads. The segments follow,
-# those of writes first.
+# The head of a DXT record, which has the trace of one file and process: id, rank, shared, host,
+# number of writes, number of reads. The segments follow it, writes first.
 HEAD = struct.Struct("<Qqq64sqq")
 SEGMENT_BYTES = 32
-THREAD_BYTES = 8  # of a segment, in libraries after 3.5.0
+THREAD_BYTES = 8  # added to each segment by libraries after 3.5.0
 
 
 class Job(ctypes.Structure):
@@ -80,7 +80,8 @@ def load(path: str) -> Any:
 
 
 def counter_names(library: Any, prefix: str) -> list[str]:
-    """The counters of a module in their order; the library's list ends with their number."""
+    """The names of a module's counters in their order. The library's list ends with an entry
+    NUM_INDICES."""
     table = (ctypes.c_char_p * 1024).in_dll(library, f"{prefix}_counter_names")
     names: list[str] = []
     for name in table:
@@ -99,7 +100,7 @@ class Log:
             raise ReadError
 
     def describe(self) -> tuple[dict[str, Any], list[bytes]]:
-        """The description of the log, and the records of each module that the import knows."""
+        """The description of the log, and the records of all modules that are imported."""
         job = self._job()
         modules = {
             module.name.decode(): (module.index, module.version, bool(module.partial))
@@ -128,7 +129,7 @@ class Log:
         return described, records
 
     def _copier(self, name: str, counters: dict[str, Any]) -> Callable[[int], bytes]:
-        """Makes a copy of a record at an address."""
+        """A function that copies the record at an address; adds the module's `counters`."""
         if name in TRACES:
             return self._copy_trace
         prefix = COUNTERS[name]
@@ -143,7 +144,7 @@ class Log:
         return ctypes.string_at(address, HEAD.size + (writes + reads) * self._segment_bytes)
 
     def _job(self) -> Job:
-        # The library writes the whole record, of which the job is the beginning.
+        # The library writes the whole record; the job is its first part.
         space = ctypes.create_string_buffer(JOB_RECORD_BYTES)
         self._check(self._library.darshan_log_get_job(self._handle, space))
         return Job.from_buffer_copy(space)

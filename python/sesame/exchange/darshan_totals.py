@@ -13,7 +13,7 @@ from sesame.exchange.darshan_reader import COUNTERS
 from sesame.exchange.traced import Columns, names
 
 LAYERS = COUNTERS  # Darshan and Sesame use the same layer names
-# Classes of sizes: our name and Darshan's.
+# Size classes: Sesame's name and Darshan's.
 SIZES = {
     "to_100": "0_100",
     "to_1k": "100_1K",
@@ -32,7 +32,10 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Counters:
-    """The records of one module: one for each file and process, or for all processes (rank -1)."""
+    """The records of one module, one for each file and process.
+
+    A file that all processes opened has one record with rank -1 for all.
+    """
 
     prefix: str
     ids: npt.NDArray[np.uint64]
@@ -43,7 +46,8 @@ class Counters:
     time_names: list[str]
 
     def count(self, *counters: str) -> npt.NDArray[np.int64]:
-        """The sum of counters; one that Darshan did not keep (-1) adds nothing."""
+        """The sum of counters. Counters that Darshan did not keep (-1) add nothing; the sum is -1
+        where this version of the module has none of them."""
         found = [self._value(name) for name in counters]
         known = [np.maximum(value, 0) for value in found if value is not None]
         if not known:
@@ -202,7 +206,7 @@ def _sizes(c: Counters) -> dict[str, Array]:
         for our_size, size in SIZES.items()
     }
     size, count = c.count("ACCESS1_ACCESS"), c.count("ACCESS1_COUNT")
-    for number in (2, 3, 4):  # the four that Darshan kept are in no order
+    for number in (2, 3, 4):  # Darshan does not sort the four by count
         other = c.count(f"ACCESS{number}_COUNT")
         size = np.where(other > count, c.count(f"ACCESS{number}_ACCESS"), size)
         count = np.maximum(other, count)

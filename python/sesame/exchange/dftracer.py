@@ -1,7 +1,7 @@
 """Imports DFTracer traces: lines of JSON, one for each call, in a file for each process.
 
-There are three versions of the format. The first has quoted numbers and the path in every event,
-the second has hashes of paths and metadata lines that map them to text, the third has numeric
+There are three versions of the format. The first has quoted numbers and the path in every event.
+The second has hashes of paths, and metadata lines that map them to text. The third has numeric
 phases. `dftracer_file` reads one file.
 """
 
@@ -112,7 +112,7 @@ class _Run:
             self._directories |= {numbers[number] for number in parsed.directories if number >= 0}
 
     def parts(self) -> Iterator[tuple[int, Cells]]:
-        """All records, a bounded number at a time, and how many there were before them."""
+        """All records, a bounded number at a time: the number of records before, and the cells."""
         first = 0
         for parsed, mine, path in zip(self._parsed_files, self._owners, self._cells, strict=True):
             for rows in self._numbered(parsed, mine, path):

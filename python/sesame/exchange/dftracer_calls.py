@@ -30,7 +30,7 @@ Access = tuple[int, int, int, int]  # handle, offset, size, bytes
 class OpenFile:
     """The file that a process has open under a path: its latest handle and its file position.
 
-    `count` is how often it is open; the trace does not record which descriptor a call uses.
+    `count` is the number of open descriptors; the trace does not record which one a call uses.
     """
 
     handle: int
@@ -39,7 +39,7 @@ class OpenFile:
 
 
 class Owner(Protocol):
-    """A process."""
+    """The state of a process: its open files by path, and the number of handles given out."""
 
     open_files: dict[Any, OpenFile]
     handles: int
@@ -69,7 +69,7 @@ def handler_of(call: str) -> Handler | None:
 
 def open_flags(arguments: Arguments) -> int:
     mode = arguments.get("mode")
-    if not isinstance(mode, str):  # of fopen it is text; that of open is a number
+    if not isinstance(mode, str):  # the mode of fopen is text, that of open a number
         return int(arguments.get("flags", 0))
     flags = MODES.get(mode[:1], 0)
     return flags & ~os.O_WRONLY | os.O_RDWR if "+" in mode else flags
@@ -98,7 +98,7 @@ def _close(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Argum
 
 def _duplicate(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
     if open_file is not None:
-        open_file.position = -1  # both descriptors move it, and the trace shows one
+        open_file.position = -1  # both descriptors move it, and the trace records only one
     return _other(owner, path, open_file, arguments)
 
 

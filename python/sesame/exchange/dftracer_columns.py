@@ -1,7 +1,7 @@
-"""A block of a DFTracer trace's lines as columns of its calls on files.
+"""Converts a block of lines of a DFTracer trace to columns, one element for each file call.
 
-Arrow reads whole blocks, with the types that the fields had in earlier events. What it refuses is
-read event by event, which accepts more and tells which line is wrong.
+Arrow parses a whole block, with the types that the fields had in earlier events. If Arrow refuses
+the block, its lines are parsed one by one: that accepts more, and finds the invalid lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TYPES = {int: pa.int64(), str: pa.string()}
 
 Event = dict[str, Any]
 Ints = npt.NDArray[np.int64]
-Key = str | int  # of a path or a string: its hash, or itself
+Key = str | int  # stands for a path or string: its hash, or the text itself
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Block:
     offset: Ints  # -1: not recorded
     size: Ints
     bytes: Ints
-    arguments: dict[int, Event]  # of calls that transfer nothing, by their place
+    arguments: dict[int, Event]  # of calls that transfer nothing, by their index in the columns
     others: list[Event]
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Block:
 
 
 class Types:
-    """The types of the fields that Arrow is to read, learnt from events."""
+    """The types of the fields that Arrow reads, learnt from events."""
 
     def __init__(self) -> None:
         self._seen: dict[str, set[type]] = {}
@@ -220,12 +220,12 @@ def _block(
 
 def in_range(values: Ints, most: int) -> Ints:
     if len(values) and (values.min() < 0 or values.max() > most):
-        raise ValueError("a number that is none of its kind")
+        raise ValueError(f"a number out of range, expected 0 to {most}")
     return values
 
 
 def coded_numbers(values: Ints) -> Coded:
-    """In the order of appearance."""
+    """Numbers as a dictionary-encoded column."""
     if len(values) and (values == values[0]).all():
         return Coded([int(values[0])], np.zeros(len(values), np.int64))
     return _coded(pa.chunked_array([pa.array(values)]))
@@ -278,7 +278,7 @@ def _coded(column: Any, missing: str | None = None) -> Coded:
 
 
 def _keys(hashed: Any, plain: Any) -> tuple[Coded, list[bool]]:
-    """The hashes of texts, or the texts themselves; empty where there is neither."""
+    """The hashes of texts, or else the texts, or else ""; and for each value if it is a hash."""
     if hashed.null_count and plain.null_count < len(plain):
         if hashed.null_count < len(hashed):
             raise ValueError("hashes and texts")
@@ -297,7 +297,7 @@ def _listed(values: list[Any]) -> Coded:
 
 
 def _first_of(gets: list[Any], hashed: str, plain: str) -> tuple[list[Key], set[Key]]:
-    """The hash of a text, or the text itself, and what are hashes; empty where there is neither."""
+    """For each event the hash of a text, or else the text itself, or else ""; and all hashes."""
     found = [get(hashed) for get in gets]
     hashes = set(found) - {None}
     if None in found:
@@ -314,7 +314,7 @@ def _ints(values: list[Any]) -> Ints:
 
 
 def _arguments(gets: list[Any], key: str, default: int, wanted: npt.NDArray[np.bool_]) -> Ints:
-    """An argument of each call as a number; of those that are not wanted it may be anything."""
+    """An argument of each call as a number. Where a call is not wanted, any value is allowed."""
     values = [get(key, default) for get in gets]
     try:
         return np.array(values, np.int64)

@@ -1,9 +1,9 @@
-"""One file of a DFTracer trace: its lines a block at a time, as columns of numbers.
+"""Reads one file of a DFTracer trace, block by block, and writes its records as numbers.
 
 Threads parse the next blocks with Arrow while the current one is processed. A block is checked
-before any of it is processed. Where Arrow refuses a block its lines are parsed one by one; a
+before any of it is processed. If Arrow refuses a block, orjson parses its lines in small groups; a
 bisection finds and counts the invalid lines. Names and paths stay numbers and hashes here:
-`dftracer` merges the files.
+`dftracer` merges the files and resolves them.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from sesame.exchange.dftracer_columns import (
 )
 from sesame.exchange.dftracer_positions import positions
 
-BLOCK_BYTES = 1 << 22  # of lines at once
-BLOCK_LINES = 512  # parsed one by one at once: they fit the processor's cache
+BLOCK_BYTES = 1 << 22  # read at once
+BLOCK_LINES = 512  # per group where Arrow refused the block: a group fits the processor's cache
 LONGEST_LINE = 16 << 20
 METADATA = {"M", 4}
 OWN = "dftracer"  # the category of the tracer's own metadata
@@ -74,13 +74,14 @@ class Process:
 
 @dataclass
 class ParsedFile:
-    """The contents of one file. Numbers in its records are indices into the lists here."""
+    """The contents of one file. Processes, calls and files in its records are indices into the
+    lists here."""
 
     name: str
     processes: list[Process] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
-    files: list[tuple[Key, bool]] = field(default_factory=list)  # and whether it is a hash
-    directories: set[int] = field(default_factory=set)
+    files: list[tuple[Key, bool]] = field(default_factory=list)  # key, and whether it is a hash
+    directories: set[int] = field(default_factory=set)  # indices into `files`
     strings: dict[str, str] = field(default_factory=dict)  # by hash
     lost: Counter[str] = field(default_factory=Counter)
     bad_lines: int = 0
@@ -99,7 +100,8 @@ def parse_file(path: Path, records: Path) -> ParsedFile:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Switches garbage collection off: events have no cycles, and it took half of the time."""
+    """Switches cyclic garbage collection off, which otherwise takes half of the time; the events
+    have no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -219,7 +221,7 @@ class _Reader:
     def _takes(self, future: Future[Block]) -> bool:
         try:
             self._take(future.result())
-        except (*WRONG, NotImplementedError):  # the last of Arrow, for what it cannot convert
+        except (*WRONG, NotImplementedError):  # Arrow raises the last for types it cannot convert
             return False
         return True
 
@@ -255,7 +257,7 @@ class _Reader:
             self._note(block, begin, duration)
 
     def _times(self, block: Block) -> tuple[Ints, Ints]:
-        """In nanoseconds."""
+        """Begin and duration of each call in nanoseconds."""
         longest = LATEST // self._unit_ns
         begin, duration = (
             in_range(values, longest) * self._unit_ns for values in (block.begin, block.duration)
@@ -270,7 +272,7 @@ class _Reader:
                 self._unit_ns = NS_OF_UNIT[event["args"]["value"]]
 
     def _other(self, event: Event) -> Callable[[], None]:
-        """Handles an event that is not a file call."""
+        """Checks an event that is not a file call; returns a function that processes it."""
         arguments = event.get("args", {})
         if event["ph"] in METADATA:
             return self._explanation(event, arguments)
@@ -373,7 +375,7 @@ class _Reader:
 
 
 def _pairs(numbers: Ints, others: Coded) -> Coded:
-    """A number and a code of each element as one column."""
+    """Joins two columns to one column of pairs: a number, and a code of `others`."""
     count = len(others.values)
     both = coded_numbers(numbers * count + others.codes)
     return Coded([divmod(value, count) for value in both.values], both.codes)
@@ -403,7 +405,7 @@ def _process_key(pid: Any, arguments: Event) -> tuple[Key, int]:
     host = arguments.get("hostname", "") if hashed is None else hashed
     number = int(pid)
     if not 0 <= number <= MOST_PID:
-        raise ValueError("a pid beyond all")
+        raise ValueError(f"pid {number} out of range, expected 0 to {MOST_PID}")
     return host, number
 
 

@@ -21,7 +21,7 @@ class Calls(Protocol):
     """The columns needed of a block of calls, one element for each call."""
 
     is_transfer: npt.NDArray[np.bool_]
-    offset: Ints  # -1: not said
+    offset: Ints  # -1: not recorded
     size: Ints
     bytes: Ints
     arguments: dict[int, Any]  # of calls that transfer nothing
@@ -36,8 +36,8 @@ def positions(
 ) -> tuple[Ints, ...]:
     """Handle, offset, size and bytes of each call; updates the positions of open files.
 
-    `keys` has a number for the process and file of each call, and `owners`, `paths` what the
-    number stands for. `handlers` are those of the calls that transfer nothing, in their order.
+    `keys` has a number for each call, which stands for its process and file: `owners[key]` and
+    `paths[key]`. `handlers` are those of the calls that transfer nothing, in the calls' order.
     """
     order = np.argsort(keys, kind="stable")
     key, transfers, offset = keys[order], calls.is_transfer[order], calls.offset[order]

@@ -72,7 +72,7 @@ def import_trace(
         raise InputError("there is no such file", path=str(path))
     if format_name is None:
         format_name = find_format(path)
-    # The destination comes first: reading may take long.
+    # Open the destination first, so that an error in it is reported before the long reading.
     with (
         DataSetWriter(destination, force=force) as writer,
         Scratch(writer.directory) as scratch,
@@ -88,7 +88,7 @@ def find_format(path: Path) -> str:
     raise InputError(
         f"this is in none of the formats {', '.join(IMPORTS)}",
         path=str(path),
-        hint="--from names the format of a file that is damaged at its beginning",
+        hint="if the file is damaged at its beginning, name its format with --from",
     )
 
 
@@ -102,9 +102,9 @@ def export_data_set(
 ) -> int:
     """Writes a data set in another format; returns the number of records written.
 
-    `kernel`: a measured data set with a kernel trace of the same time, which `chrome` adds to the
-    time line. Raises InputError where the format cannot hold the data set, OutputError where it
-    cannot be written.
+    `kernel`: a measured data set with a kernel trace of the same time; only the format `chrome`
+    takes one, and adds its events to the time line. Raises InputError where the format cannot hold
+    the data set, OutputError where it cannot be written.
     """
     from sesame.datasets import DataSet
 

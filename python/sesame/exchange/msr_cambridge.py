@@ -1,8 +1,8 @@
-"""Imports the block traces of Microsoft Research Cambridge, and others of their form.
+"""Imports the block traces of Microsoft Research Cambridge, and others of the same format.
 
-A line is `timestamp,host,disk,type,offset,size,response time`; both times are in units of 100 ns,
-the first since 1601 (from memory of the page on their form in SNIA's I/O trace repository, which
-has the traces of Narayanan, Donnelly and Rowstron, Write Off-Loading, 2008).
+A line is `timestamp,host,disk,type,offset,size,response time`. Both times are in units of 100 ns;
+the timestamp counts from 1601. SNIA's I/O trace repository has the traces (Narayanan, Donnelly and
+Rowstron, Write Off-Loading, 2008); the format is written here from memory of its page there.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _columns(batch: pa.RecordBatch, trace: BlockTrace) -> Events:
 def _from_zero(
     ticks: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Times since 1970: nanoseconds since 1601 do not fit into 64 bits."""
+    """Times since 1970 instead of 1601, whose nanoseconds do not fit into 64 bits."""
     return np.where(ticks > 116_444_736_000_000_000, ticks - 116_444_736_000_000_000, ticks)
 
 

@@ -1,4 +1,4 @@
-"""The calls of a data set, traced or simulated, in the order of an archive: by thread, then by
+"""The calls of a traced or simulated data set in the order of an OTF2 archive: by thread, then by
 time."""
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Calls:
     mpi: dict[str, list[Any]] = field(default_factory=dict)
 
     def by_location(self) -> Iterator[tuple[int, int, Array]]:
-        """(rank, thread, its calls in the order of time, a call before those inside it)"""
+        """For each thread: rank, thread, and its calls in the order of time. A call comes before
+        the calls inside it."""
         order = np.lexsort((self.is_io, self.begin - self.end, self.begin, self.thread, self.rank))
         rank, thread = self.rank[order], self.thread[order]
         changes = np.flatnonzero((np.diff(rank) != 0) | (np.diff(thread) != 0)) + 1
@@ -38,7 +39,7 @@ class Calls:
             yield int(self.rank[chosen[0]]), int(self.thread[chosen[0]]), chosen
 
     def rows(self, chosen: Array) -> Iterator[tuple[int, int, bool, int]]:
-        """(begin, end, is I/O, row) of calls; as Python's own numbers, which are fast one by one"""
+        """(begin, end, is I/O, row) of calls, as Python integers, which are faster in loops."""
         begin, end = self.begin[chosen].tolist(), self.end[chosen].tolist()
         is_io, row = self.is_io[chosen].astype(bool).tolist(), self.row[chosen].tolist()
         return zip(begin, end, is_io, row, strict=True)
@@ -66,7 +67,7 @@ def traced_calls(data_set: DataSet) -> Calls:
 
 
 def simulated_calls(data_set: DataSet) -> Calls:
-    """Calls of a simulated run: name and time only, since messages are separate records."""
+    """Calls of a simulated run. They complete no requests: messages are separate records."""
     wanted = ["rank", "begin_ps", "end_ps", "call", "context", "peer", "tag", "bytes", "flags"]
     table = data_set.table("call", wanted)
     rank, begin, end = (table.column(key).to_numpy().astype(np.int64) for key in wanted[:3])

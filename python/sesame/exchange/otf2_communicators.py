@@ -1,9 +1,9 @@
-"""The communicators of an OTF2 archive, by their definitions, as numbers of a data set.
+"""Numbers the communicators of an OTF2 archive as a data set does.
 
-A definition has a name, a group and a parent; its own number in the archive says nothing, and one
-definition stands for MPI_COMM_SELF of all processes. Which call made a communicator is in the
-events CommCreate of OTF2 3. In older archives it follows from the order, as long as each process
-has as many communicators as calls that make one.
+A definition in the archive has a name, a group and a parent. One definition stands for
+MPI_COMM_SELF of all processes. In OTF2 3 events CommCreate tell which call made a communicator. In
+older archives it follows from the order of the calls, if each process has as many communicators as
+calls that make one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Communicator:
     members: list[int]
     remote: list[int]
     name: str
-    remote_parent: int = -1  # what the other group made an intercommunicator from
+    remote_parent: int = -1  # the communicator from which the remote group made it
 
     @property
     def everyone(self) -> set[int]:
@@ -39,8 +39,10 @@ class Communicator:
 
 @dataclass
 class Makers:
-    """Calls that make communicators and of which no event says which one, by rank in their order:
-    the number of the record, and the name of the function."""
+    """Calls that make a communicator, where no event tells which one.
+
+    By rank, in the order of the calls: the number of the record, and the name of the function.
+    """
 
     calls: dict[int, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -72,7 +74,7 @@ class Communicators:
         return group is not None and group.group_type == self._kinds.COMM_SELF
 
     def _world(self, defined: list[Definition], ranks: int) -> Definition | None:
-        """By its name, else the first that all processes are in."""
+        """MPI_COMM_WORLD: found by its name, else the first communicator of all processes."""
         whole = [
             comm
             for comm in defined
@@ -94,12 +96,15 @@ class Communicators:
         )
 
     def _with_members(self, members: list[int]) -> int:
-        """An archive names one parent of an intercommunicator: the other has the other group."""
+        """The communicator with these members; -1 where there is none.
+
+        An archive names only one parent of an intercommunicator. The other parent is the
+        communicator with the members of the remote group."""
         found = (number for number, comm in self._all.items() if comm.members == members)
         return next(found, -1) if members else -1
 
     def number(self, comm: Definition, rank: int) -> int:
-        """As the process `rank` uses it."""
+        """The number of a communicator as process `rank` uses it; MPI_COMM_SELF differs by rank."""
         if not self._is_self(comm):
             return self._numbers[comm]
         if (comm, rank) not in self._own:
@@ -126,8 +131,8 @@ class Communicators:
         return all(len(comm.everyone) < 2 for number, comm in self._all.items() if number != WORLD)
 
     def made_in_order(self, makers: Makers) -> dict[int, int] | None:
-        """The communicator that each call made, by record; None where the order does not determine
-        it."""
+        """The communicator that each call made, by record; None where the order of the calls does
+        not determine it."""
         made: dict[int, int] = {}
         names: dict[int, set[str]] = defaultdict(set)
         for rank, calls in makers.calls.items():
@@ -168,7 +173,7 @@ class Communicators:
 
 
 def _in_words(members: list[int]) -> str:
-    """0, 1, 2 and 5 as 0-2,5."""
+    """Members as text: 0, 1, 2 and 5 become `0-2,5`."""
     parts: list[str] = []
     begin = 0
     for place in range(1, len(members) + 1):

@@ -25,7 +25,7 @@ from sesame.traced.members import NOT_TRACED, members_of
 
 
 def _traced(members: str) -> Array:
-    """The members that left a trace: an archive has no location for others."""
+    """The members that were traced; an archive has no location for others."""
     ranks = members_of(members)
     return np.asarray(ranks[ranks != NOT_TRACED])
 
@@ -51,14 +51,14 @@ class Definitions:
             self.location(rank, 0)
         # The locations that use MPI; groups of communicators are subsets of it.
         mpi, kinds = otf2.enums.Paradigm.MPI, otf2.enums.GroupType
-        speakers = tuple(self.location(rank, 0) for rank in self._speakers())
+        mpi_locations = tuple(self.location(rank, 0) for rank in self._mpi_ranks())
         for name, kind in (("MPI", kinds.COMM_LOCATIONS), ("MPI_COMM_WORLD", kinds.COMM_GROUP)):
             self._world = self.registry.groups.create(
-                name, group_type=kind, paradigm=mpi, members=speakers
+                name, group_type=kind, paradigm=mpi, members=mpi_locations
             )
 
-    def _speakers(self) -> list[int]:
-        """The processes that use MPI; all where the data set does not record it."""
+    def _mpi_ranks(self) -> list[int]:
+        """The processes that use MPI, or all where the data set does not record which do."""
         if not self._data_set.has("process"):
             return self.ranks
         table = self._data_set.table("process", ["rank", "mpi_rank"]).to_pydict()
@@ -136,7 +136,7 @@ class Definitions:
 
     @cached_property
     def _made(self) -> set[int]:
-        """The communicators of which a call is recorded that made them."""
+        """The communicators for which the data set has the call that made them."""
         if not self._data_set.has("mpi"):
             return set()
         return set(self._data_set.table("mpi", ["made"]).column(0).unique().to_pylist())
@@ -154,7 +154,7 @@ class Definitions:
         return {row["index"]: row for row in rows}
 
     def place(self, comm: int, rank: int) -> int:
-        """The rank of a process in a communicator; of an intercommunicator, in either group."""
+        """The rank of a process in a communicator; in an intercommunicator, in its own group."""
         if comm not in self._numbers:
             row = self._members.get(comm, {"members": "", "remote": ""})
             texts = [text for text in (row["members"], row["remote"]) if text]

@@ -25,7 +25,7 @@ from sesame.traced.calls import (
     plain_name,
 )
 
-TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # a second
+TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # per second
 MESSAGE_FIELDS = (
     *("send_ps", "receive_complete_ps", "bytes"),
     *("source", "destination", "tag", "context", "flags"),
@@ -43,7 +43,8 @@ Timed = tuple[int, int, Event]
 
 
 def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
-    """Writes `destination/traces.otf2` and what belongs to it; returns the number of calls."""
+    """Writes the archive: `destination/traces.otf2` is its anchor file. Returns the number of
+    calls."""
     otf2 = otf2_library.load()
     traced = data_set.has("io") or data_set.has("mpi")
     if not traced and not data_set.has("call"):
@@ -75,7 +76,7 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
 
 
 def _programs(otf2: Any, data_set: DataSet) -> dict[int, tuple[Event, Event]]:
-    """The begin and the end of each process, as far as the data set has them."""
+    """The begin and end event of each process; none where the data set does not record them."""
     if not data_set.has("process"):
         return {}
     name, *arguments = [str(word) for word in data_set.info.get("command", [])] or [""]
@@ -88,8 +89,10 @@ def _programs(otf2: Any, data_set: DataSet) -> dict[int, tuple[Event, Event]]:
 
 
 def _framed(program: tuple[Event, Event] | None, events: Iterator[Event]) -> Iterator[Event]:
-    """The events between the begin and end events of a process, which are left out where an event
-    lies outside them."""
+    """Puts the begin and end event of a process around its events.
+
+    The begin event is left out if an event is earlier, the end event if one is later.
+    """
     first = last = next(events, None)
     if program is not None and first is not None and program[0].time <= first.time:
         yield program[0]
@@ -116,12 +119,12 @@ def _ranks(data_set: DataSet, calls: Calls) -> list[int]:
 
 
 class _Events:
-    """The events of calls."""
+    """Converts calls to OTF2 events."""
 
     def __init__(
         self, otf2: Any, definitions: Definitions, calls: Calls, *, has_messages: bool
     ) -> None:
-        self._has_messages = has_messages  # in its calls; a simulated run has them apart
+        self._has_messages = has_messages  # in the records of calls, which a simulated run has not
         self._otf2 = otf2
         self._e = otf2.events
         self._definitions = definitions
@@ -169,7 +172,7 @@ class _Events:
         yield self._e.Leave(time, self._definitions.region(call, is_io=is_io), attributes)
 
     def _attributes(self, row: int) -> dict[Any, Any] | None:
-        """The communicator of a call that has no event to name it, as MPI_Win_fence."""
+        """The communicator of a call without an event that names it, such as MPI_Win_fence."""
         mpi = self._calls.mpi
         comm, call = mpi["comm"][row], mpi["call"][row]
         is_recorded = self._is_collective(row) or (
@@ -180,7 +183,8 @@ class _Events:
         return {self._definitions.communicator: self._definitions.comm(comm)}
 
     def _is_collective(self, row: int) -> bool:
-        """Whether collective events record it: transfers, and communicators made or freed."""
+        """Whether collective events record the call: it transfers data, or makes or frees a
+        communicator."""
         call = self._calls.mpi["call"][row]
         return (
             collective_operation(self._otf2, call) is not None
@@ -257,8 +261,11 @@ class _Events:
             yield self._e.CommDestroy(time, comm(mpi["comm"][row]))
 
     def _collective(self, row: int) -> tuple[Any, Any, int, int, int]:
-        """As Score-P, a call in which only the members of the new communicator take part has that
-        one where its own is not known."""
+        """The fields of a collective event.
+
+        If the call's own communicator is not known, the event names the one that the call made.
+        Score-P does the same for calls in which only members of the new communicator take part.
+        """
         mpi = self._calls.mpi
         call, comm, root = mpi["call"][row], mpi["comm"][row], mpi["peer"][row]
         undefined = int(self._otf2.enums.Undefined.UINT32.value)

@@ -24,13 +24,13 @@ from sesame.traced.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer, is_m
 
 MAGIC = b"OTF2"
 BATCH_EVENTS = 1 << 12
-UNDEFINED_ROOTS = 0xFFFFFFFB  # from here on numbers of roots have meanings of their own
+UNDEFINED_ROOTS = 0xFFFFFFFB  # this and larger roots are no ranks but special values
 # The fields that events fill, and what they hold until then.
 IO_FIELDS = {"file": -1, "handle": -1, "offset": -1, "size": 0, "bytes": 0, "comm": -1, "error": 0}
 MPI_FIELDS = {"comm": -1, "peer": -1, "tag": -1, "bytes": 0, "made": -1}
 STARTS_MPI = ("MPI_Init", "MPI_Init_thread")
 ENDS_MPI = ("MPI_Finalize",)
-NO_BYTES = 1 << 63  # more than that is a negative answer of the call
+NO_BYTES = 1 << 63  # this and larger byte counts are negative return values of the call
 
 
 def recognises(path: Path) -> bool:
@@ -70,13 +70,13 @@ def read(path: Path, scratch: Scratch) -> Traced:
                 raise InputError(
                     f"an event {type(found[1]).__name__} has a number of more than 63 bits",
                     path=str(anchor),
-                    hint="the archive is damaged, or an event says no size; otf2-print shows it",
+                    hint="the archive is damaged, or the event has no size; see otf2-print",
                 ) from error
 
 
 @contextmanager
 def _library_errors(anchor: Path, first_reason: Callable[[], str]) -> Iterator[None]:
-    """The library's errors have no common base."""
+    """Turns the library's errors, which have no common base class, into InputError."""
     try:
         yield
     except Exception as error:
@@ -84,7 +84,7 @@ def _library_errors(anchor: Path, first_reason: Callable[[], str]) -> Iterator[N
         raise InputError(
             f"the OTF2 library cannot read this archive: {reason}",
             path=str(anchor),
-            hint="it is cut off or damaged, or of a newer OTF2: pip install --upgrade otf2",
+            hint="it is cut off or damaged, or from a newer OTF2: pip install --upgrade otf2",
         ) from error
 
 
@@ -134,7 +134,7 @@ class _Run:
 
     def take(self, location: Any, event: Any) -> None:
         thread = self._threads.get(location)
-        if thread is None:  # a stream of an accelerator, or metrics
+        if thread is None:  # an accelerator's stream, or metrics
             self._lost["events of locations that are no threads"] += 1
             return
         handler = self._handler(type(event))
@@ -146,7 +146,7 @@ class _Run:
         handler(thread, ns, event)
 
     def _handler(self, kind: Any) -> Any:
-        """`_on_mpi_send` for MpiSend."""
+        """The method for a type of event: `_on_mpi_send` for MpiSend. None if there is none."""
         if kind not in self._handlers:
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
             self._handlers[kind] = getattr(self, f"_on_{name}", None)
@@ -181,7 +181,9 @@ class _Run:
 
     def _on_leave(self, thread: _Thread, ns: int, event: Any) -> None:
         if not thread.frames or thread.frames[-1].region is not event.region:
-            raise InputError(f"rank {thread.rank} leaves {event.region.name}, where it is not")
+            raise InputError(
+                f"rank {thread.rank} leaves the region {event.region.name} without being in it"
+            )
         frame = thread.frames.pop()
         for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
             if number >= 0:
@@ -217,8 +219,11 @@ class _Run:
     # Messages
 
     def _message(self, thread: _Thread, ns: int, call: str, flags: int, **fields: Any) -> int:
-        """The record of a call that an event tells of: the one around it or, for the second event
-        in a call, one inside that."""
+        """The record that a message event describes; returns its number.
+
+        It is the MPI call around the event. If an earlier event has filled that record, a new one
+        is added, nested in the call.
+        """
         frame = thread.frame("mpi")
         if frame is not None and not frame.filled:
             frame.filled = True
@@ -287,7 +292,7 @@ class _Run:
         """All data is in the end event."""
 
     def _on_mpi_collective_end(self, thread: _Thread, ns: int, event: Any) -> None:
-        """For a file call, such as an open, it names the communicator."""
+        """Inside a file call, such as an open, the event tells that call's communicator."""
         fields = self._collective(thread, event)
         inner = thread.frames[-1] if thread.frames else None
         if inner is not None and inner.io >= 0:
@@ -302,8 +307,11 @@ class _Run:
     def _handle_collective(
         self, thread: _Thread, inner: _Frame | None, fields: dict[str, int]
     ) -> None:
-        """Of what makes or frees a communicator or a window, in the call that does it. Where only
-        the members took part the event names what was made, and its parent is meant."""
+        """Fills in the communicator of a call that makes or frees a communicator or a window.
+
+        If only the new communicator's members took part, the event names the new communicator;
+        the record then gets its parent.
+        """
         if inner is None or inner.mpi < 0 or inner.region.name in STARTS_MPI:
             return
         inner.filled = True
@@ -316,7 +324,7 @@ class _Run:
         thread.created = self._numbers.comms.number(event.communicator, thread.rank)
         inner = thread.frames[-1] if thread.frames else None
         if inner is None or inner.mpi < 0 or not makes_communicator(inner.region.name):
-            return  # MPI_Init makes the first ones; what a wait completes was made by another call
+            return  # made by MPI_Init, or by a non-blocking call that a wait completes here
         parent = self._numbers.comms.parent(thread.created, thread.rank)
         self.mpi.fill(inner.mpi, 0, made=thread.created, comm=parent)
 
@@ -441,7 +449,7 @@ class _Run:
             self.io.complete(number, frame.io)
 
     def _part_of_wait(self, thread: _Thread, wait: _Frame, number: int) -> int:
-        """The record of what a wait or test did for an access to a file."""
+        """Adds a record, nested in a wait or test, for the file access that it completed."""
         begin, call = self.mpi.value(wait.mpi, "begin_ns"), wait.region.name
         part = self.io.add(thread.rank, thread.number, begin, call, int(IoFlag.NESTED))
         same = ("file", "handle", "offset", "size")
@@ -449,7 +457,7 @@ class _Run:
         wait.parts.append(part)
         return part
 
-    def _tie_makers(self) -> None:
+    def _fill_communicators(self) -> None:
         """Fills in communicators without an event, where the definitions determine them."""
         comms = self._numbers.comms
         made = comms.made_in_order(self._makers)
@@ -469,7 +477,7 @@ class _Run:
             for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
                 if number >= 0:
                     records.end(number, self._last_ns)
-        self._tie_makers()
+        self._fill_communicators()
         realtime = self._clock.realtime_timestamp
         known = 0 < realtime < 1 << 62
         tables = self._numbers.tables(self._last_ns, self.io, self.mpi)

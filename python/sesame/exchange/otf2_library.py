@@ -1,4 +1,4 @@
-"""The Python package `otf2`, imported at first use, and its constants for those of Sesame."""
+"""Loads the Python package `otf2` at first use; converts between its constants and Sesame's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARADIGMS = {POSIX: "POSIX", STDIO: "ISOC", MPI_IO: "MPI-IO"}
 # Attributes, for data without a field in OTF2.
 OFFSET, ERROR, FILE = "sesame::offset", "sesame::error", "sesame::file"
 COMM = "sesame::communicator"
-UNKNOWN_OPEN_FILE = "unknown opening"  # in the name of a handle of ours
+UNKNOWN_OPEN_FILE = "unknown opening"  # ends the name of a handle that Sesame exported
 CREATION_FLAGS = {
     "CREATE": os.O_CREAT,
     "TRUNCATE": os.O_TRUNC,
@@ -54,8 +54,8 @@ def load() -> Any:
 
 
 def _fix_intercommunicators(definitions: Any) -> None:
-    """In otf2 3.2 an InterComm inherits the fields of Comm beside its own, so that none can be read
-    or written; and its parent must be an intercommunicator."""
+    """Works around an error in otf2 3.2: InterComm has the fields of Comm in addition to its own,
+    and its parent must be an InterComm, so that none can be read or written."""
     name, *fields = definitions.InterComm._fields
     if [field.name for field in fields] == ["groupA", "groupB", "parent", "flags"]:
         return
@@ -68,7 +68,11 @@ def _fix_intercommunicators(definitions: Any) -> None:
 
 @contextmanager
 def listening() -> Iterator[Any]:
-    """Keeps what the library prints on stderr, a page for an error; gives its first reason."""
+    """Captures stderr, where the library prints a page for an error.
+
+    Yields a function that returns the reason in the first line, or "". File descriptor 2 is
+    redirected for the whole process until the block ends.
+    """
     with tempfile.TemporaryFile() as file:
 
         def first_reason() -> str:
@@ -100,6 +104,7 @@ def writing(destination: Path) -> Iterator[None]:
 
 @contextmanager
 def new_archive(otf2: Any, directory: Path, ticks_per_second: int) -> Iterator[Any]:
+    """Creates an archive in a new `directory`; closes it unless the block fails."""
     archive = otf2.writer.Writer(str(directory), timer_resolution=ticks_per_second)
     try:
         yield archive
@@ -135,7 +140,7 @@ def opening_words(otf2: Any, flags: int) -> tuple[Any, Any, Any]:
 
 
 def flags_of_opening(otf2: Any, event: Any) -> int:
-    """The flags of open that an IoCreateHandle tells of."""
+    """The flags of open, from an IoCreateHandle event."""
     modes = otf2.enums.IoAccessMode
     flags = {modes.READ_ONLY: os.O_RDONLY, modes.WRITE_ONLY: os.O_WRONLY}.get(event.mode, os.O_RDWR)
     for value, words in (

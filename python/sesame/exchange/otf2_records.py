@@ -13,10 +13,14 @@ UNKNOWN_PLACE = -1
 
 
 class Records:
-    """A table whose records begin, are filled, and end; a completion names the other record."""
+    """A table of records under construction.
+
+    `add` begins a record and returns its number, `fill` sets fields, `end` sets the duration.
+    `complete` notes which record completed another. `batches` returns the sorted table.
+    """
 
     def __init__(self, scratch: Scratch, defaults: dict[str, int]) -> None:
-        # `place` is that of a record which completes others, in the sorted table.
+        # `place`: the row in the sorted table; set only for records that complete others.
         fields = ("call", "flags", "completed_by", "completes", "place")
         self._file = RecordFile(scratch, (*fields, *defaults))
         self._defaults = defaults.values()
@@ -53,7 +57,7 @@ class Records:
         return np.array([self._of_rank[rank] for rank in range(ranks)], np.int64)
 
     def batches(self) -> Batches:
-        """In the order of a data set."""
+        """All records in the order of a data set."""
         found = self._file.sorted()
         self._note_places(found)
         first = 0
@@ -75,7 +79,7 @@ class Records:
             first += len(columns["number"])
 
     def _completions(self, columns: Columns, place: Cells) -> Cells:
-        """How many records behind each is the one that completed it."""
+        """For each record, how many rows later the record that completed it is; 0 for none."""
         completion = np.zeros(len(place), np.int64)
         at = np.flatnonzero(columns["completed_by"] != columns["number"])
         by = [self._file[number, "place"] for number in columns["completed_by"][at].tolist()]

@@ -18,13 +18,13 @@ def whole_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     """A temporary file, renamed to `path` when the block ends without an error."""
     _check(path, force=force)
     if path.is_dir():
-        raise OutputError(f"{path}: this is a directory, and the format is one file")
+        raise OutputError(f"{path}: this is a directory, expected the name of a file")
     with _errors_of(path):
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
-            _as_others_make(Path(name), 0o666)
+            _set_usual_mode(Path(name), 0o666)
             Path(name).rename(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
@@ -39,12 +39,15 @@ def whole_directory(path: Path, marker: str, *, force: bool) -> Iterator[Path]:
     """
     _check(path, force=force)
     if path.exists() and not (path / marker).is_file():
-        raise OutputError(f"{path}: this has no {marker}; remove it yourself if it may go")
+        raise OutputError(
+            f"{path}: not replaced, since it has no {marker}",
+            hint="remove it yourself, or name another destination",
+        )
     with _errors_of(path):
         new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             yield new
-            _as_others_make(new, 0o777)
+            _set_usual_mode(new, 0o777)
             if path.exists():
                 shutil.rmtree(path)
             new.rename(path)
@@ -68,7 +71,7 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
 
 
-def _as_others_make(path: Path, mode: int) -> None:
+def _set_usual_mode(path: Path, mode: int) -> None:
     """Gives a temporary file, which only its owner can read, the usual permissions."""
     umask = os.umask(0)
     os.umask(umask)

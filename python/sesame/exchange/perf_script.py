@@ -1,6 +1,6 @@
 """Imports block requests from the text of `perf script`, with or without --ns.
 
-The trace needs the events block:block_rq_issue and block:block_rq_complete; others are passed over.
+The trace needs the events block:block_rq_issue and block:block_rq_complete; others are ignored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A file of records that an import finds one by one: they may be larger than memory.
+"""A file of records that an import finds one by one; together they may be larger than memory.
 
-A record is a number for each field. The most recent ones stay in memory, because most changes are
-to them. At the end all are sorted by an external merge sort.
+A record has a 64-bit integer for each field. The most recent records stay in memory, because most
+changes are to them. At the end an external merge sort sorts all.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from sesame.exchange.traced import Columns, call_order
 
-HEAD = ("rank", "thread", "begin_ns", "duration_ns")  # the order goes by them
-RECENT_RECORDS = 1 << 16  # at least so many of the last ones are in memory
-SORTED_RECORDS = 1 << 16  # at once
+HEAD = ("rank", "thread", "begin_ns", "duration_ns")  # the sort keys
+RECENT_RECORDS = 1 << 16  # at least this many of the last records are in memory
+SORTED_RECORDS = 1 << 16  # sorted at once, in memory
 BLOCK_RECORDS = 1 << 10  # of a sorted part, read at once when parts are merged
 CELL = struct.Struct("=q")
 
@@ -55,13 +55,18 @@ class Source(Protocol):
 
     @property
     def fields(self) -> Sequence[str]:
-        """HEAD first."""
+        """The names of the fields; those of HEAD come first."""
 
     def parts(self) -> Iterator[tuple[int, Cells]]:
         """All records, a bounded number at a time: the number of the first, and their cells."""
 
 
 class RecordFile:
+    """Append records, then read and change single fields: `records[number, field]`.
+
+    `fields` are added to those of HEAD. Not for use by several threads.
+    """
+
     def __init__(self, scratch: Scratch, fields: Sequence[str]) -> None:
         self.fields = (*HEAD, *fields)
         self._scratch = scratch
@@ -76,7 +81,7 @@ class RecordFile:
         return self._count
 
     def append(self, record: Sequence[int]) -> int:
-        """Returns its number."""
+        """Appends a record, a value for each field; returns its number."""
         self._recent.extend(record)
         self._count += 1
         if self._count - self._first_recent >= 2 * RECENT_RECORDS:
@@ -109,7 +114,7 @@ class RecordFile:
         return (place[0] * self._width + self._place[place[1]]) * CELL.size
 
     def sorted(self) -> SortedRecords:
-        """In the order of a data set, as they are now."""
+        """A copy of all records in the order of a data set; later changes do not alter it."""
         return SortedRecords(self, self._scratch)
 
     def parts(self) -> Iterator[tuple[int, Cells]]:
@@ -123,12 +128,13 @@ class RecordFile:
 @dataclass(frozen=True)
 class _Block:
     first: Key
-    place: int  # of its first record in the file
+    place: int  # index of its first record in the file
     records: int
 
 
 class SortedRecords:
-    """Sorted copies of a file's records; the last field is the number that each had there."""
+    """A sorted copy of the records of a source. Its last field, `number`, is the number that the
+    record had in the source."""
 
     def __init__(self, source: Source, scratch: Scratch) -> None:
         self._fields = (*source.fields, "number")
@@ -147,7 +153,7 @@ class SortedRecords:
         self._blocks.sort(key=lambda block: block.first)
 
     def batches(self) -> Iterator[Columns]:
-        """All in order, a bounded number at a time, as columns by field name."""
+        """All records in order, a bounded number at a time, as columns by field name."""
         waiting: list[Cells] = [np.empty((0, len(self._fields)), np.int64)]
         fresh = 0
         for block, following in zip_longest(self._blocks, self._blocks[1:]):
@@ -156,7 +162,7 @@ class SortedRecords:
             if following is not None and fresh < SORTED_RECORDS:
                 continue
             cells = _in_order(np.concatenate(waiting))
-            # No block that is still to come has a record before its first.
+            # All later blocks begin at or after `following.first`: records before it are final.
             ready = len(cells) if following is None else _lower(cells, following.first)
             yield {name: cells[:ready, at] for at, name in enumerate(self._fields)}
             waiting, fresh = [cells[ready:]], 0
@@ -169,7 +175,7 @@ def _read(file: BinaryIO, first: int, records: int, width: int) -> Cells:
 
 
 def _in_order(cells: Cells) -> Cells:
-    """Sorts. Of two calls with equal times the one found first is the outer one."""
+    """Sorts cells. Of two calls with equal times the one found first is the outer one."""
     head = {name: cells[:, at] for at, name in enumerate(HEAD)}
     return cells[call_order(head, layer=cells[:, -1])]
 

@@ -94,7 +94,7 @@ def _column(
         raise InputError(
             f"{field['name']} has numbers above 2^53, which SDDF cannot hold exactly",
             path=str(data_set.path / f"{name}.parquet"),
-            hint="--to csv can",
+            hint="export with --to csv instead",
         )
     return values
 
@@ -107,7 +107,7 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path, _: Scratch) -> Traced:
-    """Records of the types that data sets have; others are named and left out."""
+    """Reads records of the types that data sets have. Others are left out and listed in `lost`."""
     known = all_record_types()
     attributes: dict[str, str] = {}
     rows: dict[str, list[list[Any]]] = {}

@@ -1,6 +1,7 @@
-"""SDDF, the Pablo Self-Defining Data Format (Aydt, University of Illinois, 1994): its packets.
+"""Encodes packets of SDDF, the Pablo Self-Defining Data Format (Aydt, Univ. of Illinois, 1994).
 
-A file describes its records before it holds any. Text begins with SDDFA, binary data with SDDFB.
+A file describes a record type before its first record. Text begins with SDDFA, binary data with
+SDDFB.
 The writer uses only what every reader of the format accepts: numbers without exponents, text of
 printable ASCII without quotation marks (others are %22 and the like), `int` of 32 bits.
 """
@@ -19,11 +20,11 @@ import numpy as np
 TEXT_MAGIC, BINARY_MAGIC = b"SDDFA", b"SDDFB"
 HEADER_BYTES = 19
 ATTRIBUTE, DESCRIPTOR, DATA, COMMAND = 1, 2, 3, 4
-TYPES = ("char", "int", "float", "double")  # a type's place is its code
+TYPES = ("char", "int", "float", "double")  # the position of a type is its code
 SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8, "long double": 16}
 UNCHANGED = "".join(c for c in string.printable if c.isprintable() and c not in '%"')
 
-Value = Any  # int, float or, of char arrays, str; lists of them for arrays
+Value = Any  # int or float; str for a char array; list for other arrays
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _text_of(value: Value) -> str:
 
 
 class BinaryForm:
-    """Packets as the bytes of this machine's types, little end first."""
+    """Packets as binary data, little endian."""
 
     def head(self) -> bytes:
         # Byte order 1: little; then two's complement, IEEE three times, ASCII.

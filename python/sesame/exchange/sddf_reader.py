@@ -49,7 +49,7 @@ Packet = Attributes | Descriptor | Data
 
 
 class Damage(Exception):
-    """What is wrong; the caller adds where."""
+    """A message on what is wrong; the caller adds file and line."""
 
 
 def read_packets(path: Path) -> Iterator[Packet]:
@@ -60,7 +60,7 @@ def read_packets(path: Path) -> Iterator[Packet]:
         elif magic == BINARY_MAGIC:
             yield from _read_binary(path, file)
         else:
-            raise InputError("this is no SDDF file: expected SDDFA or SDDFB", path=str(path))
+            raise InputError("not an SDDF file, expected SDDFA or SDDFB first", path=str(path))
 
 
 # Text
@@ -197,7 +197,7 @@ def _command(tokens: _Tokens) -> None:
 def _data(tokens: _Tokens, described: dict[str, Descriptor]) -> Data:
     name = tokens.text()
     if name not in described:
-        raise Damage(f"a record {name} that was not described before")
+        raise Damage(f"a record {name} without a descriptor before it")
     tokens.take("{")
     values = []
     for number, each in enumerate(described[name].fields):
@@ -212,11 +212,11 @@ def _data(tokens: _Tokens, described: dict[str, Descriptor]) -> Data:
 def _value(tokens: _Tokens, each: SddfField) -> Value:
     if each.dimension == 0:
         return tokens.number()
-    if each.type == "char" and tokens.kind == "text":  # without its length: some write that
+    if each.type == "char" and tokens.kind == "text":  # some writers leave out the length
         return tokens.text()
     for _ in range(each.dimension):
         tokens.take("[")
-        tokens.whole()  # of text a capacity, not a length
+        tokens.whole()  # ignored: for text it is a capacity, not a length
         tokens.take("]")
     tokens.take("{")
     cells: list[Value] = []
@@ -241,7 +241,7 @@ class _Bytes:
 
     def take(self, count: int) -> bytes:
         if count < 0 or self._at + count > len(self._data):
-            raise Damage("a packet is shorter than what it says it holds")
+            raise Damage("a packet ends before its last field")
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -252,7 +252,7 @@ class _Bytes:
     def count(self) -> int:
         count = int(self.number())
         if not 0 <= count <= len(self._data):
-            raise Damage(f"{count} parts in a packet of {len(self._data)} bytes")
+            raise Damage(f"{count} elements in a packet of {len(self._data)} bytes")
         return count
 
     def text(self) -> str:
@@ -292,7 +292,7 @@ def _read_binary(path: Path, file: BinaryIO) -> Iterator[Packet]:
 def _header(head: bytes) -> tuple[str, dict[str, str], int]:
     """Byte order, codes of the types, bytes of an int."""
     if len(head) < HEADER_BYTES - 5 or head[0] != HEADER_BYTES:
-        raise Damage("the header is not one of 19 bytes")
+        raise Damage(f"the header has another length, expected {HEADER_BYTES} bytes")
     if head[1] > 1 or any(head[2:7]):
         raise Damage("numbers or characters of a machine that is not two's complement and IEEE")
     sizes = {"int": head[9], "float": head[11], "double": head[12]}
@@ -313,7 +313,7 @@ def _packet(kind: int, tag: int, content: _Bytes, described: dict[int, Descripto
         return described[tag]
     if kind == DATA:
         if tag not in described:
-            raise Damage(f"a record with tag {tag} that was not described before")
+            raise Damage(f"a record with tag {tag} without a descriptor before it")
         return Data(described[tag], [_cells(content, each) for each in described[tag].fields])
     if kind == COMMAND:
         return None

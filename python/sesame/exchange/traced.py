@@ -1,4 +1,4 @@
-"""A traced run found by an import, and its conversion to a data set."""
+"""The result of an import, `Traced`, and its conversion to a data set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Columns = dict[str, Any]
 Batches = Iterator[Columns]
 Ints = npt.NDArray[np.int64]
 
-# What a field holds when the other tool does not know it; 0 or no text otherwise.
+# The value of a field that the other tool did not record; fields not listed here get 0 or "".
 UNKNOWN = {
     "other_file": -1,
     "handle": -1,
@@ -50,9 +50,10 @@ UNKNOWN = {
 
 @dataclass
 class Traced:
-    """One run. Tables are columns by field name; a missing column is unknown throughout.
+    """One run. A table has columns by field name; a column that is left out is unknown.
 
-    The generator of `batches` sets duration, damage and lost while it runs.
+    Generators in `batches` may set duration, title, damage and lost while they run: these fields
+    are valid only after all batches are read.
     """
 
     tool: str
@@ -64,17 +65,17 @@ class Traced:
     tables: dict[str, Columns] = field(default_factory=dict)  # by record type
     batches: dict[str, Batches] = field(default_factory=dict)  # tables larger than memory
     damage: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)  # what the file has and a data set cannot hold
+    lost: list[str] = field(default_factory=list)  # what was left out: no data set can hold it
     title: str = ""
 
 
 def names(values: Sequence[str], codes: npt.NDArray[Any]) -> pa.DictionaryArray:
-    """A column of names from a list of all and the number of each."""
+    """A column of names: `values[code]` for each code."""
     return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(values, pa.string()))
 
 
 def complete(described: RecordType, columns: Columns) -> Columns:
-    """The columns of a record type, with those that are missing."""
+    """All columns of a record type; missing ones are filled with the values of UNKNOWN."""
     rows = len(next(iter(columns.values()))) if columns else 0
     wrong = set(columns) - {f.name for f in described.fields}
     assert not wrong, wrong
@@ -105,7 +106,10 @@ def call_order(columns: Mapping[str, Ints], layer: Ints) -> Ints:
 
 
 def nested(columns: Mapping[str, Ints], layer: Ints) -> npt.NDArray[np.bool_]:
-    """Which calls lie inside one of a lower layer on the same thread; records are in call order."""
+    """Whether each call lies inside a call of a lower layer on the same thread.
+
+    The records must be in the order of `call_order`.
+    """
     if len(layer) == 0:
         return np.zeros(0, bool)
     end = columns["begin_ns"] + columns["duration_ns"]
@@ -113,7 +117,7 @@ def nested(columns: Mapping[str, Ints], layer: Ints) -> npt.NDArray[np.bool_]:
     end = end - columns["begin_ns"].min()
     changes = (np.diff(columns["rank"]) != 0) | (np.diff(columns["thread"]) != 0)
     group = np.concatenate(([0], np.cumsum(changes)))
-    base = group * (int(end.max()) + 1)  # so that the ends of an earlier thread count for nothing
+    base = group * (int(end.max()) + 1)  # keeps the ends of an earlier thread below these begins
     inside = np.zeros(len(layer), bool)
     for number in range(1, int(layer.max()) + 1):
         outer = np.maximum.accumulate(base + np.where(layer < number, end, 0))
@@ -141,7 +145,7 @@ def write(traced: Traced, writer: DataSetWriter, source: str) -> dict[str, Any]:
 
 
 def _with_time(batches: Batches, io_ns: list[int]) -> Batches:
-    """The batches; the time of each in calls that lie in no others goes to `io_ns`."""
+    """Passes the batches on. Appends to `io_ns` the total time of each batch's outer calls."""
     for io in batches:
         if io:
             outer = (np.asarray(io["flags"]) & int(IoFlag.NESTED)) == 0
@@ -150,7 +154,7 @@ def _with_time(batches: Batches, io_ns: list[int]) -> Batches:
 
 
 def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
-    """The keys of a traced run's result, and what was left out."""
+    """The result of a traced run, with what was not imported."""
     processes = traced.tables.get("process", {})
     outcomes = {str(name) for name in np.asarray(processes.get("outcome", ()))}
     discarded = int(np.sum(np.asarray(processes.get("discarded", ()))))
