@@ -261,13 +261,13 @@ def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(directory):
     for nonsense in (b"", b"[]\n", b"{}\n", *cut, too_far, torn):
         answer = client.post("/v1/readings", content=nonsense)
         assert answer.status_code == 400
-        assert "these are no readings" in answer.json()["error"]
+        assert "expected readings or events" in answer.json()["error"]
     store.close()
 
 
 def test_a_collector_that_cannot_write_says_so(directory, monkeypatch):
     store = Store(directory, 600)
-    with pytest.raises(InputError, match="another collector or daemon writes there"):
+    with pytest.raises(InputError, match="another collector or daemon writes to it"):
         Store(directory, 600)
     client = TestClient(
         make_collector_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}

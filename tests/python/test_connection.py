@@ -93,6 +93,6 @@ def test_a_server_without_a_clock_is_none_of_ours(body):
     server = Server([answer(body)])
     with (
         closing(Connection(server.address, "t", 1)) as connection,
-        pytest.raises(SesameError, match="this is no daemon or collector of sesame"),
+        pytest.raises(SesameError, match="not a daemon or collector of sesame"),
     ):
         connection.ask_clock()

@@ -90,7 +90,7 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
         ("/level", {"level": "loud"}, "level: Input should be 'off', 'summary' or 'trace'"),
         ("/settings", {"interval": 0}, "interval: expected 0.05 to 86400 seconds, got 0"),
         ("/settings", {"destination": "ftp://x"}, "expected http://HOST:PORT"),
-        ("/settings", {"destination": "http://x"}, "wants the collector's token"),
+        ("/settings", {"destination": "http://x"}, "needs the collector's token"),
         ("/subsystems/fs/size-groups", {"limits": [9, 3]}, "expected growing sizes"),
         ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
     ],

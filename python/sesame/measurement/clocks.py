@@ -1,8 +1,8 @@
 """Estimates the offset between the clocks of two machines.
 
-One machine reads the clock of the other several times. The reading happened at some moment between
-request and reply, so half of the shortest round trip bounds the error (Cristian, Probabilistic
-clock synchronization, 1989).
+One machine reads the clock of the other several times. The other read its clock at some moment
+between request and reply, so half of the shortest round trip bounds the error (Cristian,
+Probabilistic clock synchronization, 1989).
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ ROUND_TRIPS = 16
 
 @dataclass(frozen=True)
 class Offset:
-    """Added to a time of the node it gives the time on the clock of the machine that stores it."""
+    """The offset from a node's monotonic clock to the clock of the machine that stores its data.
+
+    Time on the storing machine = time on the node + `offset_ns`, give or take `uncertainty_ns`.
+    """
 
     offset_ns: int
     uncertainty_ns: int
 
 
 def estimate(ask: Callable[[], int], round_trips: int = ROUND_TRIPS) -> Offset:
-    """From this machine's monotonic clock to the clock that `ask` reads."""
+    """The offset from this machine's monotonic clock to the clock that `ask` reads, in ns."""
     best: Offset | None = None
     for _ in range(round_trips):
         before = time.monotonic_ns()
@@ -37,5 +40,5 @@ def estimate(ask: Callable[[], int], round_trips: int = ROUND_TRIPS) -> Offset:
 
 
 def own_offset() -> Offset:
-    """From this machine's monotonic clock to its time of day."""
+    """The offset from this machine's monotonic clock to its time of day."""
     return estimate(time.time_ns)

@@ -1,8 +1,8 @@
 """A persistent HTTP connection to a daemon or a collector.
 
-The head of a request is fixed; httptools parses replies. A daemon sends one at
-each reading, after seconds in which it slept, and the standard library's client would take more
-processor time for it than all the rest of the reading (docs/decisions/0012-http-server.md).
+The head of a request is fixed, and httptools parses replies. A daemon sends a request at each
+reading, after it slept for seconds. The standard library's client would then take more processor
+time than the rest of the reading (docs/decisions/0012-http-server.md).
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ class _Answer:
 
 
 class Connection:
+    """Opened at the first request, and again when the server has closed it. Not thread-safe."""
+
     def __init__(self, address: str, token: str, default_port: int, ca: str = "") -> None:
-        """`ca`: file of the CA certificate of the server, unless it is signed publicly."""
+        """`address`: HOST, HOST:PORT or https://HOST:PORT. `ca`: file of the server's CA
+        certificate, unless a public CA signed it. Raises InputError."""
         text = address if "://" in address else f"http://{address}"
         try:
             parts = urlsplit(text)
@@ -71,8 +74,8 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def ask(self, method: str, path: str, body: str | bytes | None = None) -> bytes:
-        """Sends a request; gives the body of the reply. Raises SesameError, which names the
-        server."""
+        """Sends a request; returns the body of the reply. Raises SesameError, which names the
+        server: InputError for a wrong token, and for status 400 and 404."""
         was_open = self._socket is not None
         try:
             return self._exchange(method, path, body)
@@ -92,15 +95,14 @@ class Connection:
         try:
             return json.loads(answer)
         except ValueError as error:
-            raise SesameError(f"{self.address}: this is no daemon of sesame") from error
+            raise SesameError(f"{self.address}: not a daemon of sesame") from error
 
     def ask_clock(self) -> int:
+        """The server's clock in ns: a daemon's monotonic clock, a collector's time of day."""
         try:
             return int(self.ask_json("GET", "/v1/clock")["time_ns"])
         except (TypeError, KeyError, ValueError) as error:
-            raise SesameError(
-                f"{self.address}: this is no daemon or collector of sesame"
-            ) from error
+            raise SesameError(f"{self.address}: not a daemon or collector of sesame") from error
 
     def close(self) -> None:
         if self._socket is not None:

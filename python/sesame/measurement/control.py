@@ -1,4 +1,4 @@
-"""Controls many nodes: sends a request to all daemons at once and collects their replies."""
+"""Controls many nodes: sends a request to all daemons in parallel and collects their replies."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ class Nodes:
         self._all = [Connection(address, token, DAEMON_PORT, ca) for address in addresses]
 
     def each(self, ask: Callable[[Connection], Answer]) -> list[Outcome[Answer]]:
-        """Calls `ask` for all nodes in parallel; outcomes in their order. A failure affects one
-        node only."""
+        """Calls `ask` for all nodes in parallel; returns the outcomes in the order of the nodes.
+
+        A SesameError of one node becomes its outcome and does not affect the others.
+        """
 
         def attempt(node: Connection) -> Outcome[Answer]:
             try:
@@ -47,8 +49,8 @@ class Nodes:
             return list(threads.map(attempt, self._all))
 
     def set_levels(self, levels: dict[str, str], detail: str) -> list[Outcome[dict[str, str]]]:
-        """Sets levels by point name, in order. Gives the points that each node could not set, and
-        why."""
+        """Sets levels by point name, in order. Returns for each node the points that it could not
+        set, and why."""
 
         def ask(node: Connection) -> dict[str, str]:
             refused: dict[str, str] = {}
@@ -79,7 +81,10 @@ class Nodes:
 
 
 class Recording:
-    """Records the readings of many nodes from `begin` to `finish` in a journal."""
+    """Records the readings of many nodes in a journal, from `begin` to `finish`.
+
+    Call `fetch` in between, before the daemons drop readings. `is_empty`: nothing was recorded yet.
+    """
 
     def __init__(self, nodes: Nodes, journal: Journal) -> None:
         self._nodes, self._journal = nodes, journal
@@ -117,7 +122,7 @@ class Recording:
         start = feed.start
         for item in feed.new():
             if item.start != start:
-                raise SesameError(f"{node.address}: its daemon was restarted meanwhile")
+                raise SesameError(f"{node.address}: its daemon was restarted during the recording")
             with self._writing:
                 known = self._seen.get(item.key, -1)
                 try:
@@ -130,7 +135,7 @@ class Recording:
 
 
 def _path(name: str) -> str:
-    """`all`, a subsystem, or subsystem.point."""
+    """The HTTP path of `all`, of a subsystem, or of subsystem.point."""
     if name == "all":
         return "/v1"
     subsystem, _, point = name.partition(".")

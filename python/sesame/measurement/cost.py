@@ -1,9 +1,10 @@
-"""What a probe adds to an event, measured by loads that do one thing, in pairs with it off and on.
+"""Measures the cost that a probe adds to an event.
 
-A pair is two short runs next to each other on one CPU, in turns off first and on first, so that a
-slow phase of the machine is in both. What counts is processor time, of all who take part. Given are
-the median of the pairs' differences and the interval that holds it with 95 % probability, whatever
-the distribution (order statistics of the sign test).
+A load repeats one operation. It runs in pairs, with the probe off and with it on. The two runs of a
+pair are short and next to each other on one CPU, so that a slow phase of the machine affects both;
+pairs begin with off and on alternately. Processor time is compared, of all threads that take part.
+The result is the median of the pairs' differences, and an interval that holds the median with 95 %
+probability for any distribution (order statistics of the sign test).
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from sesame.measurement.probes import LoadedProbes, library, loaded, subsystems
 
 @dataclass(frozen=True)
 class Load:
-    """What is run, and how many events of which points one time of it makes."""
+    """A load that the library runs: an operation and its number of repetitions."""
 
     name: str
-    count: int
+    count: int  # repetitions
     subsystem: str
-    events: dict[str, float] = field(hash=False)
+    events: dict[str, float] = field(hash=False)  # of one repetition, by point
 
 
-# Some 5 ms each.
+# Each runs for some 5 ms.
 LOADS = (
     Load("read", 8_000, "fs", {"read": 1}),
     Load("touch", 4_096, "vm", {"zero-fill": 1}),
@@ -50,27 +51,27 @@ ASK = Load("ask", 30_000, "fs", {})
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one event, in nanoseconds of processor time."""
+    """The cost of one event, in nanoseconds of processor time."""
 
     subsystem: str
-    points: str
+    points: str  # separated by commas, or ANOTHER_CALL
     detail: str
     ns: float
-    least_ns: float  # the interval
+    least_ns: float  # the 95 % interval of `ns`
     most_ns: float
-    base_ns: float  # what the load takes without
-    runs: float = 1.0  # of programs, for an event
+    base_ns: float  # one repetition of the load without the probe
+    runs: float = 1.0  # runs of eBPF programs for each event
 
     @property
     def is_certain(self) -> bool:
-        """Not when the machine was so busy that the cost could be half or twice as much."""
+        """False if the machine was so busy that the cost could be half or twice as much."""
         return 0.5 * self.ns < self.least_ns and self.most_ns < 2 * self.ns
 
 
 def median_and_interval(
     values: list[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """The median, and between which of the values it lies with at least that confidence."""
+    """The median, and two of the values between which it lies with at least that confidence."""
     ordered = sorted(values)
     n = len(ordered)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
@@ -79,26 +80,27 @@ def median_and_interval(
 
 
 def binomial_quantile(share: float, n: int) -> int:
-    """The least number of heads that n throws of a coin stay within with probability `share`."""
+    """The quantile of the binomial distribution with p = 1/2: the smallest number of heads such
+    that n throws give at most that many with probability `share` or more."""
     within = accumulate(math.comb(n, heads) for heads in range(n + 1))
     return next(heads for heads, ways in enumerate(within) if ways >= share * 2**n)
 
 
 def run_load(load: Load) -> float:
-    """Nanoseconds for one time of what it does."""
+    """Runs a load; returns the processor time of one repetition in ns."""
     run = library().sesame_probes_run_load
     run.restype, run.argtypes = ctypes.c_int64, [ctypes.c_char_p, ctypes.c_long]
     return float(run(load.name.encode(), load.count)) / load.count
 
 
 def loads_cpu() -> int:
-    """The one of this process's CPUs that loads run on."""
+    """The CPU on which loads run: one of those that this process may use."""
     return max(os.sched_getaffinity(0))
 
 
 @contextmanager
 def on_one_cpu() -> Iterator[int]:
-    """This thread and those that it begins."""
+    """Binds this thread, and threads that it starts, to one CPU; yields its number."""
     before, cpu = os.sched_getaffinity(0), loads_cpu()
     os.sched_setaffinity(0, {cpu})
     try:
@@ -109,17 +111,21 @@ def on_one_cpu() -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Differences and what the load takes without, in ns for one time of it; runs of programs."""
+    """The result of `measure_pairs`; times are in ns for one repetition of the load."""
 
-    differences: list[float]
-    without: list[float]
-    runs: float
+    differences: list[float]  # on less off
+    without: list[float]  # off
+    runs: float  # runs of eBPF programs for one repetition
 
 
 def measure_pairs(
     load: Load, switch: Callable[[bool], None], runs_on: Callable[[int], int], pairs: int
 ) -> Pairs:
-    """With what `switch` switches; `runs_on`: of programs, on a processor until now."""
+    """Runs a load in pairs, off and on.
+
+    `switch` switches the probes. `runs_on` gives the number of runs of eBPF programs on a CPU until
+    now.
+    """
     differences: list[float] = []
     without: list[float] = []
     runs: list[int] = []
@@ -135,12 +141,13 @@ def measure_pairs(
             differences.append(times[True] - times[False])
             without.append(times[False])
         switch(False)
-    # What others do there can only add to the runs.
+    # Other processes on that CPU can only add runs, so the smallest number is the load's.
     return Pairs(differences, without, min(runs) / load.count)
 
 
 def _switch(probes: LoadedProbes, detail: Detail) -> Callable[[bool], None]:
-    """All points that the kernel has, as they are mostly used: a fault counts in the total, too."""
+    """Switches all points that the kernel supports, as users mostly do: then an event of a point
+    that is also counted by a sum costs both."""
     numbers = [i for i in range(len(probes.subsystem.points)) if probes.missing(i) is None]
 
     def switch(is_on: bool) -> None:
@@ -182,10 +189,10 @@ def _merged(parts: list[Pairs]) -> Pairs:
 
 
 def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = None) -> list[Cost]:
-    """Costs of all points that a load here reaches, at each level of detail.
+    """The costs of all points for which there is a load, at each level of detail.
 
-    In rounds, each with probes loaded anew: where they lie in memory, and how fast the machine is
-    at the time, makes a difference of some ten percent.
+    `progress` is called with the name of each step. Each round loads the probes again, since their
+    place in memory, and the speed of the machine at the time, change the cost by some ten percent.
     """
     rounds = min(ROUNDS, pairs)
     parts: dict[tuple[Load, Detail], list[Pairs]] = {}
@@ -202,7 +209,7 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
 
 
 def calibrate(probes: LoadedProbes, pairs: int) -> list[Cost]:
-    """Costs of the points that a load here reaches, at full detail, with these loaded probes."""
+    """The costs of points for which there is a load, at full detail, with these loaded probes."""
     loads = [load for load in (ASK, *LOADS) if load.subsystem == probes.subsystem.name]
     details = [_details(load)[-1] for load in loads]
     return [
@@ -217,19 +224,21 @@ def _details(load: Load) -> list[Detail]:
     return [detail for detail in Detail if Detail.OFF < detail <= max(p.finest for p in points)]
 
 
-def _place() -> Path:
+def _costs_file() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "sesame" / f"run-costs-{platform.release()}.json"
 
 
 def keep_costs(costs: list[Cost]) -> None:
+    """Stores costs in this user's cache, for this release of the kernel. Ignores errors."""
     with suppress(OSError):
-        _place().parent.mkdir(parents=True, exist_ok=True)
-        _place().write_text(json.dumps([asdict(cost) for cost in costs]))
+        _costs_file().parent.mkdir(parents=True, exist_ok=True)
+        _costs_file().write_text(json.dumps([asdict(cost) for cost in costs]))
 
 
 def kept_costs() -> list[Cost] | None:
+    """The costs that `keep_costs` stored for this kernel; None if there are none."""
     try:
-        return [Cost(**cost) for cost in json.loads(_place().read_text())]
+        return [Cost(**cost) for cost in json.loads(_costs_file().read_text())]
     except (OSError, ValueError, TypeError):
         return None

@@ -1,9 +1,9 @@
-"""Counter files of MPI programs (docs/formats/counter-files.md); tracer/counter_files.h writes
-them.
+"""Reads the counter files of MPI programs (docs/formats/counter-files.md), which
+tracer/counter_files.h writes.
 
 Programs of any user write these files, so their contents are not trusted: links are not followed,
-sizes must be right, counters that decrease are ignored. Files are read, not mapped: truncating a
-mapped file would kill the process that maps it.
+sizes must be right, counters that decrease are ignored. Files are read, not mapped: if a file were
+mapped, its owner could kill this process by truncating it.
 """
 
 from __future__ import annotations
@@ -49,26 +49,31 @@ SUMS = 4
 CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
 NAME = re.compile(r"[0-9]+\.[0-9]+")
 MOST_FILES = 1 << 16
-# A directory that has not changed for so long gets another modification time at its next change:
-# clocks of file systems tick every 10 ms or less.
+# After this time without a change, the next change gives a directory another modification time:
+# the clocks of file systems tick every 10 ms or less.
 SETTLED_NS = 1_000_000_000
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class CounterDirectory:
-    """A counter directory with its settings, which one process at a time owns (flock)."""
+    """A counter directory with its settings; one process at a time uses it (flock).
+
+    `settings` is mapped: programs see changes at once. Call `close` at the end.
+    """
 
     def __init__(self, path: Path, calls: int, owner: int | None = None) -> None:
-        """Creates what is missing. Raises InputError if another user owns it, or a process uses it.
+        """Creates what is missing. Raises InputError if the directory belongs to another user, or
+        another process uses it.
 
-        `owner`: the user that this process will become; by default its own user.
+        `calls`: the number of MPI functions. `owner`: the user that this process will become; by
+        default its own user.
         """
         self.path = path
         try:
             self.descriptor = _open_directory(path, owner)
             self._file = self._open_settings(calls)
             self.notifications = self._open_notifications()
-            # World-writable only now, so that no other user could have created the files opened
+            # Make it world-writable only now, so that no other user could create the files opened
             # above.
             os.fchmod(self.descriptor, 0o1777)
         except OSError as error:
@@ -77,7 +82,8 @@ class CounterDirectory:
         self.settings: NDArray[np.void] = np.frombuffer(self._memory, SETTINGS)
 
     def _open_settings(self, calls: int) -> int:
-        """Opens existing settings if they are ours, since running programs have them mapped."""
+        """Opens existing settings if they are valid, since running programs have them mapped;
+        otherwise creates new ones."""
         try:
             file = os.open("settings", os.O_RDWR | READING, dir_fd=self.descriptor)
         except FileNotFoundError:
@@ -143,7 +149,7 @@ class CounterDirectory:
 
 
 def _open_directory(path: Path, owner: int | None) -> int:
-    """Refuses a symbolic link, which another user could redirect."""
+    """Opens or creates the directory. Refuses a symbolic link: another user could redirect it."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o755, parents=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -177,14 +183,16 @@ class _Head(NamedTuple):
         return _Head._make((*fields[:8], fields[8:]))
 
     def has_ended(self) -> bool:
-        """Whether its process has ended. Unknown, so false, for one in another PID namespace."""
+        """Whether its process has ended. False for a process in another PID namespace, where it
+        cannot be known."""
         if self.pid_namespace != Path("/proc/self/ns/pid").stat().st_ino:
             return False
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2].split()
         except OSError:
             return _is_gone(self.pid)
-        # A zombie. The first thread may be one while other threads of the process still run.
+        # Dead if it is a zombie with one thread: the first thread alone may be a zombie while other
+        # threads of the process still run.
         is_dead = fields[0] in (b"Z", b"X") and int(fields[17]) <= 1
         return is_dead or int(fields[19]) != self.start_time
 
@@ -202,7 +210,7 @@ class _Thread:
 
 
 def _is_gone(pid: int) -> bool:
-    """/proc may hide processes of other users."""
+    """Whether there is no such process, also where /proc hides processes of other users."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -215,11 +223,13 @@ def _is_gone(pid: int) -> bool:
 class CounterFileReader:
     """The sums of all counter files of a directory, including those of ended processes.
 
-    The file of an ended process is removed when all its counters have been added.
+    `update` reads the files and adds what is new to `sums` [call and size group, field], `most_ns`,
+    `charged_ns` and `events`, which the caller may read. The file of an ended process is removed
+    when all its counters have been added. Not thread-safe.
     """
 
     def __init__(self, directory: CounterDirectory, calls: int, cpus: int) -> None:
-        """Counting starts now: earlier counts are left out."""
+        """`calls`: the number of MPI functions. Counts before now are left out."""
         self._directory = directory.descriptor
         self._calls, self._cpus = calls, cpus
         self._threads: dict[str, _Thread] = {}
@@ -235,17 +245,18 @@ class CounterFileReader:
         self.most_ns = np.zeros((2, cells), np.uint64)
         self.charged_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
-        self.additions = 0  # to the last two
-        self.threads: Counter[int] = Counter()  # by the processor on which each was seen last
-        self.has_more = False  # than `read` of the probes has given
+        self.additions = 0  # changes of `charged_ns` and `events`
+        self.threads: Counter[int] = Counter()  # number by the processor on which seen last
+        self.has_more = False  # cells changed; `MpiProbes.read` resets it
 
     @property
     def most_threads(self) -> int:
-        """The most threads that were seen on one processor."""
+        """The largest number of threads that were last seen on the same processor."""
         return max(self.threads.values(), default=0)
 
     def update(self, epoch: int | None) -> None:
-        """Adds what is new since the last call. With None only charges and events by point."""
+        """Adds what is new since the last call. `epoch`: the one now in the settings; with None
+        only charges and events by point are added."""
         changed_ns = os.fstat(self._directory).st_mtime_ns
         if changed_ns == self._empty_since:
             return
@@ -262,7 +273,7 @@ class CounterFileReader:
                 self._update_file(name, epoch)
 
     def change_check(self) -> ChangeCheck | None:
-        """None while there are counter files, or may be."""
+        """A check for new files; None while there are counter files, or may be."""
         if self._empty_since < 0:
             return None
         return ChangeCheck(directory=self._directory, changed_ns=self._empty_since)
@@ -282,7 +293,7 @@ class CounterFileReader:
             self._remove(name)
 
     def _read(self, name: str, file: int, epoch: int | None) -> bool:
-        """Whether the file is done: its process has ended and all is added."""
+        """Adds what is new in a file. Returns whether its process has ended and all is added."""
         head = self._head(file)
         if head is None:
             return False
@@ -301,7 +312,7 @@ class CounterFileReader:
         return ended
 
     def _head(self, file: int) -> _Head | None:
-        """None: this is no counter file, or not complete yet."""
+        """The head; None if this is not a counter file, or not complete yet."""
         data = os.pread(file, _HEAD.size, 0)
         head = _Head.of(data) if len(data) == _HEAD.size else None
         known = (MAGIC, FORMAT, self._calls)
@@ -309,7 +320,7 @@ class CounterFileReader:
         return head if is_known else None
 
     def _add_head(self, thread: _Thread, head: _Head) -> None:
-        """Charged to the processor on which the thread was seen last."""
+        """Adds charges and events to the processor on which the thread was seen last."""
         now = time.monotonic_ns()
         cpu = head.cpu if head.cpu < self._cpus else 0
         self.threads[cpu] += 1

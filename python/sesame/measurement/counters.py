@@ -1,7 +1,7 @@
 """The counters of all subsystems in one array, for the governor.
 
-The governor computes with them at each reading, after seconds of sleep, when code and data are in
-no cache: an operation of numpy takes 25 us then, so there are few.
+The governor computes with them at each reading. After seconds of sleep neither code nor data are in
+a cache, and an operation of NumPy takes 25 us, so few are used.
 """
 
 from __future__ import annotations
@@ -22,25 +22,23 @@ CHARGED, RUNS, EVENTS = 0, 1, 2  # the first columns of a subsystem; its events 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Sums [CPU, column], the columns of one subsystem after another; ns for which each was
-    attached."""
+    """The state of all counters at one moment."""
 
-    sums: Sums
-    active_ns: list[int]
+    sums: Sums  # [CPU, column]: the columns of one subsystem after those of another
+    active_ns: list[int]  # for which each subsystem was attached
 
 
 @dataclass(frozen=True)
 class Change:
-    """Between two snapshots: ns of the CPU charged most for a subsystem (`charged`), and of the CPU
-    charged most for all (`whole`)."""
+    """The difference between two snapshots."""
 
-    charged: list[int]  # by subsystem
-    events: list[int]
-    whole: int
+    charged: list[int]  # by subsystem: ns of the CPU that it charged most
+    events: list[int]  # by subsystem: of all CPUs
+    whole: int  # ns of the CPU that all subsystems together charged most
 
 
 class Counters:
-    """Of some subsystems, identified by their number in the sequence."""
+    """Reads the counters of some subsystems, identified by their index in the sequence."""
 
     def __init__(self, probes: Sequence[Probes]) -> None:
         self._probes = probes
@@ -48,7 +46,7 @@ class Counters:
         begins = list(accumulate(widths, initial=0))
         self._columns = [slice(*both) for both in pairwise(begins)]
         self.shape = (len(probes[0].accounts) if probes else 0, begins[-1])  # of sums
-        self.begins = (ctypes.c_uint * len(begins))(*begins)  # of columns, and their end
+        self.begins = (ctypes.c_uint * len(begins))(*begins)  # first column of each, and the end
         self._found = (ctypes.c_uint64 * (2 * len(probes) + 1))()
 
     def read(self) -> Sums:

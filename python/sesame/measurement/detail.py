@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Detail(IntEnum):
-    """Each level costs more than the one before; probes/cell.h says what it adds."""
+    """Each level costs more than the one before; probes/cell.h describes what it adds."""
 
     OFF = 0
     COUNT = 1

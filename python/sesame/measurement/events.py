@@ -1,13 +1,13 @@
 """Blocks of trace events, as a daemon sends them to the process that stores them.
 
-Accounting of losses: a daemon numbers the events to be traced since its start. Each block says how
-many of them there were before it (`before`) and with it (`seen`). The receiver keeps `seen` of the
-last block it stored; the difference to the next block, less the events in that block, is the number
-of events that were discarded in between. So each event is either written or counted as discarded,
-whichever blocks were lost and whichever process was restarted.
+Accounting of losses: a daemon numbers the events to be traced since its start. Each block has the
+number of events before it (`before`) and up to its end (`seen`). The receiver keeps `seen` of the
+last block it stored. The difference to `seen` of the next block, less the events in that block, is
+the number of events that were discarded in between. So each event is either written or counted as
+discarded, whichever blocks were lost and whichever process was restarted.
 
-A block is a line (the word `events` and a JSON object) followed by the records as the kernel wrote
-them.
+The format of a block: a line (the word `events` and a JSON object), then the records as the kernel
+wrote them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ from sesame.measurement.trace import Named, Names
 
 WORD = b"events "
 RECORD = [list(one) for one in EVENT.descr]
-OWN_WEIGHT = 64  # memory of a block without events, in events
+OWN_WEIGHT = 64  # the memory of a block without events, in units of an event's memory
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Times are of the node's monotonic clock, counts of events since its daemon began."""
+    """A block of events. Times are of the node's monotonic clock in ns; counts begin with the start
+    of its daemon."""
 
     node: str
     start: str
-    before: int  # events to be traced before this block
-    seen: int  # and up to its end
+    before: int  # number of events to be traced before this block
+    seen: int  # number of events to be traced up to the end of this block
     begin_ns: int
     end_ns: int
     names: list[Named]
     events: NDArray[np.void] = field(repr=False)
     offset: Offset
-    since: int = 0  # from which event on a receiver counts that has stored no block yet
+    since: int = 0  # the event from which a receiver without earlier blocks counts discarded ones
     discarded: int = 0  # set by the receiver: events missing since the block before
 
     path: ClassVar[str] = "/v1/events"
@@ -59,11 +60,12 @@ class Block:
         return len(self.events) + OWN_WEIGHT
 
     def after(self, known: int) -> Block:
-        """As a receiver stores it whose last block ended at event `known`."""
+        """The block as a receiver stores it if its last block ended at event `known`: with
+        `discarded` set."""
         return replace(self, discarded=self.seen - max(known, self.since) - len(self.events))
 
     def encode(self, offset: Offset | None = None) -> bytes:
-        """`offset`: to another clock, in place of its own."""
+        """The bytes to send or store; `offset` replaces the block's own."""
         head = {name: value for name, value in vars(self).items() if name != "events"}
         head |= {
             "offset": vars(offset or self.offset),
@@ -83,7 +85,7 @@ class Block:
             block = Block(**head, offset=offset, events=np.frombuffer(records, EVENT))
             block._check()
         except (TypeError, KeyError, AttributeError, IndexError) as error:
-            raise ValueError("this is no block of events") from error
+            raise ValueError("not a block of events") from error
         return block
 
     def columns(self, begin_ns: int) -> dict[str, Any]:
@@ -92,7 +94,7 @@ class Block:
         return Names(self.names).columns(self.events, self.node, begin)
 
     def record(self, begin_ns: int) -> dict[str, Any]:
-        """Of the type kernel_trace."""
+        """A record of the type kernel_trace; `begin_ns` is the begin of the data set."""
         shift = self.offset.offset_ns - begin_ns
         return {
             "begin_ns": self.begin_ns + shift,
@@ -107,16 +109,16 @@ class Block:
         }
 
     def _check(self) -> None:
-        """Whether it can become records of their types; raises ValueError."""
+        """Raises ValueError unless all values fit the record types."""
         counts = (self.before, self.seen, self.since, self.offset.uncertainty_ns)
         times = (self.begin_ns, self.end_ns, self.offset.offset_ns)
         if not all(type(one) is int and 0 <= one < 2**63 for one in counts):
-            raise ValueError("a count that is none")
+            raise ValueError("a count that is not an integer from 0 to 2^63 - 1")
         if not all(type(one) is int and abs(one) < 2**63 for one in times):
-            raise ValueError("a time that is none")
+            raise ValueError("a time that is not an integer of 64 bits")
         if self.seen - self.before < len(self.events):
             raise ValueError("more events than were seen")
         if not isinstance(self.node, str) or not isinstance(self.start, str):
-            raise ValueError("a name that is none")
+            raise ValueError("a name that is not text")
         if not Names(self.names).hold(self.events):
             raise ValueError("events without a name")

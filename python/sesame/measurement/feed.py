@@ -15,14 +15,19 @@ from sesame.measurement.events import Block
 from sesame.measurement.frames import decode_blocks, decode_readings
 from sesame.measurement.readings import Reading
 
-CLOCK_EVERY = 60  # times
-MOST_ANSWERS = 16  # per call: as many blocks as a daemon keeps; under load there is always another
+CLOCK_EVERY = 60  # calls of `new` between two estimates of the offset
+# Replies with blocks per call of `new`, enough for all that a daemon keeps. Under load there are
+# always more, so the number must be bounded.
+MOST_ANSWERS = 16
 Item = TypeVar("Item", Reading, Block)
 
 
 class Feed:
-    """Gives each of them once, with the offset to our time of day. An item that the caller failed
-    to store is given again by the next call."""
+    """Yields each reading and block once, with the offset to this machine's time of day.
+
+    Call `begin` to leave out what was measured before. `new` yields what is new since the last
+    call; an item that the caller failed to store (it raised an exception) is yielded again.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -32,7 +37,7 @@ class Feed:
         self._offset: Offset | None = None
 
     def begin(self) -> None:
-        """Starts now: ends the current interval, so that earlier events are not part of it."""
+        """Ends the node's current interval, and starts the feed after it."""
         answer = self._connection.ask_json("POST", "/v1/read")
         self.start, self._sequence = answer["start"], answer["sequence"]
         self._seen = self._since = answer["events"]
@@ -42,7 +47,9 @@ class Feed:
             yield from self._new()
         except ValueError as error:
             address = self._connection.address
-            raise SesameError(f"{address}: its readings are of another version") from error
+            raise SesameError(
+                f"{address}: its readings are of another version of sesame"
+            ) from error
         except SesameError:
             self._offset = None
             raise
@@ -67,7 +74,7 @@ class Feed:
                 return
 
     def _follow(self, start: str) -> None:
-        """A restarted daemon counts from the beginning."""
+        """Begins at 0 again if the daemon was restarted."""
         if start != self.start:
             self.start = start
             self._sequence = self._seen = self._since = -1
@@ -78,7 +85,7 @@ class Feed:
 
 
 def offset_of(node: Connection) -> Offset:
-    """From the node's monotonic clock to our time of day."""
+    """The offset from the node's monotonic clock to this machine's time of day."""
     ours_to_theirs = estimate(node.ask_clock)
     ours = time.time_ns() - time.monotonic_ns()
     return Offset(ours - ours_to_theirs.offset_ns, ours_to_theirs.uncertainty_ns)

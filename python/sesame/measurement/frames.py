@@ -1,4 +1,4 @@
-"""The sequence of readings and blocks of events in a journal or in a reply.
+"""Decodes a sequence of readings and blocks of events, as in a journal or a reply.
 
 A reading is one line of JSON. A block is a line that starts with the word `events`, and its
 records.
@@ -16,8 +16,8 @@ from sesame.measurement.readings import Reading
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each line, and how many bytes of records follow it. An incomplete item at the end is left
-    out."""
+    """Each line, and the number of bytes of records after it; the file is positioned at these. An
+    incomplete item at the end is left out."""
     end = file.seek(0, os.SEEK_END)
     position = file.seek(0)
     while (line := file.readline()).endswith(b"\n"):
@@ -42,7 +42,7 @@ def decode_blocks(file: BinaryIO) -> Iterator[Block]:
 
 
 def whole_bytes(file: BinaryIO) -> int:
-    """How many bytes of it are complete items."""
+    """The number of bytes, from the beginning, that are complete items."""
     whole = 0
     for line, size in frames(file):
         whole += len(line) + size

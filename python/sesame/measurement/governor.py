@@ -1,23 +1,24 @@
 """Keeps the cost of measuring within a budget: a share of each processor's time.
 
-Costs. The eBPF programs in the kernel, and the hooks of the MPI preload library, charge each run
-and each event with its calibrated cost to an account of their CPU (or thread). The processor time
-of this process counts, too.
+Costs. The eBPF programs in the kernel, and the hooks of the MPI preload library, charge the
+calibrated cost of each run and event to the account of their CPU (or thread). The processor time of
+this process counts, too.
 
 Level of detail. At the begin of each interval the budget is divided into shares, one for each
 subsystem; what a subsystem does not need goes to the others. From the rates of the interval before,
-the governor computes the cost at each level of detail and chooses the finest level that fits into
+the governor computes the cost at each level of detail. It chooses the finest level that fits into
 the share: durations, sampled durations, counts.
 
-Quota. A subsystem that costs too much even when it only counts gets its share as a quota. When a
-CPU reaches it, the kernel sends a message at once and the governor detaches the subsystem until it
-can pay for it again: at a million events a second a whole interval would cost a hundred budgets.
-While rates are unknown the quota is a tenth of the share; the rates seen until then decide about
-the rest of the interval. Reading the costs more often gives no new budget.
+Quota. Each subsystem gets its share as a quota. When a CPU reaches the quota, the kernel sends a
+message at once. The governor then chooses a coarser level or, if even counting costs too much,
+detaches the subsystem until it can pay for it again. Without a quota, a million events a second
+would cost a hundred budgets in an interval. While rates are unknown the quota is a tenth of the
+share; when it is reached, the rates seen until then decide about the rest of the interval. Reading
+the costs more often gives no new budget.
 
-Debt. An interval that cost more than its budget leaves a debt, which reduces the budget of the next
-ones; unused budget lapses. Switching costs processor time as well, so a detached subsystem saves
-its shares until they are worth the switching.
+Debt. An interval that cost more than its budget leaves a debt, which reduces the next budgets.
+Unused budget lapses. Switching costs processor time as well, so a detached subsystem saves its
+shares until they pay for the switching.
 
 Idle. While all subsystems are measured at full detail and stay below their limits
 (`idle_limits`), `begin` would change nothing. Then intervals may end without it (daemon/idle.py),
@@ -44,20 +45,20 @@ from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
 from sesame.measurement.probes import Probes, Subsystem
 
-# The expected cost of a level of detail may be so much of the share, since rates vary.
+# The largest part of a share that a level of detail is expected to cost: below 1, as rates vary.
 FILLING = 0.8
 # The quota while rates are unknown, as a fraction of the share.
 FIRST_SHARE = 0.1
 # A smaller quota is useless: receiving and answering the message costs as much.
 MESSAGE_NS = 200_000
-# A detached subsystem is attached again when it has saved so many times the cost of switching.
+# A detached subsystem is attached again when it has saved this multiple of the cost of switching.
 WORTH_SWITCHING = 2.0
-# In budgets of an interval: the least budget whatever the debt, so that cheap subsystems are still
-# measured; and the largest debt.
+# In units of an interval's budget: the least budget for any debt, so that cheap subsystems are
+# still measured; and the largest debt.
 LEAST_BUDGET, MOST_DEBT = 0.1, 10.0
 # Without calibration: ns per event, measured on Linux 6.18 (docs/models/measuring.md).
 GUESSED = {Detail.OFF: 0.0, Detail.COUNT: 100.0, Detail.SAMPLED: 300.0, Detail.DURATION: 400.0}
-# Part of that: a run at a system call that is not counted.
+# Part of that: the cost of a run at a system call that is not counted.
 GUESSED_RUN = {Detail.OFF: 0.0, Detail.COUNT: 50.0, Detail.SAMPLED: 105.0, Detail.DURATION: 105.0}
 TRACE_COST = 230.0
 # The name of this process among the subsystems' costs.
@@ -92,7 +93,7 @@ class CostTable:
         return max(self._all_ns(subsystem, detail) - self.run_ns(subsystem, detail), 0.0)
 
     def runs(self, subsystem: str, detail: Detail) -> float:
-        """Runs of programs for each counted event."""
+        """The number of runs of eBPF programs for each counted event."""
         known = self._events.get((subsystem, detail))
         return known.runs if known else 1.0
 
@@ -132,7 +133,7 @@ class Governed:
     rates: Rates | None = None
 
     def active_until(self, now_ns: int) -> int:
-        """ns for which it was attached until then."""
+        """The time for which it was attached until `now_ns`, in ns."""
         since = self.on_since_ns
         return self.active_ns + (now_ns - since if since is not None else 0)
 
@@ -173,6 +174,8 @@ class Moment:
 class Governor:
     """Chooses levels of detail and quotas. Any thread may call it.
 
+    Call `begin` at the begin of each interval, `end` at its end, `stop` at last. `end` may be
+    called more often: it returns the costs since its last call.
     `budget`: a share of a processor's time; None: unlimited."""
 
     def __init__(
@@ -185,7 +188,8 @@ class Governor:
         clock: Callable[[], int] = time.monotonic_ns,
         own: Callable[[], int] = time.process_time_ns,
     ) -> None:
-        """`own`: gives the processor time of this process in ns."""
+        """`interval_s`: the expected length of an interval. `clock`: returns the monotonic time,
+        `own` the processor time of this process, both in ns."""
         self._subsystems = {one.name: one for one in subsystems}
         self._number = {one.name: number for number, one in enumerate(subsystems)}
         self.counters = Counters([one.probes for one in subsystems])
@@ -196,7 +200,7 @@ class Governor:
         self._interval_s = interval_s
         self._clock, self._own = clock, own
         self._is_on = False
-        # When the current budget's interval began, when `end` was called last, when it was stopped.
+        # Begin of the interval of the current budget; last call of `end`; call of `stop`.
         self._started = self._ended = self._stopped = Moment(0, 0)
         self._at_begin = self._at_end = self._read(0)
         self._debt_ns = 0.0
@@ -246,7 +250,7 @@ class Governor:
             self._started, self._at_begin = self._ended, self._at_end
 
     def _close(self) -> list[int]:
-        """Updates the debt; gives the cost of each subsystem in the interval."""
+        """Updates the debt; returns the cost of each subsystem in the interval."""
         change = self.counters.change(self._at_begin.sums, self._at_end.sums)
         self._update_debt(change.whole)
         return change.charged
@@ -259,7 +263,7 @@ class Governor:
         )
 
     def _idle_share(self, amount: float | None) -> float | None:
-        """The cost of each subsystem up to which none needs the unused share of another."""
+        """The cost in ns below which no subsystem needs the unused share of another."""
         return None if amount is None else FILLING * amount / max(len(self._subsystems), 1)
 
     def _renew_quotas(self, amount: float | None) -> None:
@@ -283,7 +287,8 @@ class Governor:
             self._interval_s = seconds
 
     def want(self, name: str, points: dict[int, Detail], tracing: frozenset[int]) -> None:
-        """Sets the points of a subsystem. One detached for its cost stays detached for now."""
+        """Sets the points of a subsystem. If it is detached because of its cost, it stays so until
+        `begin`."""
         with self._lock:
             one = self._subsystems[name]
             for point in one.wanted.keys() - points.keys():
@@ -304,7 +309,7 @@ class Governor:
             except SesameError as error:
                 return error.message
             if one.on_since_ns is None:
-                one.probes.set(point, Detail.OFF)  # attached again with the others
+                one.probes.set(point, Detail.OFF)  # `begin` attaches it with the others
             return None
 
     def on_quota_reached(self, name: str) -> None:
@@ -350,9 +355,9 @@ class Governor:
             return [*self._end(), IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0)]
 
     def stop(self) -> None:
-        """Detaches everything. When it returns, counters and traces no longer change.
+        """Detaches all points. When it returns, counters and traces no longer change.
 
-        `end` can be called once more; its interval does not include the switching.
+        Call `end` once more for the last interval, which does not include the detaching.
         """
         with self._lock:
             if self._is_on:
@@ -396,7 +401,7 @@ class Governor:
             one.on_since_ns = self._clock()
 
     def _attach_at(self, one: Governed, detail: Detail, allowed_ns: float | None) -> None:
-        """Attaches it at this detail with this quota; None: without quota."""
+        """Attaches it at this detail with this quota; None: the quota stays as it is."""
         one.detail = detail
         if allowed_ns is not None:
             one.probes.set_quota(allowed_ns)
@@ -413,7 +418,7 @@ class Governor:
             one.saved_ns += share_ns
 
     def _choose_detail(self, one: Governed, share_ns: float, seconds: float) -> None:
-        """Chooses the finest detail that the share allows for so many seconds, and attaches it."""
+        """Attaches it at the finest detail that the share allows for this time."""
         detail = Detail.DURATION
         while detail > Detail.COUNT and self._demand(one, detail, seconds) > FILLING * share_ns:
             detail = Detail(detail - 1)
@@ -432,7 +437,7 @@ class Governor:
 
     @staticmethod
     def _finest(one: Governed, detail: Detail) -> Detail:
-        """The finest detail of its points."""
+        """The finest detail of its points while the subsystem is at `detail`."""
         points = one.probes.subsystem.points
         each = [min(wanted, detail, points[i].finest) for i, wanted in one.wanted.items()]
         return max(each, default=Detail.OFF)
@@ -448,7 +453,7 @@ class Governor:
         return self._costs.event_ns(one.name, min(wanted, detail)) + extra
 
     def _demand(self, one: Governed, detail: Detail, seconds: float) -> float:
-        """The expected cost in so many seconds, in ns of the CPU charged most."""
+        """The expected cost in this time, in ns of the CPU charged most; 0 while unknown."""
         if one.rates is None:
             return 0.0
         detail = self._finest(one, detail)
@@ -469,7 +474,7 @@ class Governor:
         return max(whole - max(self._debt_ns, 0.0), LEAST_BUDGET * whole)
 
     def _shares(self, amount: float | None, seconds: float) -> dict[str, float | None]:
-        """Divides an amount equally; the unused rest of cheap subsystems goes to the others."""
+        """Divides an amount equally; what cheap subsystems do not need goes to the others."""
         if amount is None:
             return dict.fromkeys(self._subsystems)
         demands = {
@@ -484,7 +489,7 @@ class Governor:
         return shares
 
     def _learn(self, one: Governed, sums: Sums, active_ns: int) -> Sums:
-        """Computes the rates of the interval until now; gives its new counts."""
+        """Computes the rates of the interval until now; returns the counts of the interval."""
         number = self._number[one.name]
         new = sums - self.counters.of(number, self._at_begin.sums)
         seconds = 1e-9 * (active_ns - self._at_begin.active_ns[number])
@@ -516,7 +521,8 @@ class Governor:
         return Moment(self._clock(), self._own())
 
     def _update_debt(self, charged_ns: int) -> None:
-        """Adds the excess of the interval to the debt. This process may run on any CPU."""
+        """Adds the excess of the interval to the debt, as if this process ran on the CPU charged
+        most: it may run on any."""
         if self._budget is None:
             return
         cost = self._ended.own_ns - self._started.own_ns + charged_ns

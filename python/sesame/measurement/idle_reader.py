@@ -1,7 +1,7 @@
 """Closes intervals in a thread of the library while the daemon is idle (see daemon/idle.py).
 
-Reading all counters takes some 0.1 ms; waking this interpreter and making a reading takes ten times
-that.
+Reading all counters takes some 0.1 ms. Waking this interpreter and making a reading takes ten times
+as long.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Order(ctypes.Structure):
     ]
 
 
-WORD = 8
+WORD = 8  # bytes; the text of a sample is padded to a multiple
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class IntervalSample:
 
 
 class IdleReader:
-    """`stop` must be called before the probes are used otherwise."""
+    """Call `start`, later `stop`; `stop` must be called before the probes are used otherwise."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
@@ -75,7 +75,7 @@ class IdleReader:
         )  # struct interval_sample, struct subsystem_sample
 
     def fileno(self) -> int:
-        """A descriptor that is readable when the idle period has ended."""
+        """A file descriptor that is readable when the idle period has ended."""
         return int(library().sesame_probes_idle_descriptor(self._reader))
 
     def start(
@@ -115,7 +115,9 @@ class IdleReader:
         library().sesame_probes_idle_start(self._reader, ctypes.byref(order))
 
     def stop(self) -> tuple[list[IntervalSample], Sums]:
-        """Ends the period; gives the samples since `start`, once, and the sums of the last one."""
+        """Ends the period; returns the samples since `start`, and the sums at the last one.
+
+        A second call returns no samples."""
         samples, size = ctypes.c_void_p(), ctypes.c_size_t()
         count = library().sesame_probes_idle_stop(
             self._reader, ctypes.byref(samples), ctypes.byref(size)

@@ -1,14 +1,14 @@
 """Measures the cost of probes at block requests by the kernel's statistics of eBPF programs.
 
-A request completes in an interrupt, during the time of any process, so the processor time of a load
-does not show its cost. With kernel.bpf_stats_enabled, /proc/PID/fdinfo has the number of runs of
-each program and their time (Linux: Documentation/bpf/, kernel/bpf/syscall.c). This time includes
+A request completes in an interrupt, which may interrupt any process, so the processor time of a
+load does not show its cost. With kernel.bpf_stats_enabled, /proc/PID/fdinfo has the number of runs
+of each program and their time (Linux: Documentation/bpf/, kernel/bpf/syscall.c). This time includes
 reading the clock, but not entering the program. So an empty program is attached to the same
-tracepoints at the same time; the difference is the cost of our program. The cost of entering is
-added: it is measured by empty programs at a system call, in pairs by processor time.
+tracepoints at the same time; the difference is the cost of Sesame's program. The cost of entering
+is added: it is measured by empty programs at a system call, in pairs by processor time.
 
-Reads are made many at once, as with many requests, and one at a time, where the processor sleeps in
-between and finds little in its caches. The governor uses the larger cost. Reads come from two
+Reads are made in two ways: many in parallel, and one at a time, where the processor sleeps in
+between and finds little in its caches. The governor uses the cost of the last. Reads come from two
 processors in turn, since a request that another processor completes costs more.
 """
 
@@ -28,18 +28,19 @@ from sesame.measurement.probes import LoadedProbes, library, loaded, subsystems
 SWITCH = Path("/proc/sys/kernel/bpf_stats_enabled")
 SCRATCH = Path("/var/tmp")
 BLOCK, BLOCKS = 4096, 256
-SERIES = 21  # of as many reads as there are to be pairs
-# At once. The governor takes the last (CostTable).
+SERIES = 21  # each of `pairs` reads
+# Reads in parallel. The governor uses the cost of the last (CostTable).
 DEPTHS = (32, 1)
-# Each request is in both once; whether it is put into a queue before depends on the device.
+# Each request passes both tracepoints once. Whether it also passes that of the queue depends on the
+# device, so it is left out.
 POINTS = {"issue": "block_rq_issue", "complete": "block_rq_complete"}
 EVERY_CALL = "sys_enter"
-# One program is too cheap to be resolved in pairs of 5 ms; so many cost about half of the call.
+# One program is too cheap to be resolved in pairs of 5 ms; this many cost half of the call.
 MANY = 8
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def _statistics_enabled() -> Iterator[None]:
     before = SWITCH.read_text()
     SWITCH.write_text("1")
     try:
@@ -49,17 +50,17 @@ def kept() -> Iterator[None]:
 
 
 def _programs() -> set[int]:
-    """The descriptors of all that this process holds."""
+    """The file descriptors of all eBPF programs that this process holds."""
     found: set[int] = set()
     for descriptor in Path("/proc/self/fdinfo").iterdir():
-        with suppress(OSError):  # the listing's own is closed by now
+        with suppress(OSError):  # the descriptor of the listing itself is closed by now
             if "run_cnt:" in descriptor.read_text():
                 found.add(int(descriptor.name))
     return found
 
 
 def _account(programs: Iterable[int]) -> tuple[int, int]:
-    """Runs, and ns, of these programs."""
+    """The number of runs of these programs, and their time in ns."""
     runs = ns = 0
     for program in programs:
         lines = Path(f"/proc/self/fdinfo/{program}").read_text().splitlines()
@@ -71,7 +72,7 @@ def _account(programs: Iterable[int]) -> tuple[int, int]:
 
 @contextmanager
 def _nothing_at(tracepoints: Iterable[str]) -> Iterator[None]:
-    """A program that does nothing at each of them."""
+    """Attaches an empty program to each tracepoint."""
     with ExitStack() as stack:
 
         def held(descriptor: int) -> int:
@@ -87,7 +88,7 @@ def _nothing_at(tracepoints: Iterable[str]) -> Iterator[None]:
 
 
 def _measure_way(pairs: int) -> tuple[float, float, float]:
-    """Into a program at a tracepoint and out of it, in ns, with its interval."""
+    """The cost of entering and leaving a program at a tracepoint, in ns, with its interval."""
     with _nothing_at([EVERY_CALL]), ExitStack() as more:
 
         def switch(is_on: bool) -> None:
@@ -101,7 +102,8 @@ def _measure_way(pairs: int) -> tuple[float, float, float]:
 
 @contextmanager
 def _reader() -> Iterator[Callable[[int, int], None]]:
-    """Reads from a device, past the page cache: so many at once, so many in all."""
+    """Yields a function that reads from a device without the page cache. Its arguments: the number
+    of reads in parallel, and in all."""
     with TemporaryFile(dir=SCRATCH) as file:
         file.write(bytes(BLOCK * BLOCKS))
         file.flush()
@@ -125,13 +127,13 @@ def _switch_on(probes: LoadedProbes, detail: Detail) -> None:
 
 
 def _run_ns(programs: set[int], before: tuple[int, int]) -> float:
-    """Of one run since then."""
+    """The mean time of a run since `before`, in ns."""
     runs, ns = (now - then for now, then in zip(_account(programs), before, strict=True))
     return ns / runs
 
 
 def _from_two_processors(read: Callable[[int], None], reads: int) -> None:
-    """One of them may be another than that which completes."""
+    """Makes the reads on two processors: at least one is not the processor that completes them."""
     before = os.sched_getaffinity(0)
     try:
         for cpu in {min(before), max(before)}:
@@ -142,11 +144,13 @@ def _from_two_processors(read: Callable[[int], None], reads: int) -> None:
 
 
 def _measure_runs(detail: Detail, read: Callable[[int], None], reads: int) -> list[float]:
-    """What a run of ours takes longer than one that does nothing, in ns."""
+    """The time of a run of Sesame's programs less that of an empty one, in ns, by series."""
     with loaded(["block"]) as probes:
         ours = _programs()
         _switch_on(probes["block"], detail)
-        with _nothing_at(POINTS.values()):  # after ours, which find what both need in no cache
+        # Attached after Sesame's, which so run first and pay for loading caches, as they would
+        # without the empty ones.
+        with _nothing_at(POINTS.values()):
             nothing = _programs() - ours
             each: list[float] = []
             for _ in range(SERIES):
@@ -163,15 +167,15 @@ def _cost(detail: Detail, depth: int, runs: list[float], way: tuple[float, float
 
 
 def measure_requests(pairs: int) -> list[Cost]:
-    """Of requests to the device of /var/tmp; none where it has none that can be read directly."""
+    """The costs at requests to the device of /var/tmp; none where it cannot be read directly."""
     finest = max(point.finest for point in subsystems()["block"].points)
     try:
         way = _measure_way(pairs)
-        with kept(), _reader() as read:
+        with _statistics_enabled(), _reader() as read:
             return [
                 _cost(detail, depth, _measure_runs(detail, partial(read, depth), pairs), way)
                 for detail in list(Detail)[Detail.COUNT : finest + 1]
                 for depth in DEPTHS
             ]
-    except (OSError, ZeroDivisionError):  # a read that reaches no device is no run
+    except (OSError, ZeroDivisionError):  # no run: the reads reached no device
         return []

@@ -1,7 +1,8 @@
-"""MPI calls, counted by the programs that make them.
+"""Probes for MPI calls, which the programs themselves count.
 
-The tracer's library is preloaded into a program and counts in counter files, which are read here
-(docs/formats/counter-files.md). Needs no privileges and works for programs of any user.
+The tracer's library is preloaded into a program and counts in counter files
+(docs/formats/counter-files.md), which are read here. This needs no privileges and works for
+programs of any user.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from sesame.tracing import preloaded
 NAME = "mpi"
 VARIABLE = "SESAME_COUNTERS_DIRECTORY"
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
-# ns for a call by detail, beyond the hook itself (docs/models/measuring.md).
+# Cost of a call in ns by detail, without the hook itself (docs/models/measuring.md).
 GUESSED = (0.0, 12.0, 17.0, 64.0)
 READ_BYTES = 1 << 12
 
@@ -80,12 +81,12 @@ def subsystem() -> Subsystem:
 
 
 def is_launcher(command: Sequence[str]) -> bool:
-    """Whether it starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
+    """Whether a command starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
     return bool(command) and Path(command[0]).name.partition(".")[0] in LAUNCHERS
 
 
 def default_counter_directory() -> Path:
-    """The default counter directory of this user's daemon, which creates it: in memory."""
+    """The default counter directory of this user's daemon, which creates it. It is in memory."""
     if os.geteuid() == 0:
         return Path("/run/sesame/counters")
     of_user = os.environ.get("XDG_RUNTIME_DIR")
@@ -93,12 +94,12 @@ def default_counter_directory() -> Path:
 
 
 def environment(counters: Path) -> dict[str, str]:
-    """The environment variables with which a program counts its calls there."""
+    """The environment variables that make a program count its calls in this directory."""
     return preloaded({VARIABLE: str(counters)})
 
 
 def _cpu_count() -> int:
-    """The number of possible CPUs, as the kernel's probes have it."""
+    """The number of possible CPUs, as the probes in the kernel count them."""
     last = Path("/sys/devices/system/cpu/possible").read_text().strip()
     return int(last.replace(",", "-").split("-")[-1]) + 1
 
@@ -152,7 +153,7 @@ class MpiProbes:
         self._reader = CounterFileReader(self._directory, calls, self._cpus)
         self._read_before = np.zeros_like(self._reader.sums)
         self._sums = np.zeros((self._cpus, 2 + len(self.subsystem.points)), np.uint64)
-        self._summed = 0  # how many additions are in it
+        self._summed = 0  # the number of additions in `_sums`
         self._source = _QuotaPipe(self._directory.notifications, self._on_notification)
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -179,7 +180,7 @@ class MpiProbes:
             self._settings["cost_ns"][0, point] = round(self._run_cost + self._costs[point])
 
     def wait(self) -> None:
-        """A hook that saw a point switched on counts within some ns, unless it is preempted."""
+        """Waits 10 ms for hooks that run now. They take some ns, unless they are preempted."""
         time.sleep(0.01)
 
     def detail(self, point: int) -> Detail:
@@ -205,7 +206,8 @@ class MpiProbes:
         self._show()
 
     def set_quota(self, ns: float) -> None:
-        """Sets the quota of each thread: a share of `ns` where several run on one processor."""
+        """Sets the quota of each processor: each thread gets `ns`, divided by the largest number of
+        threads on a processor."""
         with self._lock:
             self._reader.update(None)
             # While no program has been charged, a new one finds the quota set last.
@@ -227,7 +229,8 @@ class MpiProbes:
 
     @property
     def accounts(self) -> NDArray[np.void]:
-        """[CPU]: a quota that a thread reported as reached is reached, wherever the thread runs."""
+        """[CPU]; when a thread has reported that it reached its quota, the quotas of all CPUs count
+        as reached."""
         with self._lock:
             self._reader.update(None)
             accounts = np.zeros(self._cpus, ACCOUNT)
@@ -239,7 +242,7 @@ class MpiProbes:
             return accounts
 
     def sums(self, out: NDArray[np.uint64]) -> None:
-        """A thread counts for the CPU on which it was seen last."""
+        """As Probes.sums; a thread counts for the CPU on which it was seen last."""
         with self._lock:
             self._reader.update(None)
             if self._summed != self._reader.additions:

@@ -1,9 +1,8 @@
-"""How much processor time everything takes that is measured while a load runs, in pairs.
+"""Measures how much processor time measuring adds to a load, in pairs of runs.
 
-A pair is the same work twice, on one CPU, next to each other: with measuring and without, in turns
-one and the other first. What counts is processor time, the load's and that of the process that
-measures. Beside what is measured stands what the governor believes to have spent, in the same
-terms, so that one can be held against the other.
+A pair runs the same work twice on one CPU, with measuring and without; which run comes first
+alternates. The processor times of the load and of the measuring process are compared. The result
+also has the governor's estimate of the same cost, so that you can compare the two.
 """
 
 from __future__ import annotations
@@ -19,25 +18,26 @@ from sesame.measurement.probes import LoadedProbes, loaded, subsystems
 from sesame.measurement.session import Session, Wanted
 from sesame.measurement.worker import Worker
 
-# Each with the subsystem whose programs cost most there.
+# Each with the subsystem that costs most under this load.
 LOADS = {
     "processes are made": Load("process", 200, "sched", {}),
     "pages are touched": Load("touch", 4_096, "vm", {}),
     "files are read in 4 KiB": Load("read", 20_000, "fs", {}),
 }
 IDLE = "idle"
-# Without a budget nothing goes by intervals: more and shorter pairs say more.
+# Without a budget, intervals do not matter: pairs are shorter (in seconds) and ten times as many.
 SHORT_S, MORE = 0.05, 10
-# To calibrate before: so many leave 2 to 4 % to either side on a machine that others use, too.
+# Pairs for the calibration: on a shared machine this gives intervals of 2 to 4 % to either side.
 CALIBRATING = 201
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """In percent of what the load takes without; idle: of a processor's time.
+    """Costs in percent of the load's processor time without measuring; if idle, of a processor's
+    time.
 
-    Each interval holds the median with 95 % probability; within a budget the estimate is of all
-    pairs together.
+    Values are medians. From `least_…` to `most_…` is the interval that holds the median with 95 %
+    probability. With a budget, `estimated_percent` and `own_percent` are totals of all pairs.
     """
 
     load: str
@@ -47,7 +47,7 @@ class Perturbation:
     estimated_percent: float
     least_estimated_percent: float
     most_estimated_percent: float
-    own_percent: float  # of it, the process that measures
+    own_percent: float  # the part of the process that measures
 
 
 def everything() -> set[tuple[str, int]]:
@@ -55,12 +55,12 @@ def everything() -> set[tuple[str, int]]:
 
 
 def _spent_ns(probes: dict[str, LoadedProbes], cpu: int) -> int:
-    """What the governor believes that probes have cost this processor until now."""
+    """The cost that probes have charged to this processor until now."""
     return sum(int(one.accounts["charged_ns"][cpu]) for one in probes.values())
 
 
 def _last_costs(session: Session) -> dict[str, int]:
-    """Of the last interval by subsystem, in ns of the processor that paid most."""
+    """The costs of the last interval by subsystem, in ns of the processor charged most."""
     rows = session.rows["measurement_cost"]
     last = [row for row in rows if row["end_ns"] == rows[-1]["end_ns"]]
     return {row["subsystem"]: row["estimated_ns"] for row in last}
@@ -77,19 +77,20 @@ def _summary(
     )
 
 
-def _for_so_long(load: Load, seconds: float, worker: Worker) -> Load:
+def _lasting(load: Load, seconds: float, worker: Worker) -> Load:
+    """The load, with as many repetitions as take this time."""
     took_s = 1e-9 * min(worker.run(load) for _ in range(3))
     return replace(load, count=max(round(load.count * seconds / took_s), load.count))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Processor time in ns: of the load, and of what the governor has accounted for."""
+    """Processor times of a pair in ns."""
 
-    without: float
-    with_: float
-    probes: int
-    own: int
+    without: float  # the load without measuring
+    with_: float  # the load with measuring
+    probes: int  # charged by the probes
+    own: int  # of this process
 
     @property
     def measured(self) -> float:
@@ -126,7 +127,7 @@ def _measure(
         if wanted.budget is None:
             progress(f"{name}, calibrating")
             costs += calibrate(probes[load.subsystem], CALIBRATING)
-        load = _for_so_long(load, wanted.interval_s, worker)
+        load = _lasting(load, wanted.interval_s, worker)
         with Session(probes, wanted, costs=costs).running() as session:
             worker.run(load)  # the governor learns the rates
             session.read(is_last=True)
@@ -140,12 +141,12 @@ def _measure(
         [pair.estimated for pair in done],
         [100 * pair.own / pair.without for pair in done],
     )
-    return summary if wanted.budget is None else _together(summary, done)
+    return summary if wanted.budget is None else _with_totals(summary, done)
 
 
-def _together(summary: Perturbation, done: list[Pair]) -> Perturbation:
-    """Within a budget an interval pays for what the one before took too much, or saves for the next
-    one, so the account is that of all of them."""
+def _with_totals(summary: Perturbation, done: list[Pair]) -> Perturbation:
+    """Replaces the estimates by totals of all pairs: with a budget, an interval pays the debt of
+    the one before, or saves for the next one."""
     percent = 100 / sum(pair.without for pair in done)
     own = sum(pair.own for pair in done)
     probes = sum(pair.probes for pair in done)
@@ -155,9 +156,10 @@ def _together(summary: Perturbation, done: list[Pair]) -> Perturbation:
 def measure_perturbation(
     wanted: Wanted, pairs: int, progress: Callable[[str], None] = lambda _: None
 ) -> list[Perturbation]:
-    """Of each load, and of an idle system, where it is the processor time of this process.
+    """The perturbation of each load and, with a budget, of an idle system.
 
-    Without a budget, of the probes alone.
+    On an idle system only the processor time of this process is measured. Without a budget the
+    results have the cost of the probes alone.
     """
     if wanted.budget is None:
         wanted, pairs = replace(wanted, interval_s=SHORT_S), MORE * pairs

@@ -1,6 +1,6 @@
-"""Probes in the running kernel: subsystems and points, switching, and reading the counters.
+"""Probes: the interface `Probes`, and LoadedProbes, the probes in the running kernel.
 
-Wraps the library libsesame-probes (probes/probes.h).
+LoadedProbes wraps the library libsesame-probes (probes/probes.h).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sesame.measurement.detail import Detail
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
-# Events with these points are messages: a CPU reached its quota; a new object was given a class.
+# Events with these points are messages: a CPU reached its quota; a new object was assigned a class.
 QUOTA_REACHED, CLASS_ASSIGNED = 0xFFFF, 0xFFFE
 ACCOUNT = np.dtype([("charged_ns", "u8"), ("quota_ns", "u8"), ("runs", "u8"), ("unused", "u8")])
 CELL = np.dtype(
@@ -67,7 +67,8 @@ EVENT = np.dtype(
         ("unused", "u4"),
     ]
 )
-# A size belongs to the first group whose limit is larger; the last group has the rest.
+# Limits of size groups in bytes. A size belongs to the first group with a larger limit, else to
+# the last group.
 NO_LIMIT = 2**64 - 1
 DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
 
@@ -82,7 +83,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Absence:
-    """What a user may look for and no kernel offers as events."""
+    """A quantity that users may look for but no kernel offers as events, and why."""
 
     name: str
     meaning: str
@@ -96,8 +97,8 @@ class Subsystem:
     points: tuple[Point, ...]
     classes: tuple[str, ...]  # an empty one gets its name at run time (LoadedProbes.classes)
     groups: int
-    where: str
-    what: str
+    where: str  # meaning of the field `where` of its events
+    what: str  # meaning of the field `what` of its events
     absent: tuple[Absence, ...] = ()
     guessed_ns: tuple[float, ...] = ()  # cost of an event by detail, until calibrated
     untraced: str = ""  # why its points cannot write a trace, and what can
@@ -118,8 +119,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class ChangeCheck:
-    """How the library's thread finds during an idle period whether a subsystem counted anything: it
-    reads the loaded probes (`handle`), or compares the modification time of a directory."""
+    """Tells the library's thread how to find, during an idle period, whether a subsystem counted
+    anything: it reads the loaded probes (`handle`), or compares the modification time of
+    `directory` (a file descriptor) with `changed_ns`."""
 
     handle: int | None = None
     directory: int = -1
@@ -127,10 +129,13 @@ class ChangeCheck:
 
 
 class Probes(Protocol):
-    """The probes of one subsystem: what the governor, a session and the daemon use."""
+    """The probes of one subsystem, as the governor, a session and the daemon use them.
+
+    Points are given by their index in `subsystem.points`. Costs and quotas are in ns.
+    """
 
     subsystem: Subsystem
-    limits: tuple[int, ...]
+    limits: tuple[int, ...]  # of size groups, in bytes
 
     @property
     def source(self) -> Source: ...
@@ -139,33 +144,64 @@ class Probes(Protocol):
         """Environment variables that a program needs to be measured."""
 
     @property
-    def classes(self) -> tuple[str, ...]: ...
-    def free_classes(self) -> None: ...
-    def totals(self) -> dict[str, NDArray[np.uint64]]: ...
+    def classes(self) -> tuple[str, ...]:
+        """The names of classes now; "" for a class that is not in use."""
+
+    def free_classes(self) -> None:
+        """Frees classes that are no longer in use. Call it before `read`."""
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """Sums [point, class] by field of cells, since loading."""
+
     @property
-    def cells(self) -> NDArray[np.void]: ...
+    def cells(self) -> NDArray[np.void]:
+        """The counters (CELL) as [CPU, point, class, group]."""
+
     @property
-    def accounts(self) -> NDArray[np.void]: ...
-    def pause(self, *, paused: bool) -> None: ...
-    def wait(self) -> None: ...
-    def set_cost(self, point: int, ns: float) -> None: ...
-    def set_run_cost(self, ns: float) -> None: ...
-    def set_quota(self, ns: float) -> None: ...
-    def set_limits(self, limits: tuple[int, ...]) -> None: ...
-    def missing(self, point: int) -> str | None: ...
-    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
+    def accounts(self) -> NDArray[np.void]:
+        """The account (ACCOUNT) of each CPU."""
+
+    def pause(self, *, paused: bool) -> None:
+        """Stops or resumes counting; points stay attached."""
+
+    def wait(self) -> None:
+        """Waits until no probe that runs now can change a counter."""
+
+    def set_cost(self, point: int, ns: float) -> None:
+        """Sets the cost of an event on top of its run."""
+
+    def set_run_cost(self, ns: float) -> None:
+        """Sets the cost of a run."""
+
+    def set_quota(self, ns: float) -> None:
+        """Sets the quota of each CPU from now on; reaching it sends QUOTA_REACHED."""
+
+    def set_limits(self, limits: tuple[int, ...]) -> None:
+        """Sets the limits of size groups, ascending and fewer than there are groups."""
+
+    def missing(self, point: int) -> str | None:
+        """Why the point is not supported here; None if it is."""
+
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
+        """Attaches a point at this detail; OFF detaches it. Raises SesameError."""
+
     def detail(self, point: int) -> Detail: ...
     def is_tracing(self, point: int) -> bool: ...
-    def read(self) -> bytes: ...
+    def read(self) -> bytes:
+        """The cells with events since the last call, each a CELL_READING."""
+
     def sums(self, out: NDArray[np.uint64]) -> None:
         """Fills in [CPU]: ns charged, runs, and events of each point, since loading."""
 
     def change_check(self) -> ChangeCheck | None:
-        """None while there is no way to find out."""
+        """How to find whether anything was counted; None while there is no way."""
 
     @property
-    def presented_and_lost(self) -> tuple[int, int]: ...
-    def close(self) -> None: ...
+    def presented_and_lost(self) -> tuple[int, int]:
+        """The numbers of events to be traced, and of those lost."""
+
+    def close(self) -> None:
+        """Detaches and unloads the probes."""
 
 
 class _Settings(ctypes.Structure):
@@ -262,14 +298,14 @@ def _last_error() -> str:
 def _hint() -> str:
     if not Path("/sys/kernel/btf/vmlinux").exists():
         return (
-            "kernels built with CONFIG_DEBUG_INFO_BTF have it; `sesame trace` sees one program "
-            "without it"
+            "use a kernel built with CONFIG_DEBUG_INFO_BTF, or `sesame trace`, which records one "
+            "program without it"
         )
     if library().sesame_probes_has_rights():
         return (
-            "a container, or a policy of the kernel (lockdown, SELinux), may forbid it to root too"
+            "a container, or a policy of the kernel (lockdown, SELinux), may forbid it even to root"
         )
-    return "a daemon that root started measures for other users, too: `sesame measure record`"
+    return "without root, use a daemon that root has started: `sesame measure record`"
 
 
 class LoadedProbes:
@@ -287,7 +323,7 @@ class LoadedProbes:
         self._readings = np.empty(self.cells[0].size, CELL_READING)
         self._naming = threading.Lock()
         self._class_text, self._classes = b"", self.subsystem.classes
-        self._are_named = not all(self._classes)  # while it runs
+        self._are_named = not all(self._classes)  # some classes get names at run time
         self._before = {field: np.zeros_like(sums) for field, sums in self._summed().items()}
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
@@ -319,7 +355,7 @@ class LoadedProbes:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Their names now, valid for cells read before this call and for events until now."""
+        """The names of classes now, valid for cells read before this call and events until now."""
         if not self._are_named:
             return self._classes
         with self._naming:
@@ -333,7 +369,7 @@ class LoadedProbes:
         return self._classes
 
     def free_classes(self) -> None:
-        """To be called before a reading: frees classes without events since the last but one."""
+        """Frees classes without events since the reading before the last. Call it before `read`."""
         if not self._are_named:
             return
         with self._naming:
@@ -345,7 +381,7 @@ class LoadedProbes:
                 self._before[field][:, freed] = sums[:, freed]
 
     def totals(self) -> dict[str, NDArray[np.uint64]]:
-        """[point, class] by field of cells: since these were loaded, or the class was freed."""
+        """Sums [point, class] by field of cells, since loading or since the class was freed."""
         return {field: sums - self._before[field] for field, sums in self._summed().items()}
 
     def _summed(self) -> dict[str, NDArray[np.uint64]]:
@@ -379,7 +415,8 @@ class LoadedProbes:
             raise SesameError(_last_error())
 
     def pause(self, *, paused: bool) -> None:
-        """Called around several `set`, so that sums count the same events as their points."""
+        """Stops or resumes counting. Pause around several calls of `set`, so that points that are
+        sums count the same events as the points they add up."""
         self._settings.paused = paused
 
     def wait(self) -> None:
@@ -419,7 +456,7 @@ class LoadedProbes:
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:
-        """The numbers of events to be traced, and of those lost since the ring buffer was full."""
+        """The numbers of events to be traced, and of those lost because the ring was full."""
         return int(self._settings.presented), int(self._settings.lost)
 
     def close(self) -> None:
@@ -431,6 +468,7 @@ class LoadedProbes:
 
 @contextmanager
 def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
+    """Loads the probes of these subsystems, and unloads them at the end of the block."""
     probes: dict[str, LoadedProbes] = {}
     try:
         for name in names:
@@ -442,7 +480,7 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
 
 
 class _Events:
-    """The ring buffer of all subsystems in the kernel; probes must be loaded."""
+    """The ring buffer of all subsystems in the kernel. At least one probe must be loaded."""
 
     def fileno(self) -> int:
         descriptor: int = library().sesame_probes_events_descriptor()

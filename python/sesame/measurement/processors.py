@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sesame.errors import SesameError
 
-# In the order of a line of /proc/stat (proc(5)); guests' time is in user and nice already.
+# In the order of a line of /proc/stat (proc(5)). The time of guests is included in user and nice.
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 COLUMNS = tuple(f"{state}_ns" for state in STATES)
@@ -22,14 +22,14 @@ def rows_of(columns: dict[str, list[int]]) -> Iterator[dict[str, int]]:
 
 
 def _ticks(text: bytes) -> dict[int, list[int]]:
-    """In each state, by CPU."""
-    first = text.partition(b"\nintr")[0]  # what follows is long
-    lines = (line.split() for line in first.splitlines()[1:])  # the first is of all CPUs
+    """The clock ticks in each state, by CPU."""
+    first = text.partition(b"\nintr")[0]  # the rest of the file is long
+    lines = (line.split() for line in first.splitlines()[1:])  # the first line is the total
     return {int(name[3:]): [*map(int, ticks[: len(STATES)])] for name, *ticks in lines}
 
 
 class ProcessorReader:
-    """`read` gives the times of all CPUs since the last call, in columns of the type cpu_time."""
+    """Reads the times of all CPUs since the last call, in columns of the type cpu_time (ns)."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
         try:
@@ -49,10 +49,11 @@ class ProcessorReader:
             self._bytes *= 2
 
     def read(self, text: bytes | None = None) -> dict[str, list[int]]:
-        """`text`: what the file was at the end of the interval, unless that is now."""
+        """The times since the last call. `text`: the file's contents at the end of the interval, if
+        that was earlier than now."""
         now, before = _ticks(self._read() if text is None else text), self._before
         self._before = now
-        cpus = [cpu for cpu in now if cpu in before]  # others begin with the next interval
+        cpus = [cpu for cpu in now if cpu in before]  # new CPUs begin with the next interval
         passed = (
             [self._tick_ns * (b - a) for a, b in zip(before[c], now[c], strict=True)] for c in cpus
         )

@@ -1,6 +1,6 @@
 """Providers of subsystems: the running kernel, and MPI programs that count their own calls.
 
-All providers give the interface `Probes`. A new provider is added in `providers` and nowhere else.
+All providers implement the interface `Probes`. To add a provider, add it to `providers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sesame.measurement.probes import Probes, Source, Subsystem
 class Provider(Protocol):
     def subsystems(self) -> dict[str, Subsystem]: ...
     def load(self, name: str) -> Probes:
-        """Raises SesameError with the reason when it is unavailable here."""
+        """Loads the probes of a subsystem. Raises SesameError with the reason if unavailable."""
 
     def is_for(self, command: Sequence[str]) -> bool:
         """Whether it measures this command when the user names no points."""
@@ -58,12 +58,12 @@ def providers(counters: Path | None = None, owner: int | None = None) -> tuple[P
 
 
 def every_subsystem() -> dict[str, Subsystem]:
-    """By name, available here or not."""
+    """All subsystems by name, available here or not."""
     return {name: one for each in providers() for name, one in each.subsystems().items()}
 
 
 def everything_for(command: Sequence[str]) -> set[tuple[str, int]]:
-    """The points that are measured while a command runs, unless some are named."""
+    """The points that are measured while a command runs if the user names none."""
     return {
         (name, point)
         for each in providers()
@@ -95,8 +95,10 @@ def sources_of(loaded: Iterable[Probes]) -> list[Source]:
 
 
 def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
-    """Subsystem and number of each point that `block` or `vm.total` names. Raises InputError,
-    which names the option."""
+    """Finds points by names such as `block` (all its points) or `vm.total`.
+
+    Returns (subsystem, number of the point). Raises InputError, which names the option.
+    """
     points: set[tuple[str, int]] = set()
     for word in words:
         name, _, point = word.partition(".")
@@ -115,7 +117,7 @@ def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
 
 
 def find_traced_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
-    """Likewise of those that can write a record for each event."""
+    """As find_points; raises InputError if one cannot write a record for each event."""
     points = find_points(option, words)
     for name in dict.fromkeys(name for name, _ in points):
         if untraced := every_subsystem()[name].untraced:

@@ -1,4 +1,4 @@
-"""Takes events of traces, and messages, from the ring buffers that subsystems write to."""
+"""Takes trace events and messages from the ring buffers to which subsystems write."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sesame.measurement.probes import EVENT, RING_BYTES, Source
 
 BATCH = 1 << 15
-FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches
-MOST_SECONDS = 5.0  # that `flush` waits
+FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches in a full ring buffer
+MOST_SECONDS = 5.0  # `flush` waits at most
 
 
 class EventPump:
     """A thread that passes on events and messages until `close`, which passes on the rest as well.
 
-    A few events of traces do not wake it: they stay in the ring buffer until there are more, or
+    A few trace events do not wake the thread: they stay in the ring buffer until there are more, or
     until `flush`. Messages wake it at once.
     """
 
@@ -30,7 +30,8 @@ class EventPump:
         write: Callable[[NDArray[np.void]], None] | None,
         messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """`messages`: called with the subsystem, by message: QUOTA_REACHED or CLASS_ASSIGNED."""
+        """`write` gets events; it must copy them. `messages`: for QUOTA_REACHED and CLASS_ASSIGNED
+        a function that gets the name of the subsystem. All are called in the thread."""
         self._sources = sources
         self._write = write
         self._messages = messages
@@ -40,8 +41,8 @@ class EventPump:
         self._is_ending = False
         self._poll = select.epoll()
         self._poll.register(self._asked, select.EPOLLIN)
-        # Edge-triggered, so only when the kernel wakes us: under load the ring is never empty, and
-        # a level-triggered thread would take events one by one and never sleep.
+        # Edge-triggered, so that only the kernel wakes the thread: under load the ring is never
+        # empty, and a level-triggered thread would take events one by one and never sleep.
         for source in sources:
             self._poll.register(source.fileno(), select.EPOLLIN | select.EPOLLET)
         for source in sources:
@@ -56,7 +57,8 @@ class EventPump:
             messages, events = source.take(self._buffer)
 
     def flush(self) -> None:
-        """Returns when all that is in the ring buffer now has been passed on."""
+        """Returns when all that is now in the ring buffers has been passed on, at the latest after
+        MOST_SECONDS."""
         self._flushed.clear()
         os.eventfd_write(self._asked, 1)
         self._flushed.wait(MOST_SECONDS)
@@ -84,7 +86,8 @@ class EventPump:
         self._flushed.set()
 
     def _take_all(self, source: Source) -> bool:
-        """Whether something may be left. Bounded, so that `flush` returns under steady load."""
+        """Takes at most what fits into the ring buffer, so that `flush` returns under steady load.
+        Returns whether something may be left."""
         return all(self._take(source) for _ in range(FULL_RING))
 
     def _take(self, source: Source) -> bool:

@@ -17,6 +17,8 @@ from sesame.measurement.summary import Cells, Layout
 
 @dataclass(frozen=True)
 class Phase:
+    """A phase that a program reported; times are of the node's monotonic clock."""
+
     name: str
     begin_ns: int
     end_ns: int
@@ -25,7 +27,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class SubsystemCost:
-    """What measuring a subsystem cost, as the governor estimates it."""
+    """The cost of measuring a subsystem, as the governor estimates it."""
 
     detail: int
     events: int
@@ -39,7 +41,12 @@ def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
 
 @dataclass(frozen=True)
 class Reading:
-    """Times are of the node's monotonic clock; `processors` has columns of the type cpu_time."""
+    """The reading of a node. Times are of its monotonic clock in ns.
+
+    `start` identifies the run of the daemon, `sequence` the reading in it. `dropped` counts the
+    readings that were dropped before. `cells`, `details` (by point), `active_ns` and `costs` are by
+    subsystem. `processors` has columns of the type cpu_time.
+    """
 
     node: str
     start: str
@@ -53,7 +60,7 @@ class Reading:
     details: dict[str, list[int]]
     active_ns: dict[str, int]
     costs: dict[str, SubsystemCost]
-    layouts: dict[str, Layout]  # of those that have cells
+    layouts: dict[str, Layout]  # of subsystems that have cells
     processors: dict[str, list[int]]
     phases: list[Phase] = field(default_factory=list)
 
@@ -68,12 +75,12 @@ class Reading:
         return self.sequence
 
     def after(self, _known: int) -> Reading:
-        """As it is stored; a reading does not depend on the one before."""
+        """The item to store (see Block.after): a reading does not depend on the one before."""
         return self
 
     def encode(self, offset: Offset | None = None) -> bytes:
-        """A line of JSON; `offset`: to another clock, in place of its own."""
-        # Done at each reading, so nothing is copied, and the layouts are encoded once.
+        """A line of JSON; `offset` replaces the reading's own."""
+        # Called at each reading, so nothing is copied, and layouts are encoded once.
         parts = vars(self) | {
             "offset": vars(offset or self.offset),
             "cells": {name: one.to_text() for name, one in self.cells.items()},
@@ -84,12 +91,12 @@ class Reading:
 
     @staticmethod
     def from_json(text: str | bytes) -> Reading:
-        """Raises ValueError unless it is a valid reading: a wrong one would spoil its segment."""
+        """Raises ValueError unless it is valid: with a wrong reading no data set can be written."""
         try:
             reading = Reading._from_parts(orjson.loads(text))
             reading._check()
         except (TypeError, KeyError, AttributeError, IndexError) as error:
-            raise ValueError("this is no reading") from error
+            raise ValueError("not a reading") from error
         return reading
 
     @staticmethod
@@ -131,7 +138,7 @@ class Reading:
             yield times | row
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The same without times and node."""
+        """The records of `summaries` without times and node."""
         for name, layout in self.layouts.items():
             cells = self.cells[name]
             active_ns = self.active_ns[name]

@@ -1,4 +1,4 @@
-"""Records what the kernel does while a command runs, as a data set."""
+"""Measures the kernel while a command runs, and writes the result as a data set."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ def record_kernel(
     force: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Recorded:
-    """Runs `work` and measures meanwhile. `work` gets environment variables for its programs and
-    gives an exit status. Points that are left out are reported by `say`. Raises OutputError."""
+    """Runs `work` and measures meanwhile; writes the data set `output`.
+
+    `work` gets the environment variables that its programs need, and returns an exit status. Points
+    that are left out are reported by `say`. Raises OutputError.
+    """
     used = {name for name, _ in wanted.points | wanted.tracing}
     with DataSetWriter(output, force=force) as writer, opened(used) as probes:
         spool = writer.directory / "events"
@@ -86,7 +89,7 @@ def record_kernel(
 
 
 def _usage_since(before: resource.struct_rusage, begin_s: float) -> dict[str, float]:
-    """Resource usage of the command's processes by getrusage(2): of those waited for."""
+    """Resource usage by getrusage(2) of the command's processes that were waited for."""
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "elapsed_s": time.monotonic() - begin_s,

@@ -25,18 +25,20 @@ from sesame.measurement.trace import TraceWriter
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to measure: points as (subsystem, number), those that write a trace, detail and
-    budget."""
+    """What to measure. A point is (subsystem, number)."""
 
     points: set[tuple[str, int]]
-    tracing: set[tuple[str, int]] = field(default_factory=set)
+    tracing: set[tuple[str, int]] = field(default_factory=set)  # points that also write a trace
     detail: Detail = Detail.DURATION
     interval_s: float = 10.0
-    budget: float | None = DEFAULT_BUDGET
+    budget: float | None = DEFAULT_BUDGET  # share of a processor's time; None: unlimited
 
 
 class Session:
-    """`with Session(...).running() as session:` measures."""
+    """Measures in a block `with Session(...).running() as session:`.
+
+    Call `read` at the end of each interval. `rows` has the records so far, by record type.
+    """
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class Session:
 
     @contextmanager
     def running(self) -> Iterator[Session]:
-        """Measures until it is left; `reading` closes an interval."""
+        """Measures until the end of the block; `read` closes an interval."""
         write = self._trace.write if self._trace is not None else None
         sources = sources_of(self._probes.values())
         messages = {
@@ -98,11 +100,11 @@ class Session:
                 self._governor.stop()  # before the last events are taken
 
     def _name_classes(self, subsystem: str) -> None:
-        """Finds the names of classes now: a mount may be gone at the next reading."""
+        """Resolves the names of classes now: a mount may be gone at the next reading."""
         _ = self._probes[subsystem].classes
 
     def resume(self) -> None:
-        """Measures again after the last reading, with the rates known from then."""
+        """Starts measuring again after a last `read`, with the rates known until then."""
         self._last_ns = time.monotonic_ns()
         for probes in self._probes.values():
             probes.read()

@@ -1,6 +1,6 @@
 """Summaries: the events that points counted between two readings, as records of a data set.
 
-Counters only grow. A reading takes differences and so costs the measured system nothing.
+Counters only grow. A reading takes differences, so the measured system need not reset counters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Cells:
         """Raises ValueError unless these are whole cells."""
         packed = base64.b64decode(text, validate=True)
         if len(packed) % _CELL.size:
-            raise ValueError("a cell is torn")
+            raise ValueError("an incomplete cell")
         return Cells(packed)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -53,7 +53,7 @@ class Layout:
 
     @staticmethod
     def of(probes: Probes) -> Layout:
-        """Of the cells read last: call it after `read`, since classes get names while it runs."""
+        """The layout of the cells read last. Call it after `read`, which may add classes."""
         one = probes.subsystem
         points = tuple(point.name for point in one.points)
         return Layout(one.name, points, probes.classes, one.groups, probes.limits[: one.groups - 1])
@@ -62,7 +62,7 @@ class Layout:
         return index // self.groups // len(self.classes)
 
     def rows(self, cells: Cells) -> Iterator[dict[str, Any]]:
-        """A record for each cell, without what depends on the interval."""
+        """A record for each cell, without the fields that depend on the interval."""
         for index, count, size, timed, duration_ns, max_duration_ns in cells:
             number, group = divmod(index, self.groups)
             point, class_ = divmod(number, len(self.classes))

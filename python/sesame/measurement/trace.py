@@ -1,4 +1,4 @@
-"""Traces: one record for each event of the points that are to write one.
+"""Traces: one record for each event of the traced points.
 
 Events from the ring buffer are appended unchanged to a file beside the data set and converted to
 records at the end, so that the measured system pays little. The ring buffer bounds the memory; the
@@ -21,9 +21,10 @@ BATCH = 1 << 16
 
 
 class TraceWriter:
-    """EventPump calls `write`.
+    """Writes events to a file; EventPump calls `write`.
 
-    A full disk does not end the measurement: later events are counted as lost.
+    A full disk does not end the measurement: later events are counted as lost, and `trouble` has
+    the error.
     """
 
     def __init__(self, path: Path, probes: Mapping[str, Probes]) -> None:
@@ -65,7 +66,7 @@ class TraceWriter:
 def read_events(
     path: Path, probes: Mapping[str, Probes], node: str, begin_ns: int
 ) -> Iterator[dict[str, Any]]:
-    """Columns of kernel_event, a batch at a time, from what a TraceWriter wrote."""
+    """Columns of kernel_event, a batch at a time, from a TraceWriter's file, which is removed."""
     names = Names(names_here(probes))
     with path.open("rb") as file:
         while data := file.read(BATCH * EVENT.itemsize):
@@ -75,7 +76,7 @@ def read_events(
 
 
 def _text(names: NDArray[np.bytes_]) -> pa.DictionaryArray:
-    """Names of threads may be any bytes."""
+    """Names of threads as a dictionary column; they may contain any bytes."""
     known, numbers = np.unique(names, return_inverse=True)
     texts = pa.array([name.decode(errors="replace") for name in known.tolist()], pa.string())
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), texts)
@@ -85,7 +86,7 @@ Named = tuple[str, list[str], list[str]]  # a subsystem, its points, its classes
 
 
 def names_here(probes: Mapping[str, Probes]) -> list[Named]:
-    """What the numbers in events until now mean; `probes` are those that make them."""
+    """The names for the numbers in events until now; `probes` are those that write the events."""
     classes = {name: one.classes for name, one in probes.items()}
     return [
         (one.name, [point.name for point in one.points], list(classes.get(one.name, one.classes)))
@@ -94,7 +95,7 @@ def names_here(probes: Mapping[str, Probes]) -> list[Named]:
 
 
 class Names:
-    """Numbers of subsystems, points and classes as dictionary columns."""
+    """Converts the numbers of subsystems, points and classes to names (dictionary columns)."""
 
     def __init__(self, known: list[Named]) -> None:
         self._subsystems = pa.array([name for name, _, _ in known])
@@ -111,7 +112,7 @@ class Names:
         return bool(points.all() and classes.all())
 
     def columns(self, events: NDArray[np.void], node: str, begin_ns: int) -> dict[str, Any]:
-        """Of the type kernel_event."""
+        """Columns of the type kernel_event; `begin_ns` is the begin of the data set."""
         plain = ("duration_ns", "where", "bytes", "what", "pid", "cpu", "process")
         subsystem = events["subsystem"].astype(np.int32)
         point = self._first_point[subsystem] + events["point"]
@@ -128,6 +129,6 @@ class Names:
 
 
 def _numbered(names: list[list[str]]) -> tuple[pa.Array, NDArray[np.int32]]:
-    """All of them in one list; where those of each subsystem begin, and where the last ones end."""
+    """All names in one list; the index of each subsystem's first name, and of the end."""
     first = np.cumsum([0] + [len(some) for some in names]).astype(np.int32)
     return pa.array([name for some in names for name in some]), first

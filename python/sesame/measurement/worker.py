@@ -1,6 +1,6 @@
 """A process that runs loads on request: `NAME COUNT` on stdin, ns of processor time on stdout.
 
-Loads run in a process of their own so that their processor time is separate from that of measuring.
+Loads run in a separate process, so that their processor time is separate from that of measuring.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sesame.measurement.cost import Load, loads_cpu, on_one_cpu, run_load
 
 
 class Worker:
-    """`with closing(Worker()) as worker:`; on one CPU, `cpu`."""
+    """A worker process on one CPU, `cpu`. Use it as `with closing(Worker()) as worker:`."""
 
     def __init__(self) -> None:
         self.cpu = loads_cpu()
@@ -27,7 +27,7 @@ class Worker:
         self._process.communicate()
 
     def run(self, load: Load) -> float:
-        """The processor time of all of it, in ns."""
+        """Runs a load; returns the processor time of all repetitions in ns."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(load.name, load.count, file=self._process.stdin, flush=True)

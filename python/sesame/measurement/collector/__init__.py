@@ -1,1 +1,1 @@
-"""The collector: what many daemons have measured becomes data sets."""
+"""The collector: writes the readings and events of many daemons as data sets."""

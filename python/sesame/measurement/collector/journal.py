@@ -1,4 +1,4 @@
-"""A file to which received items are appended, so that they survive the end of this process."""
+"""A journal: received items are appended to a file, so that they survive the end of the process."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from sesame.measurement.readings import Reading
 
 
 class Journal:
+    """A new file at `path`, which must not exist. Items are readings and blocks of events."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.open("xb", buffering=0)
         self._whole = 0  # bytes of complete items; the rest was written in part
 
     def append(self, item: Reading | Block) -> None:
-        """Whole or not at all; raises OSError."""
+        """Appends an item completely or not at all; raises OSError."""
         self._remove_partial()
         left = memoryview(item.encode())
         try:
             while left:
                 left = left[self._file.write(left) :]
         except OSError:
-            with contextlib.suppress(OSError):  # else before the next append
+            with contextlib.suppress(OSError):  # if this fails, the next append tries again
                 self._remove_partial()
             raise
         self._whole = self._file.tell()
@@ -35,7 +37,7 @@ class Journal:
         self._file.close()
 
     def _remove_partial(self) -> None:
-        """Removes an item that was written in part: it would spoil the next one, and uses space."""
+        """Removes an item that was written in part: it would make the next one unreadable."""
         if self._file.tell() != self._whole:
             self._file.truncate(self._whole)
             self._file.seek(self._whole)

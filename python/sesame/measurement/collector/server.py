@@ -35,7 +35,7 @@ from sesame.web.server.tokens import make_token
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    """Options of the command line."""
+    """Options of the command line. Times are in seconds."""
 
     directory: Path
     address: str
@@ -62,12 +62,12 @@ def make_collector_app(store: Store, token: str, audit: AuditLog | None = None) 
 
     @routes.post("/readings")
     async def readings(request: Request) -> dict[str, Any]:
-        """Stores readings of a node, a line each; one that was stored before is ignored."""
+        """Stores readings of a node, one on each line. Readings stored before are ignored."""
         return {"new": keep(store, await _items(request, decode_readings))}
 
     @routes.post("/events")
     async def events(request: Request) -> dict[str, Any]:
-        """Stores blocks of events of a node; one that was stored before is ignored."""
+        """Stores blocks of events of a node. Blocks stored before are ignored."""
         return {"new": keep(store, await _items(request, decode_blocks))}
 
     @routes.get("/clock")
@@ -89,12 +89,12 @@ async def _items(
     except ValueError:
         is_torn = True
     if is_torn:
-        raise InputError("these are no readings, and no events of this version")
+        raise InputError("expected readings or events of this version of sesame")
     return found
 
 
 def keep(store: Store, items: list[Reading | Block]) -> bool:
-    """Whether any was new."""
+    """Stores items; returns whether any was new."""
     is_new = False
     try:
         for one in items:
@@ -105,7 +105,7 @@ def keep(store: Store, items: list[Reading | Block]) -> bool:
 
 
 class Fetcher:
-    """Fetches from a daemon that cannot connect to the collector."""
+    """Fetches readings and events from a daemon that cannot connect to the collector."""
 
     def __init__(self, connection: Connection, store: Store) -> None:
         self._address, self._feed, self._store = connection.address, Feed(connection), store
@@ -113,7 +113,8 @@ class Fetcher:
         self._fetching = threading.Lock()
 
     def fetch(self) -> None:
-        """Waits for a call in progress, in any thread."""
+        """Fetches and stores what is new; reports errors by `say`. Calls from several threads run
+        one after the other."""
         with self._fetching:
             try:
                 for item in self._feed.new():
@@ -124,7 +125,7 @@ class Fetcher:
                 self._report("", f"{self._address}: answers again")
 
     def _report(self, trouble: str, text: str) -> None:
-        """Reports a trouble once, and its end."""
+        """Prints `text` if the state changed: a new trouble, or its end (`trouble` is "")."""
         before, self._trouble = self._trouble, trouble
         if trouble != before:
             say(text)

@@ -1,7 +1,7 @@
-"""Writes readings and events of many nodes as data sets, one for each stretch of time.
+"""Writes readings and events of many nodes as data sets, one for each period of time.
 
 Received items are appended to a journal, so that they survive the end of this process. A segment is
-the data set made of one journal. A journal found at the start becomes a segment as well.
+the data set made from one journal. A journal found at the start becomes a segment as well.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ BATCH = 1000  # readings
 
 
 class Store:
+    """Stores items in a directory that it locks: one process at a time may use it.
+
+    `add` appends an item to the current journal. When `is_segment_over`, call `end_segment`, then
+    `make_segments`, which writes the data sets. `close` does both. Thread-safe, except `close`.
+    """
+
     def __init__(
         self, directory: Path, segment_seconds: float, say: Callable[[str], None] = lambda _: None
     ) -> None:
@@ -55,8 +61,8 @@ class Store:
         self.make_segments()
 
     def _clear(self) -> None:
-        """Removes what a killed collector left: partial data sets, a partial line, a journal that
-        has become a data set already."""
+        """Removes what a killed collector left: partial data sets, a partial item at the end of a
+        journal, and journals whose data set was written."""
         for path in self._directory.glob(f".{SEGMENT}*"):
             shutil.rmtree(path)
         journals = self._journals()
@@ -69,7 +75,7 @@ class Store:
                 cut_torn(path)
 
     def add(self, item: Reading | Block) -> bool:
-        """Stores the item; gives whether it was new. Raises OSError."""
+        """Stores the item; returns whether it was new. Raises OSError."""
         with self._adding:
             known = self._received.get(item.key, -1)
             if item.number <= known:
@@ -91,7 +97,7 @@ class Store:
         self._journal.append(item)
 
     def _report(self, of: str, trouble: str) -> None:
-        """Reports a trouble once, and its end."""
+        """Reports a trouble once, and its end (`trouble` is ""). `of`: what it is about."""
         before = self._troubles.pop(of, "")
         if trouble:
             self._troubles[of] = trouble
@@ -102,16 +108,15 @@ class Store:
         return self._journal is not None and time.time_ns() - self._began_ns >= self._segment_ns
 
     def end_segment(self) -> None:
-        """Starts a new journal with the next item; make_segments writes the data set of this
-        one."""
+        """Ends the current journal; the next item starts a new one."""
         with self._adding:
             if self._journal is not None:
                 self._journal.close()
                 self._journal = None
 
     def make_segments(self) -> None:
-        """Writes the data sets of ended journals. Any thread. Reports failures and retries them
-        next time."""
+        """Writes the data sets of all ended journals. A failure is reported, and the journal is
+        tried again by the next call. Any thread may call it."""
         with self._making:
             with self._adding:
                 current = self._journal.path if self._journal is not None else None
@@ -148,7 +153,7 @@ class Store:
         if first is not None:
             moment = datetime.fromtimestamp((first.begin_ns + first.offset.offset_ns) / 1e9, UTC)
             target = _free_name(self._directory, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
-            self._save_received()  # first: the journal is not read again once there is a data set
+            self._save_received()  # first: once the data set exists, its journal is not read again
             nodes = write_data_set(target, path)
             self.segments += 1
             self._say(f"{target}: {', '.join(nodes)}")
@@ -165,7 +170,10 @@ class Store:
 def write_data_set(
     target: Path, journal: Path, *, instrument: str = "sesame collect", force: bool = False
 ) -> list[str]:
-    """Gives the names of the nodes. `instrument`: the command that wrote the journal."""
+    """Writes the data set of a journal; returns the names of its nodes.
+
+    `instrument`: the command that wrote the journal.
+    """
     begin = min(one.begin_ns + one.offset.offset_ns for one in _items(journal))
     nodes = sorted({one.node for one in _items(journal)})
     with DataSetWriter(target, force=force) as writer:
@@ -190,13 +198,13 @@ def write_data_set(
 
 
 def _lock(directory: Path) -> int:
-    """Held until it is closed, or this process ends."""
+    """Locks a directory until the returned descriptor is closed, or this process ends."""
     lock = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(lock)
-        raise InputError(f"{directory}: another collector or daemon writes there") from error
+        raise InputError(f"{directory}: another collector or daemon writes to it") from error
     return lock
 
 

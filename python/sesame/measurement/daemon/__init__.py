@@ -1,1 +1,1 @@
-"""The daemon: one on each node. It loads the probes and is controlled over HTTP."""
+"""The daemon `sesamed`, one on each node: loads the probes, and is controlled over HTTP."""

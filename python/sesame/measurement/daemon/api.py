@@ -1,4 +1,4 @@
-"""The daemon over HTTP; `GET /openapi.json` describes it."""
+"""The daemon's HTTP interface; `GET /openapi.json` describes it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Changes(BaseModel):
 
     interval: float | None = Field(None, description="seconds from one reading to the next")
     batch: int | None = Field(
-        None, description="readings that are taken and delivered at one time while the node is idle"
+        None, description="readings that are made and delivered together while the node is idle"
     )
     destination: str | None = Field(None, description="a collector's address, or a directory")
     destination_token_file: str | None = None
@@ -81,7 +81,7 @@ def _add_switches(routes: APIRouter, service: Service) -> None:
 
     @routes.put("/level")
     async def everything(level: Level) -> dict[str, Any]:
-        """Sets all points; gives those that this kernel refused."""
+        """Sets all points; returns those that this kernel refused."""
         return switch(level, None, None)
 
     @routes.put("/subsystems/{subsystem}/level")
@@ -109,13 +109,13 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 
     @routes.put("/subsystems/{subsystem}/size-groups")
     async def size_groups(subsystem: str, groups: SizeGroups) -> dict[str, Any]:
-        """Sets other size groups from now on, after a reading with the old ones."""
+        """Ends the interval with a reading, then sets other size groups."""
         service.set_size_groups(subsystem, tuple(groups.limits))
         return {"size_groups": list(service.node.describe()[subsystem]["size_groups"])}
 
     @routes.post("/phases", status_code=201, dependencies=[Depends(routine)])
     async def phases(phase: PhaseGiven) -> dict[str, Any]:
-        """Adds a phase of a program, which is in the next reading."""
+        """Adds a phase of a program to the next reading."""
         if phase.end_ns < phase.begin_ns:
             raise InputError("end_ns: expected a time after begin_ns")
         service.node.add_phase(Phase(**phase.model_dump()))
@@ -125,9 +125,10 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 def _add_readings(routes: APIRouter, service: Service) -> None:
     @routes.post("/read", dependencies=[Depends(routine)])
     async def read_now() -> dict[str, Any]:
-        """Ends the interval now; gives its reading, which also goes to the destination.
+        """Ends the interval now; returns its reading, which also goes to the destination.
 
-        `start` and `events` tell after which event and start later `raw-…` requests are new.
+        To request only later data, give the returned `start` to `raw-readings` and `raw-events`,
+        with `sequence` or `events` as `after`.
         """
         reading = service.read()
         return _readable(reading) | {"start": reading.start, "events": service.node.stream.seen}
@@ -140,9 +141,10 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/raw-readings")
     async def raw_readings(after: int = -1, start: str = "") -> Response:
-        """The same as the daemon sends them to a collector: JSON, a line for each.
+        """The same readings as they are sent to a collector: a line of JSON for each.
 
-        `start`: the start of the daemon that `after` is of; `after` is ignored for another one.
+        `start`: the start of the daemon to which `after` belongs. If the daemon was restarted since
+        then, `after` is ignored.
         """
         if start not in ("", service.node.start):
             after = -1
@@ -151,7 +153,7 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/raw-events")
     async def raw_events(after: int = -1, start: str = "") -> Response:
-        """The next blocks of events kept in memory that end after event `after`."""
+        """The next blocks of events, of those kept in memory, that end after event `after`."""
         if start not in ("", service.node.start):
             after = -1
         blocks = service.node.stream.after(after, EVENTS_AT_ONCE)

@@ -29,7 +29,8 @@ from sesame.measurement.readings import Reading
 DEFAULT_PORT = 7118  # of a collector
 MOST_WAITING = 1000
 SECONDS_BETWEEN_ESTIMATES = 600
-# At the end, before a last request of 10 s: systemd waits for 90 s (TimeoutStopSec).
+# Time for deliveries at the end. A last request may take 10 s more; systemd kills the daemon after
+# 90 s (TimeoutStopSec).
 LAST_SECONDS = 60.0
 
 Item = Reading | Block
@@ -39,7 +40,7 @@ MOST_AT_ONCE = 64  # readings in a request
 
 class Sink(Protocol):
     def deliver(self, items: Items) -> None:
-        """Raises SesameError unless it delivered all of them."""
+        """Delivers all items; raises SesameError if it cannot."""
 
     def close(self) -> None: ...
 
@@ -68,6 +69,8 @@ class HttpSink:
 
 
 class Delivery:
+    """Delivers offered items, and the blocks of a stream, in a thread of its own until `close`."""
+
     def __init__(
         self,
         sink: Sink,
@@ -99,6 +102,7 @@ class Delivery:
         stream.on_block = self._on_block
 
     def offer(self, items: Sequence[Item]) -> None:
+        """Puts items into the queue; returns at once. Any thread may call it."""
         with self._changed:
             for item in items:
                 if len(self._waiting) == self._capacity:
@@ -117,7 +121,8 @@ class Delivery:
             self._wake()
 
     def close(self) -> list[Item]:
-        """Makes a last attempt; gives the items still waiting, without blocks of the stream."""
+        """Makes a last attempt and closes the sink; returns the items still in the queue, without
+        blocks of the stream. May take LAST_SECONDS and a request."""
         self._stream.on_block = lambda: None
         self._end = time.monotonic() + LAST_SECONDS
         self._last = self._stream.seen
@@ -151,8 +156,8 @@ class Delivery:
                 return
 
     def _deliver_next(self, last: int | None) -> bool:
-        """Delivers a batch of readings or a block; whether there may be more. Readings come
-        first."""
+        """Delivers a batch of readings, or else a block of events. Returns whether it succeeded,
+        so that there may be more to deliver."""
         items = self._first()
         if items:
             return self._deliver(items) and self._remove(items)
@@ -166,7 +171,7 @@ class Delivery:
         return False
 
     def _first(self) -> Items:
-        """The next items: readings, or a block."""
+        """The next items of the queue: readings, or one block."""
         with self._changed:
             if self._waiting and isinstance(self._waiting[0], Block):
                 return [self._waiting[0]]

@@ -39,7 +39,7 @@ class _Collector:
         yield level
         presented, lost = node.presented_and_lost()
         yield CounterMetricFamily("sesame_traced_events", "Events to be traced", value=presented)
-        yield CounterMetricFamily("sesame_lost_events", "Lost events of these", value=lost)
+        yield CounterMetricFamily("sesame_lost_events", "Traced events that were lost", value=lost)
         delivery = self._service.delivery
         dropped = node.dropped + (delivery.dropped if delivery is not None else 0)
         yield CounterMetricFamily(

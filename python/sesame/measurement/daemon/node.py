@@ -26,9 +26,9 @@ from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import names_here
 
 LEVELS = ("off", "summary", "trace")
-# Keys of sums in replies, and the fields of cells that they are.
+# Keys of sums in replies, and the corresponding fields of cells.
 SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
-MOST_PHASES = 10_000  # that wait for a reading
+MOST_PHASES = 10_000  # waiting for the next reading
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class PointId:
 
 
 class Node:
+    """Switches the probes of this node and reads their counters.
+
+    All functions must be called in one thread, except `name_classes`, `on_quota_reached` and
+    `catch_up`. `read` ends an interval; the last readings are kept in `history`.
+    """
+
     def __init__(
         self,
         name: str,
@@ -110,7 +116,7 @@ class Node:
         point: str | None = None,
         detail: Detail = Detail.DURATION,
     ) -> dict[str, str]:
-        """Sets points; gives those that could not be set, and why. The others are set.
+        """Sets points; returns those that could not be set, and why. The others are set.
 
         When all subsystems are set to trace, those that cannot write one are set to summary.
         """
@@ -151,7 +157,7 @@ class Node:
             )
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        """Sets them from now on. Read the counters before: a reading has one set of size groups."""
+        """Sets size groups from now on. Call `read` before: each reading has one set of them."""
         probes = self._probes[subsystem]
         probes.set_limits(limits)
 
@@ -169,7 +175,7 @@ class Node:
         return list(self._history)
 
     def new_readings(self, dropped: int = 0) -> list[Reading]:
-        """The readings not given before, and at last a new one.
+        """The readings of idle periods that were not returned before, and last a new reading.
 
         `dropped`: readings that the delivery has dropped.
         """
@@ -253,7 +259,7 @@ class Node:
     # ---- Messages of the kernel ----
 
     def name_classes(self, subsystem: str) -> None:
-        """Finds the names of classes now: a mount may be gone at the next reading."""
+        """Resolves the names of classes now: a mount may be gone at the next reading."""
         with self._catching_up:
             self.catch_up()
             _ = self._probes[subsystem].classes
@@ -280,16 +286,16 @@ class Node:
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
             raise InputError(f"{MOST_PHASES:,} phases wait for the next reading already")
-        self.catch_up()  # so that it is in the reading that is due next
+        self.catch_up()  # so that the phase is in the reading that is due next
         self._phases.append(phase)
 
     def totals(self) -> Iterator[tuple[PointId, str, dict[str, int]]]:
-        """Sums by point and class since the daemon started, of those with events."""
+        """Sums since the daemon started, for each point and class with events."""
         self.catch_up()
         totals = {name: probes.totals() for name, probes in self._probes.items()}
         for place in self.places():
             sums = {key: totals[place.subsystem][field][place.number] for key, field in SUMS}
-            by_class: dict[str, list[int]] = {}  # several may have one name
+            by_class: dict[str, list[int]] = {}  # several classes may have the same name
             for number, name in enumerate(self._probes[place.subsystem].classes):
                 if sums["count"][number]:
                     by_class.setdefault(name, []).append(number)
@@ -303,6 +309,7 @@ class Node:
         return {key: int(cells[field].sum()) for key, field in SUMS}
 
     def presented_and_lost(self) -> tuple[int, int]:
+        """The numbers of events to be traced, and of those lost, since the daemon started."""
         each = [probes.presented_and_lost for probes in self._probes.values()]
         return sum(a for a, _ in each), sum(b for _, b in each)
 

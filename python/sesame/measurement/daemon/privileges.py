@@ -1,7 +1,7 @@
 """Drops all privileges that a daemon does not need once its probes are loaded.
 
-Kept are CAP_BPF and CAP_PERFMON, which attaching and detaching need. Linux has capabilities for
-each thread, so they must be dropped before other threads start.
+It keeps CAP_BPF and CAP_PERFMON, which attaching and detaching need. On Linux each thread has its
+own capabilities, so they must be dropped before other threads start.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def find_user(name: str) -> pwd.struct_passwd:
         raise InputError(f"--user: there is no user {name}") from error
 
 
-# Keeps libraries from starting threads: NumPy's linear algebra, and Arrow's allocator, whose thread
-# also wakes up at intervals.
+# Environment variables that keep libraries from starting threads: NumPy's linear algebra, and
+# Arrow's allocator, whose thread also wakes up at intervals.
 WITHOUT_THREADS = {
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",

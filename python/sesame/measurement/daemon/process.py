@@ -1,4 +1,4 @@
-"""The process `sesamed`: loads the probes, gives up its privileges, serves."""
+"""The process `sesamed`: loads the probes, drops its privileges, serves HTTP requests."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def lock(directory: Path) -> TextIO:
         file.seek(0)
         raise InputError(
             f"this node has a daemon already: process {file.read().strip() or 'unknown'}",
-            hint=f"use it (`sesame measure status`), or another --state-directory than {directory}",
+            hint=f"use it (`sesame measure status`), or give another --state-directory than "
+            f"{directory}",
         ) from error
     file.truncate(0)
     file.write(f"{os.getpid()}\n")
@@ -98,7 +99,7 @@ def lock(directory: Path) -> TextIO:
 
 
 def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str, str]]:
-    """The available probes, and by subsystem why others are unavailable."""
+    """Loads all probes; returns the available ones, and by subsystem why others are unavailable."""
     probes: dict[str, Probes] = {}
     refused: dict[str, str] = {}
     for provider in having:
@@ -118,7 +119,7 @@ def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str,
 
 
 def start(how: DaemonOptions) -> None:
-    """Serves until SIGTERM or SIGINT."""
+    """Runs the daemon until SIGTERM or SIGINT."""
     settings = how.read_settings()
     user = privileges.find_user(how.user) if how.user else None
     directory = how.state_directory or default_state_directory()
@@ -163,7 +164,7 @@ async def _serve(
     def ready() -> None:
         _report(service.node, listening, token_file)
         notify_systemd("READY=1")
-        # Objects made until now stay, so the garbage collector need not scan them at readings.
+        # Objects made until now stay: exempt them from garbage collection during readings.
         gc.collect()
         gc.freeze()
 

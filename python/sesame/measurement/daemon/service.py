@@ -22,8 +22,10 @@ SEGMENT_SECONDS = 600.0
 
 
 class Service:
-    """All functions must be called in the thread of the event loop: the probes are not
-    thread-safe."""
+    """Call `begin` in the event loop, `end` at the end.
+
+    All functions must be called in the thread of the event loop: the probes are not thread-safe.
+    """
 
     def __init__(
         self,
@@ -39,7 +41,7 @@ class Service:
         self.node, self.settings, self.say, self._read = node, settings, say, read
         self._take_events = take_events
         self._undelivered = undelivered
-        # Items to deliver, while there is no destination.
+        # Items that wait because there is no destination.
         self._waiting = kept(undelivered, node.offset, say) if undelivered is not None else []
         self.delivery: Delivery | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -49,8 +51,8 @@ class Service:
     # ---- Settings ----
 
     def apply(self, settings: Settings) -> None:
-        """Applies all settings, or none if one is invalid. Reports points that the kernel
-        refuses."""
+        """Applies all settings; raises InputError and applies none if one is invalid. Points that
+        the kernel refuses are reported."""
         check(settings)
         self.node.catch_up()
         wanted = sorted(
@@ -81,7 +83,7 @@ class Service:
         self.node.set_size_groups(subsystem, limits)
 
     def reload(self) -> None:
-        """Reads the settings file again; invalid settings change nothing."""
+        """Reads the settings file again. Invalid settings are reported and change nothing."""
         if self._read is None:
             self.say("there is no settings file to reload")
             return
@@ -93,9 +95,9 @@ class Service:
             self.say("settings: read again")
 
     def _redirect(self, settings: Settings) -> None:
-        sink = open_sink(settings, self.say)  # first, since it may fail
+        sink = open_sink(settings, self.say)  # may fail, so before anything is changed
         if self.delivery is not None:
-            self.read()  # counts until now go to the old destination
+            self.read()  # counts until now belong to the old destination
         sent = None
         if self.delivery is not None:
             self._waiting, sent = self.delivery.close(), self.delivery.sent
@@ -120,7 +122,8 @@ class Service:
         return round(1e9 * self.settings.interval)
 
     def _schedule(self) -> None:
-        """Schedules the next reading; a missed one is not made up for."""
+        """Schedules the next reading. A reading that is more than an interval late is made now, and
+        only once."""
         if self._loop is None:
             return
         self._cancel()
@@ -137,13 +140,13 @@ class Service:
         self.node.idle.due_ns += self._interval_ns
         self._schedule()  # first, so that there is a next reading even if this one fails
         self.read()
-        self.node.governor.begin()  # only here: a requested reading brings no new budget
+        self.node.governor.begin()  # only here: a reading on request gives no new budget
         if self.node.begin_idle(self._interval_ns, self.settings.batch - 1):
             self._cancel()
 
     def _after_idle(self) -> None:
-        """The idle period has ended: it was full, an interval cost too much, or a request ended
-        it."""
+        """Called when the idle period has ended: it was full, an interval cost too much, or a
+        request ended it."""
         self.node.idle.acknowledge()
         self.node.catch_up()
         if self.node.idle.due_ns <= time.monotonic_ns():
@@ -152,6 +155,7 @@ class Service:
             self._schedule()
 
     def read(self) -> Reading:
+        """Ends the interval; returns its reading, which is also offered to the delivery."""
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
             self._take_events()
             self.node.stream.flush()
@@ -202,7 +206,7 @@ class Service:
 
 
 def split_name(name: str) -> tuple[str | None, str | None]:
-    """`all`, a subsystem, or subsystem.point."""
+    """Splits `all`, a subsystem, or subsystem.point into subsystem and point; None means all."""
     if name == "all":
         return None, None
     subsystem, _, point = name.partition(".")
@@ -223,8 +227,8 @@ def open_sink(settings: Settings, say: Callable[[str], None]) -> Sink | None:
         return StoreSink(store)
     if not settings.destination_token_file:
         raise InputError(
-            f"destination: {settings.destination} wants the collector's token",
-            hint="--destination-token-file FILE; `sesame collect` says where it is",
+            f"destination: {settings.destination} needs the collector's token",
+            hint="give --destination-token-file FILE; `sesame collect` prints where the file is",
         )
     token = read_token(Path(settings.destination_token_file))
     return HttpSink(settings.destination, token, settings.destination_ca)

@@ -1,4 +1,4 @@
-"""The settings of a daemon, from options, the settings file, and HTTP requests."""
+"""The settings of a daemon, which come from options, the settings file, and HTTP requests."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Settings:
     interval: float = 10.0
     """Seconds from one reading to the next."""
     batch: int = 6
-    """Readings that are taken, and delivered, at one time while the node is idle."""
+    """Readings that are made and delivered together while the node is idle."""
     destination: str = ""
-    """Where readings go: the address of a collector, or a directory; empty: nowhere."""
+    """Where readings go: the URL of a collector, or a directory; empty: nowhere."""
     destination_token_file: str = ""
     destination_ca: str = ""
-    """File of the CA certificate of the collector, unless its certificate is signed publicly."""
+    """File of the collector's CA certificate, unless a public CA signed the certificate."""
     levels: dict[str, str] = field(default_factory=dict)
-    """By `all`, subsystem or subsystem.point; the more specific one takes precedence."""
+    """Levels by `all`, subsystem or subsystem.point; the more specific one takes precedence."""
     size_groups: dict[str, list[int]] = field(default_factory=dict)
 
 

@@ -1,8 +1,8 @@
 """The events of a daemon's traces, gathered in blocks and kept until they are delivered.
 
-A block is made when its buffer is full, and at each reading. The newest blocks stay in memory up to
-a fixed capacity, delivered or not. The receiver finds from the counts in the blocks how many events
-were discarded to keep within it.
+A block is made when the buffer is full, and at each reading. The newest blocks stay in memory up to
+a fixed capacity, delivered or not; older ones are discarded. From the counts in the blocks the
+receiver finds how many events were discarded.
 """
 
 from __future__ import annotations
@@ -39,21 +39,22 @@ class EventStream:
         buffer: int = BUFFER,
         capacity: int = MOST_KEPT,
     ) -> None:
-        """`lost`: gives the number of events the kernel lost since the start. `names`: gives the
-        meaning of the numbers in events until now. `capacity`: of the kept blocks, in events."""
+        """`lost`: returns the number of events that the kernel lost since the start. `names`:
+        returns the names for the numbers in events until now. `capacity`: of the kept blocks, in
+        events."""
         self._node, self._start, self._offset = node, start, offset
         self._lost, self._names = lost, names
         self._changed = threading.Lock()
         self._buffer = np.empty(buffer, EVENT)
-        self._gathered = 0  # events in it
-        self._taken = 0  # from the kernel, since the beginning
+        self._gathered = 0  # events in the buffer
+        self._taken = 0  # events from the kernel since the start
         self._kept: deque[Block] = deque()
         self._weight, self._capacity = 0, capacity
-        self.seen = 0  # taken or lost, up to the last block
+        self.seen = 0  # events taken or lost, up to the last block
         self.on_block: Callable[[], None] = lambda: None
 
     def write(self, events: NDArray[np.void]) -> None:
-        """Copies them."""
+        """Copies events into the buffer, and makes blocks of it when it is full."""
         with self._changed:
             while len(events):
                 chunk = events[: len(self._buffer) - self._gathered]
@@ -65,7 +66,7 @@ class EventStream:
                     self._make_block()
 
     def flush(self) -> None:
-        """Makes a block of the events gathered, or lost, until now."""
+        """Makes a block of the events gathered or lost since the last block, if any."""
         with self._changed:
             if self._taken + self._lost() > self.seen:
                 self._make_block()
@@ -100,7 +101,7 @@ class EventStream:
         self.on_block()
 
     def after(self, seen: int, weight: int = 0) -> list[Block]:
-        """The first blocks that end after `seen`: one, or as many as have that weight."""
+        """The first blocks that end after event `seen`: one, or as many as reach `weight`."""
         found: list[Block] = []
         with self._changed:
             for block in self._kept:

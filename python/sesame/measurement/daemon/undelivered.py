@@ -1,6 +1,6 @@
-"""A file of readings that a daemon could not deliver before its end, for its next start.
+"""A file of readings that a daemon could not deliver before its end; its next start delivers them.
 
-Readings are kept until the machine is rebooted: their times are of its monotonic clock. Of events
+Readings are valid until the machine is rebooted: their times are of its monotonic clock. Of events
 only the number is kept, as a block without events, so that the receiver counts them as discarded.
 """
 
@@ -22,7 +22,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def keep(path: Path, items: Sequence[Reading | Block]) -> None:
-    """Replaces the file. Raises OutputError."""
+    """Replaces the file, or removes it if there are no items. Raises OutputError."""
     new = path.with_name(f"{path.name}.new")
     try:
         if not items:
@@ -36,8 +36,11 @@ def keep(path: Path, items: Sequence[Reading | Block]) -> None:
 
 
 def kept(path: Path, offset: Offset, say: Callable[[str], None]) -> list[Reading | Block]:
-    """The items of the file, which stay in it until `keep`: a receiver stores once what is sent
-    twice. Reports losses by `say`."""
+    """The items of the file; losses are reported by `say`.
+
+    They stay in the file until `keep`: if the daemon is killed, its next start sends them again,
+    and the receiver ignores items that it has stored.
+    """
     try:
         boot, _, text = path.read_bytes().partition(b"\n")
         readings, blocks = list(decode_readings(BytesIO(text))), list(decode_blocks(BytesIO(text)))

@@ -19,13 +19,13 @@ def _script() -> str:
 
 @cache
 def _page() -> tuple[bytes, str]:
-    """The page and its policy."""
+    """The page, and its Content-Security-Policy."""
     html = render("page.html", scripts=[_script()], directory=DIRECTORY)
     return html.encode(), page_policy([_script()])
 
 
 def add_page(app: FastAPI) -> None:
-    """Needs no token: the page asks for it."""
+    """Adds the page at `/`. It needs no token, since the page asks the user for it."""
 
     async def answer() -> Response:
         html, policy = _page()
