@@ -1,1 +1,1 @@
-"""Replay: a traced run repeated on a real file system."""
+"""Replay: repeats a traced run on a real file system."""

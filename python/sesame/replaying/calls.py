@@ -12,8 +12,8 @@ from sesame.installed import find_installed
 from sesame.traced.calls import is_completion
 from sesame.traced.io_calls import CLOSE, COPIES, OPEN, PRINTING, READ, SCANNING, WRITE, io_kind
 
-# Issued name: recorded names of calls that do the same. Names that are neither here nor the
-# replayer's own are not issued.
+# By issued name: recorded names that are issued as this call. Recorded names that are neither here
+# nor names of the replayer are not issued.
 _SAME = {
     "open": ("openat", "creat", "mkstemp", "mkostemp", "mkstemps", "mkostemps"),
     "preadv": ("preadv2",),
@@ -50,7 +50,7 @@ FORMATTED = PRINTING | SCANNING
 ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in names}
 ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
 
-# Their length is the number of bytes moved, not the number requested.
+# Issued calls whose length is the number of bytes moved when recorded, not the number requested.
 SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc", "copy_file_range", "sendfile"}
 PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
 NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
@@ -68,7 +68,7 @@ _MPI_OTHERS = {
 
 
 def issued_name(recorded: str) -> str | None:
-    """The call that is issued for a recorded one; None when there is none."""
+    """The call that is issued for a recorded one; None if it is not replayed."""
     data = _MPI_DATA.match(recorded)
     if data:
         return f"{'aio_' if data[1] else 'p'}{data[2]}"
@@ -99,7 +99,7 @@ def _issued(kind: int) -> set[str]:
 
 @cache
 def call_numbers() -> dict[str, int]:
-    """The replayer's number of each call, read from the replayer, so that there is one list."""
+    """The replayer's number of each call. The replayer prints them, so that there is one list."""
     program = find_installed("sesame-replayer")
     answer = subprocess.run([program, "--calls"], capture_output=True, text=True, check=False)
     if answer.returncode != 0:

@@ -1,4 +1,4 @@
-"""Collective calls of a traced run: which process waited for which."""
+"""Links the collective calls of a traced run: which process waits for which."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from sesame.traced.groups import Array, number_in_group
 
 @dataclass(frozen=True)
 class Collectives:
-    calls: int  # collective calls found: one for all processes that made it
-    incomplete: int  # collective calls that some process has no record of
+    calls: int  # collective calls, each counted once for all its processes
+    incomplete: int  # of these, calls without a record of some process
 
 
 def link_collectives(trace: Trace, order: Order, links: Links) -> Collectives:
     mpi, io_count = trace.mpi, len(trace.io)
     pattern = mpi.by_name(pattern_of)
     comm = np.where(mpi.is_call({"MPI_Finalize"}), 0, mpi["comm"])
-    # Calls inside another call belong to that call, unless MPI_Start started them.
+    # A call inside another call belongs to that call, unless it is the record of a persistent
+    # request that MPI_Start started.
     own = (mpi["flags"] & MpiFlag.NESTED == 0) | (mpi["flags"] & MpiFlag.PERSISTENT != 0)
     rows = np.flatnonzero(
         (pattern != Pattern.NONE) & (comm >= 0) & own & (order.top[io_count:] >= io_count)
@@ -64,7 +65,8 @@ def _link_scans(
     begins: Array,
     ends: Array,
 ) -> None:
-    """A scan waits for all lower ranks: for some events, each of 1, 2, 4, … of them together."""
+    """A scan waits for all lower ranks. To keep events few, an event stands for a block of 1, 2, 4,
+    … ranks, and each rank waits for the blocks that make up the lower ranks."""
     rows = np.flatnonzero(which)
     if len(rows) == 0:
         return
@@ -77,7 +79,7 @@ def _link_scans(
     places = np.array([place_of.get(pair, pair[1]) for pair in members])
     for level in range(int(places.max()).bit_length()):
         block = places >> level
-        # Those in front of this one, if they are a whole block of the next larger one.
+        # A rank in the second half of a larger block waits for the first half.
         waits = block & 1 == 1
         needed = np.unique(np.stack([instance[rows][waits], block[waits] - 1], 1), axis=0)
         events = links.new_events(len(needed))
@@ -93,23 +95,26 @@ def _link_scans(
 
 @dataclass(frozen=True)
 class Gates:
-    """Operations that stand for what a collective call on a file waits for, before and behind the
-    I/O that was done inside it."""
+    """Operations without I/O at which a collective call on a file waits, one before and one after
+    the I/O inside the call."""
 
     stream: Array
     begin: Array
     end: Array
-    until: Array  # when the process was known to be past what it waited for
+    until: Array  # when the recording shows that the process had ceased to wait
 
 
 def link_collective_io(
     trace: Trace, order: Order, issued: Array, links: Links, first_number: int
 ) -> Gates:
-    """Each process arrives when it enters such a call. I/O inside the call that began after the
-    last entry waits for all entries, and a process that left after the last I/O waits for that. So
-    the replay enforces no order that the recording does not show.
+    """Links collective calls on files.
 
-    `issued`: numbers of the I/O records that are issued, by stream and time.
+    Each process arrives when it enters such a call. If its I/O inside the call began after the last
+    process had entered, the I/O waits for all entries. If the process left the call after the last
+    I/O, it waits for that. So the replay enforces only an order that the recording shows.
+
+    `issued`: numbers of the I/O records that are issued, by stream and time. `first_number`: the
+    number of the first gate.
     """
     io = trace.io
     collective = (io["flags"] & (IoFlag.COLLECTIVE | IoFlag.NESTED)) == IoFlag.COLLECTIVE
@@ -151,7 +156,7 @@ def link_collective_io(
 
 
 def _inside(order: Order, issued: Array, rows: Array) -> tuple[Array, Array]:
-    """The first and last issued record whose outermost record is this one; -1 for none."""
+    """For each row the first and the last issued record inside it; -1 for none."""
     first = np.full(len(order.top), -1, np.int64)
     last = np.full(len(order.top), -1, np.int64)
     tops = order.top[issued]

@@ -1,9 +1,9 @@
-"""Why the time of a replay may not be that of the program: disturbed when it was recorded, or now.
+"""Doubts about the time of a replay: the run was disturbed when it was recorded, or is now.
 
-Computation in a replay is the processor time that it took when recorded, as far as the records
-tell what others took (docs/models/replay.md). Four things are detected: records that are
-incomplete; much processor time taken by other processes; a process that had the processor for less
-time than its computation is long; and other processes that disturbed the replay itself.
+A replay computes for the processor time that the recorded computation took, as far as the records
+show what other processes took (docs/models/replay.md). Four things are detected: records are
+incomplete; other processes took much processor time when the run was recorded; a process had the
+processor for less time than its computation lasted; other processes disturbed the replay itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from sesame.replaying.preempted import Lost
 from sesame.replaying.schedule import Schedule, Style
 from sesame.trust import Doubt, Reason
 
-# Of the computation, or of the replay's time: as much as makes a machine busy (host_load).
+# Share of the computation, or of the replay's time, from which a doubt is reported; the same share
+# makes a machine busy (host_load).
 WORTH_SAYING = 0.05
 RECORD_AGAIN = "record it again on an idle machine"
 
@@ -35,7 +36,7 @@ def doubts(schedule: Schedule, played: Played, style: Style) -> list[Doubt]:
 
 def _of_recording(schedule: Schedule, style: Style) -> list[Doubt | None]:
     if style.as_fast_as_possible or style.scale_compute == 0:
-        return []  # nothing of the recorded computation is waited out
+        return []  # recorded computation is not replayed
     computed = _computation(schedule, style)
     lost = _lost_beside_io(schedule)
     if lost <= WORTH_SAYING * (computed + lost):
@@ -44,12 +45,12 @@ def _of_recording(schedule: Schedule, style: Style) -> list[Doubt | None]:
 
 
 def _computation(schedule: Schedule, style: Style) -> float:
-    """Seconds between the operations of all threads, without what others took."""
+    """Seconds of computation in all threads, without the processor time of other processes."""
     return float(schedule.operations.gap.sum() / style.scale_compute) * 1e-9
 
 
 def _lost_beside_io(schedule: Schedule) -> float:
-    """Seconds that others had the processor, without those in calls on files."""
+    """Seconds for which other processes had the processor, outside calls on files."""
     order, operations = schedule.order, schedule.operations
     lost = Lost(schedule.trace, order)
     streams = np.arange(len(order.streams))
@@ -70,8 +71,11 @@ def _taken(computed: float, lost: float) -> Doubt:
 
 
 def _without_processor(schedule: Schedule, computed: float) -> Doubt | None:
-    """Threads that yielded the processor may have waited for an event, or for the processor: the
-    records do not show which, and such time is kept as it was."""
+    """The doubt that processes had the processor for less time than their computation lasted.
+
+    A thread that yielded the processor may have waited for an event or for the processor. The
+    records do not show which, so the replay keeps this time.
+    """
     ranks = {schedule.order.streams[int(s)][0] for s in np.unique(schedule.operations.stream)}
     processes = [process for process in schedule.trace.processes if process.rank in ranks]
     if not processes or any(process.processor_ns <= 0 for process in processes):

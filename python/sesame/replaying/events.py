@@ -1,4 +1,4 @@
-"""Events of a replay, which operations reach and wait for, collected before they are numbered."""
+"""Events of a replay: operations arrive at them, and other operations wait for them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import numpy as np
 
 from sesame.traced.groups import Array
 
-ARRIVE, WAIT, AFTER = 0, 1, 2  # at its start, before it continues, at its end
+# Kinds of links: the operation arrives at its start, waits before it continues, arrives at its end.
+ARRIVE, WAIT, AFTER = 0, 1, 2
 
 
 @dataclass
 class Links:
-    """Links between operations and events. An event happens when all have arrived that are linked
-    to it by ARRIVE or AFTER."""
+    """Collects links between operations and events.
+
+    An event happens when all operations have arrived that are linked to it by ARRIVE or AFTER.
+    """
 
     events: int = 0
     _operations: list[Array] = field(default_factory=list)

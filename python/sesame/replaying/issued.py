@@ -21,12 +21,12 @@ DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
 
 @dataclass(frozen=True)
 class Issued:
-    """Rows of the record type io that are issued, by stream and time, and what they become."""
+    """The records of type io that are issued, and the calls that they become."""
 
-    rows: Array
+    rows: Array  # by stream and time
     call: Array  # number of the issued call, for every row of io; 0 where there is none
-    size: Array
-    path: list[str | None]  # where each file of the trace is in the replay; None if nowhere
+    size: Array  # argument of the issued call, for every row of io
+    path: list[str | None]  # of each file of the trace in the replay; None if it is not replayed
     left_out: dict[str, int]  # calls that are not issued, by recorded name
 
 
@@ -41,16 +41,16 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     possible = (call > 0) & on_file & ((io["handle"] >= 0) | ~needs_handle)
     top = order.top[: len(io)]
     in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(is_completion) != 0])
-    possible &= (top < len(io)) | in_wait[top]  # what MPI does for itself is part of its call
-    is_mpi = io.by_name(io_layer) == MPI_IO  # also the record in a wait for such a call
+    possible &= (top < len(io)) | in_wait[top]  # I/O that MPI does for itself belongs to its call
+    is_mpi = io.by_name(io_layer) == MPI_IO  # includes records inside a wait for such a call
     by_time = order.sorted[order.sorted < len(io)]
     plain = by_time[(possible & ~is_mpi)[by_time]]
     inner = contained_in_earlier(order.stream[plain], order.begin[plain], order.end[plain])
     plain = plain[~inner]
     chosen = np.zeros(len(io), bool)
     chosen[plain] = True
-    # Calls of MPI-IO are issued only where the trace does not show what they did: a rank without
-    # I/O of its own has given its data to another one.
+    # Calls of MPI-IO are issued only if the trace does not show the I/O inside any of them. If it
+    # does, a rank without I/O inside its call has given its data to another rank.
     inside_mpi = np.concatenate([is_mpi, np.ones(len(trace.mpi), bool)])
     if not inside_mpi[top[plain]].any():
         chosen |= possible & is_mpi
@@ -77,8 +77,10 @@ def _sizes(trace: Trace, call: Array) -> Array:
 def roles_on_names(
     trace: Trace, issued: Issued, *, failed: bool = False
 ) -> tuple[Array, list[tuple[str, int]]]:
-    """Operations on names that succeeded, by time: their rows, and (path, role) of each; on demand
-    those that failed, too, which only used the name."""
+    """Operations on names by time: their rows, and (path, role) of each.
+
+    Only those that succeeded; with `failed` also those that failed, with the role USE.
+    """
     io = trace.io
     number_of = calls.call_numbers()
     name_of = {number: name for name, number in number_of.items()}

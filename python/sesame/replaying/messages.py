@@ -1,4 +1,4 @@
-"""Messages of a traced run: matches sends and receives, and finds which one waited."""
+"""Links the messages of a traced run: matches sends and receives, and finds which one waited."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from sesame.traced.calls import is_buffered_send, is_exchange, is_probe, is_rece
 from sesame.traced.groups import Array, number_in_group
 from sesame.traced.messages import Ends, match
 
-# A send that ended this much after its begin, and after its receive began, has waited for it.
+# A send has waited for its receive if this began at least so long after the send, and before the
+# send ended.
 WAITED_NS = 50_000
 
 
 @dataclass(frozen=True)
 class Matched:
+    """Counts of messages, and of sends and receives without a partner."""
+
     messages: int
     sends_alone: int
     receives_alone: int
@@ -26,7 +29,8 @@ class Matched:
 
 
 def link_messages(trace: Trace, order: Order, links: Links) -> Matched:
-    """A receive waits until its send began; a synchronous send until its receive did."""
+    """Links messages: a receive waits until its send begins, a synchronous send until its receive
+    begins."""
     mpi, io_count = trace.mpi, len(trace.io)
     usable = (mpi["peer"] >= 0) & (mpi["flags"] & MpiFlag.CANCELLED == 0)
     usable &= order.top[io_count:] >= io_count  # not inside a call of MPI-IO
@@ -47,14 +51,14 @@ def link_messages(trace: Trace, order: Order, links: Links) -> Matched:
 
 
 def _completer(trace: Trace, order: Order, rows: Array) -> Array:
-    """The outermost call in which what a record began was complete."""
+    """The outermost call in which the operation that a record started was complete."""
     return np.asarray(order.top[len(trace.io) + rows + trace.mpi["completion"][rows]])
 
 
 def _link_probes(
     trace: Trace, order: Order, links: Links, probes: Array, receives: Array, events: Array
 ) -> None:
-    """A probe waits for the message that the next receive of this channel takes."""
+    """A probe waits for the message of the next receive on the same channel."""
     if len(probes) == 0 or len(receives) == 0:
         return
     mpi = trace.mpi
@@ -83,7 +87,7 @@ def _link_synchronous(
     standard = ~mpi.by_name(is_buffered_send)[sends]
     telling = standard & ~mpi.by_name(is_exchange)[sends]
     synchronous = mpi["flags"][sends] & MpiFlag.SYNCHRONOUS != 0
-    # A standard send may wait or not; the size from which this MPI waits shows in the times.
+    # A standard send may wait for its receive or not. The times show from which size on it does.
     left_early = telling & ~synchronous & (order.end[done] < posted)
     eager = int(size[left_early].max(initial=-1))
     waited = telling & ~synchronous & (order.end[done] >= posted) & (size > eager)

@@ -1,4 +1,4 @@
-"""Files that must exist before a replay: those that the traced run found."""
+"""Finds the files that must exist before a replay: those that existed before the traced run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIVE_NAMES = ("rename", "link", "symlink")
 
 
 def what_is_needed(trace: Trace, issued: Issued, preopened: set[str]) -> Needed:
-    """`preopened`: what processes had open before their first record of it."""
+    """`preopened`: paths that a process uses in its first record of them without opening them."""
     io, needed = trace.io, Needed()
     names = _Names(trace, issued)
     succeeded = issued.rows[io["error"][issued.rows] == 0]
@@ -53,13 +53,14 @@ def what_is_needed(trace: Trace, issued: Issued, preopened: set[str]) -> Needed:
 
 
 class _Names:
-    """Names that the run created, and the files that had them before."""
+    """The names that the run created, and where their files were before the run."""
 
     def __init__(self, trace: Trace, issued: Issued) -> None:
         name_of = {number: name for name, number in calls.call_numbers().items()}
         rows, roles = roles_on_names(trace, issued)
         self._first_role: dict[str, int] = {}
-        self._source: dict[str, str | None] = {}  # of a name that the run made; None: nothing
+        # By name that the run made: the earlier name of its file; None: a new file.
+        self._source: dict[str, str | None] = {}
         self._renames: list[tuple[str, str]] = []
         self.size_before: dict[str, int] = {}
         for row, (path, role) in zip(rows.tolist(), roles, strict=True):
@@ -82,7 +83,7 @@ class _Names:
         return set(self._source)
 
     def origin(self, path: str) -> str | None:
-        """Where that was before the run; None if the run made it, or a directory that it is in."""
+        """The path before the run; None if the run made it, or a directory above it."""
         for place in (path, *map(str, Path(path).parents)):
             if place in self._source:
                 source = self._source[place]
@@ -94,7 +95,7 @@ class _Names:
         return not created or (self.size_before.get(path, -1) >= 0 and path not in self._source)
 
     def moved_with_directories(self, paths: set[Path], directories: set[str]) -> set[Path]:
-        """Where paths come to be when directories that they are in get other names."""
+        """The new paths of `paths` after directories above them are renamed."""
         moved: set[Path] = set()
         for source, path in self._renames:
             if source in directories:
@@ -104,8 +105,8 @@ class _Names:
 
 
 def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
-    """Paths that are directories: their kind says so, or what was done with them, or they have
-    others below them, even if only failed lookups name them."""
+    """Paths that are directories: by their recorded kind, by the calls on them, or because another
+    path is below them, even if only a failed lookup names that."""
     io, number_of = trace.io, calls.call_numbers()
     call = issued.call[issued.rows]
     chosen = np.isin(call, [number_of[name] for name in OF_DIRECTORIES])
@@ -113,14 +114,14 @@ def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
     rows = issued.rows[chosen | ((call == number_of["open"]) & opens_directory)]
     found = {issued.path[index] for index in set(io["file"][rows].tolist())}
     found |= {issued.path[i] for i in indices if trace.files[i].kind == "directory"}
-    vain = issued.rows[io["error"][issued.rows] == errno.ENOENT]
-    below = {issued.path[i] for i in (*indices, *io["file"][vain].tolist()) if i >= 0} - {None}
+    absent = issued.rows[io["error"][issued.rows] == errno.ENOENT]
+    below = {issued.path[i] for i in (*indices, *io["file"][absent].tolist()) if i >= 0} - {None}
     found |= {str(parent) for path in below for parent in Path(str(path)).parents}
     return {path for path in found if path is not None}
 
 
 def _extents(trace: Trace, issued: Issued) -> Array:
-    """How long each file becomes, as far as the records tell."""
+    """The largest size of each file in the run, as far as the records show."""
     io, rows = trace.io, issued.rows
     number_of = calls.call_numbers()
     data = rows[

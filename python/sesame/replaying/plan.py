@@ -18,7 +18,7 @@ from sesame.traced.groups import Array
 
 
 def layout(*parts: tuple[str, str]) -> np.dtype[Any]:
-    """A C struct: pairs of a type and the names of fields that have it."""
+    """The data type of a C struct: each part is a type and the names of its fields."""
     return np.dtype([(name, kind) for kind, names in parts for name in names.split()])
 
 
@@ -67,7 +67,7 @@ class Share:
 def write_plan(
     schedule: Schedule, path: Path, share: Share, *, payload: str, direct: bool
 ) -> Array:
-    """Writes the plan of one process. Returns which operations of the schedule it holds."""
+    """Writes the plan of one process. Returns the indices of its operations in the schedule."""
     operations, order = schedule.operations, schedule.order
     process_of = (
         share.of_streams(order)[operations.stream]
@@ -106,7 +106,8 @@ def write_plan(
 
 
 def _local_links(operations: Operations, ours: Array) -> tuple[Array, dict[str, Array]]:
-    """Events of the links of these operations, and where those of each operation lie."""
+    """The events of the links of these operations; and by operation the number of links of each
+    kind, and the index of the first."""
     place = np.full(len(operations.source), -1, np.int64)
     place[ours] = np.arange(len(ours))
     at = place[operations.link_operation] if len(place) else operations.link_operation
@@ -182,7 +183,7 @@ def _operations(schedule: Schedule, ours: Array, counts: dict[str, Array]) -> Ar
 
 
 def _other_slots(schedule: Schedule, rows: Array) -> Array:
-    """The other open file of a copy: the latest opening of that file by the same process."""
+    """The slot of the other file of a copy: that of the process's last earlier call on it."""
     trace, slots = schedule.trace, schedule.slots.slot
     io, number_of = trace.io, calls.call_numbers()
     found = np.full(len(rows), -1, np.int64)
@@ -197,8 +198,8 @@ def _other_slots(schedule: Schedule, rows: Array) -> Array:
 
 
 def _events(operations: Operations, process_of: Array, share: Share) -> tuple[Array, Array]:
-    """Counts of what reaches each event in this process and from others, and which processes to
-    notify."""
+    """For each event the number of arrivals in this process, and of notifications (tokens) from
+    others; and the processes to notify."""
     events = np.zeros(operations.events, EVENT)
     if len(operations.link_event) == 0:
         return events, np.zeros(0, np.int64)

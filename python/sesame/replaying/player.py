@@ -35,12 +35,14 @@ STREAM = layout(("<i8", "scheduled_end_ns end_ns preempted_ns"))
 
 @dataclass(frozen=True)
 class Options:
-    payload: str = "random"
-    direct: bool = False
-    cold: bool = False
-    keep: bool = False
-    force: bool = False
-    mpi: str | None = None
+    """Options of the command line."""
+
+    payload: str = "random"  # contents of written data: zero, compressible or random
+    direct: bool = False  # without the page cache (O_DIRECT)
+    cold: bool = False  # drop the page cache first
+    keep: bool = False  # leave the files
+    force: bool = False  # write over existing files
+    mpi: str | None = None  # the MPI with which several processes communicate
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Played:
-    """The result of each operation of the schedule."""
+    """The measurements of a replay."""
 
-    operations: Array
+    operations: Array  # the result of each operation of the schedule (OPERATION)
     scheduled_end_ns: int
     end_ns: int
     preempted_ns: int  # of all threads
@@ -67,11 +69,11 @@ class Played:
     not_aligned: int
     wake_up_median_ns: int
     wake_up_p99_ns: int
-    caches: str | None  # which were dropped
+    caches: str | None  # a description of the caches that were dropped
 
 
 def play(schedule: Schedule, share: Share, options: Options) -> Played | None:
-    """None in a process that is not the first: the first one has the result of all."""
+    """Plays this process's share. Returns the result of all in the first process, else None."""
     library = build_transport(options.mpi) if share.processes > 1 else None
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
@@ -93,11 +95,11 @@ def play(schedule: Schedule, share: Share, options: Options) -> Played | None:
 
 
 def _run(command: list[str]) -> int:
-    # An MPI finds its launcher through descriptors that it inherits.
+    # MPI libraries find their launcher through inherited file descriptors.
     process = subprocess.Popen(command, close_fds=False)
     try:
         return process.wait()
-    except BaseException:  # Ctrl-C above all: nothing must write while the files are removed
+    except BaseException:  # such as Ctrl-C: the replayer must not write while files are removed
         with suppress(ProcessLookupError):
             process.kill()
         process.wait()

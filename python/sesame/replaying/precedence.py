@@ -1,6 +1,6 @@
-"""Order between operations without messages: a file is created before other threads open it, a
-thread starts after the earlier operations of its process, and no thread uses a file after another
-closed it."""
+"""Links operations whose order does not follow from messages: a file is created before other
+threads open it, a thread starts after earlier operations of its process, and a file is closed after
+the last use by other threads."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ class Use:
 
 
 def link_uses(groups: Iterable[list[Use]], links: Links) -> None:
-    """After something was made or removed, the next use by each other thread waits for that; a
-    removal waits for the last use by each other thread. Only where the records say so."""
+    """Links the uses of each group, which are those of one file or name.
+
+    The next use by each other thread waits for a creation or removal; a removal waits for the last
+    use by each other thread. A link is added only where the recorded times show that order.
+    """
     waits: dict[int, list[int]] = defaultdict(list)
     for group in groups:
         change: Use | None = None
@@ -51,7 +54,7 @@ def link_uses(groups: Iterable[list[Use]], links: Links) -> None:
 
 
 def _last_before(threads: Iterable[list[Use]], begin: int) -> list[int]:
-    """Of each thread the last use that had ended by then."""
+    """The last use of each thread that had ended at `begin`."""
     found = (next((u for u in reversed(uses) if u.end <= begin), None) for uses in threads)
     return [use.operation for use in found if use is not None]
 
@@ -71,8 +74,11 @@ def _add(waits: dict[int, list[int]], links: Links) -> None:
 def uses_of_names(
     rows: Array, order: Order, paths: list[tuple[str, int]], made: set[str]
 ) -> list[list[Use]]:
-    """`rows`: operations on names, and for each one (path, role). `made`: directories that the run
-    makes; what lies in them uses them."""
+    """Groups of uses of the same path, if several threads use it.
+
+    `rows`: operations on names; `paths`: (path, role) of each. `made`: directories that the run
+    makes; an operation on a path in such a directory uses the directory, too.
+    """
     groups: dict[str, list[Use]] = defaultdict(list)
     for row, (path, role) in zip(rows.tolist(), paths, strict=True):
         times = (int(order.begin[row]), int(order.end[row]), int(order.stream[row]), row)
@@ -86,7 +92,8 @@ def uses_of_names(
 def uses_of_handles(
     rows: Array, order: Order, handles: Array, opens: Array, closes: Array
 ) -> list[list[Use]]:
-    """Uses of files that several threads share: open, close, first and last use by each thread."""
+    """Groups of uses of the same open file, if several threads use it: its open and close, and the
+    first and last use by each thread."""
     if len(rows) == 0:
         return []
     handle, stream = np.unique(handles, return_inverse=True)[1], order.stream[rows]
@@ -109,20 +116,23 @@ def uses_of_handles(
 
 @dataclass
 class Anchors:
-    """Operations without I/O that wait for another thread: where a thread begins, and where its
-    process continued after its last record."""
+    """Operations without I/O at which a thread waits for another: a new thread for the one that
+    started it, and that one for the last record of the new thread."""
 
     stream: list[int]
     begin: list[int]
     end: list[int]
-    first: list[bool]  # a thread begins with it
+    first: list[bool]  # it is the first operation of a thread
 
 
 def link_threads(
     trace: Trace, order: Order, flat: Array, links: Links, number: int, active: set[int]
 ) -> Anchors:
-    """`flat`: numbers of records of which none lies in another, by stream and time; `active`:
-    streams that do anything in the replay."""
+    """Links the begin and end of threads and child processes with the thread that started them.
+
+    `flat`: numbers of records, none inside another, by stream and time. `number`: the number of the
+    first anchor. `active`: streams with operations in the replay.
+    """
     anchors = Anchors([], [], [], [])
     of_stream = {name: index for index, name in enumerate(order.streams)}
     parent_of = {process.rank: process.parent for process in trace.processes}

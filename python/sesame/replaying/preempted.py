@@ -1,5 +1,5 @@
-"""Time in which threads were ready to run and others had the processor: a replay on another file
-system must not include it."""
+"""Time in which a thread was ready to run while others had the processor. A replay must not include
+it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sesame.traced.groups import Array
 
 
 class Lost:
-    """How much of any time of a thread it was. The records tell it of long times; it lies evenly
-    in each."""
+    """The lost time of threads.
+
+    The trace records the lost time of long intervals; it is taken to be spread evenly over each.
+    """
 
     def __init__(self, trace: Trace, order: Order) -> None:
         table = trace.preempted
@@ -29,6 +31,7 @@ class Lost:
         self._sums = np.column_stack([sums - lost[by_time], sums]).ravel()
 
     def between(self, stream: Array, begin: Array, end: Array) -> Array:
+        """The lost time in ns from `begin` to `end` of each stream."""
         if len(self._at) == 0:
             return np.zeros(len(stream), np.int64)
         base = stream * self._far

@@ -1,4 +1,4 @@
-"""Which threads of a traced run kept their processor when they had nothing to read or write."""
+"""Finds which threads of a traced run kept their processor outside of I/O."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from sesame.replaying.preempted import Lost
 from sesame.replaying.schedule import Schedule
 from sesame.traced.groups import Array
 
-# A process that computes, or asks its MPI again and again for messages, is near 1; one that sleeps
-# until they come is far below.
+# Share of the time outside of I/O in which a process had the processor. It is near 1 for a process
+# that computes, or whose MPI polls for messages; far below for one that sleeps while it waits.
 KEPT = 0.8
 
 
 def keeps_processor(schedule: Schedule) -> Array:
-    """Of each stream. The records tell the processor time of processes only: all threads of one
-    count as the process does on the whole. Who wanted the processor and others had it would have
-    used it."""
+    """Whether each stream kept its processor.
+
+    Only the processor time of whole processes is recorded, so all threads of a process get the same
+    answer. Time in which other processes had the processor counts as used.
+    """
     trace, order, operations = schedule.trace, schedule.order, schedule.operations
     ranks = np.array([rank for rank, _ in order.streams], np.int64)
     is_io = operations.source >= 0

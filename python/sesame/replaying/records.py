@@ -1,4 +1,4 @@
-"""The records of a traced run as columns, with the record that each is nested in."""
+"""The records of a traced run as columns, and for each the record in which it is nested."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sesame.trust import Doubt, Reason
 
 MOST_NAMED = 5
 LOWER_BOUND = "take the replayed I/O for a lower bound"
-LONGEST_RUN_NS = 100 * 86_400 * 10**9  # with more, sums of times of many streams overflow
+LONGEST_RUN_NS = 100 * 86_400 * 10**9  # longer runs overflow sums of times of many streams
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class Table:
         return self["begin_ns"] + self["duration_ns"]
 
     def is_call(self, wanted: Any) -> Array:
-        """Which records are of a call whose name `wanted` contains."""
+        """Whether the name of each record's call is in `wanted`."""
         return self.by_name(lambda name: name in wanted).astype(bool)
 
     def by_call(self, values: dict[str, int], missing: int) -> Array:
-        """For each record what `values` says of its call."""
+        """For each record `values[name of its call]`, or `missing`."""
         return self.by_name(lambda name: values.get(name, missing))
 
     def by_name(self, value_of: Callable[[str], int]) -> Array:
-        """For each record what `value_of` says of the name of its call."""
+        """For each record `value_of(name of its call)`."""
         of_name = np.array([value_of(name) for name in self.names] or [0])
         return np.asarray(of_name[self["call"]])
 
@@ -84,8 +84,8 @@ class Trace:
     files: list[TracedFile]
     processes: list[Process]
     communicators: dict[int, Array]  # members in the order of their rank in it
-    preempted: Table  # times in which threads did not always have the processor they wanted
-    doubts: tuple[Doubt, ...] = ()  # what the run did and the records do not tell
+    preempted: Table  # intervals in which other processes had the processor for some time
+    doubts: tuple[Doubt, ...] = ()  # about records that are missing
 
     @property
     def recorded_ns(self) -> int:
@@ -98,7 +98,7 @@ def read_trace(path: Path) -> Trace:
         raise InputError(
             "this is no traced run: it has no records of type process",
             path=str(path),
-            hint="`sesame trace` records one, or an import",
+            hint="record a run with `sesame trace`, or import one with `sesame import`",
         )
     processes = data_set.table("process").to_pylist()
     if not processes:
@@ -107,9 +107,9 @@ def read_trace(path: Path) -> Trace:
     last = max(row["end_ns"] for row in processes)
     if last - first > LONGEST_RUN_NS:
         raise InputError(
-            f"the times cannot be right: the run took {(last - first) * 1e-9:,.0f} s",
+            f"impossible times: the run took {(last - first) * 1e-9:,.0f} s",
             path=str(path),
-            hint="was the trace damaged, or a clock set while it ran?",
+            hint="was the trace damaged, or a clock set during the run?",
         )
     return Trace(
         path,
@@ -135,7 +135,7 @@ def read_trace(path: Path) -> Trace:
 
 
 def _doubts(data_set: DataSet, processes: list[dict[str, Any]]) -> Iterator[Doubt]:
-    """Why the records are not all that the run did."""
+    """Doubts because records are missing or damaged."""
     result = data_set.info.get("result", {})
     for doubt in result.get("doubts", []):
         if doubt["reason"] == Reason.INCOMPLETE_INPUT:
@@ -226,16 +226,17 @@ def what_it_holds(trace: Trace) -> str:
 
 @dataclass(frozen=True)
 class Order:
-    """All records of a trace, I/O in front of MPI, with the order of time in each thread.
+    """All records of a trace and their order in time.
 
-    A record is named by its number here: rows of `io`, then rows of `mpi`.
+    Each record has a number: rows of `io` come first, then rows of `mpi`. A stream is a thread of a
+    process.
     """
 
-    stream: Array  # which thread of which process
+    stream: Array  # index in `streams`
     begin: Array
     end: Array
     sorted: Array  # numbers, by stream and time, outer records before inner ones
-    top: Array  # the outermost record that each lies in; itself when in none
+    top: Array  # number of the outermost record around each; its own number if there is none
     streams: list[tuple[int, int]]  # rank and thread
 
 
@@ -253,7 +254,7 @@ def order_of(trace: Trace) -> Order:
     by_time = np.lexsort((nested, -end, begin, stream))
     numbers = np.arange(len(by_time))
     is_top = ~nested[by_time]
-    # The first record of a thread has nothing to lie in, whatever it says.
+    # The first record of a thread cannot be nested, whatever its flag says.
     is_top[np.flatnonzero(np.diff(stream[by_time], prepend=-1))] = True
     last_top = np.maximum.accumulate(np.where(is_top, numbers, 0))
     top = np.empty(len(by_time), np.int64)
@@ -263,7 +264,7 @@ def order_of(trace: Trace) -> Order:
 
 
 def contained_in_earlier(stream: Array, begin: Array, end: Array) -> Array:
-    """Which intervals, sorted as in Order, lie inside one before them in the same stream."""
+    """Whether each interval, sorted as in Order, lies inside an earlier one of the same stream."""
     if len(stream) == 0:
         return np.zeros(0, bool)
     far = int(end.max()) + 1

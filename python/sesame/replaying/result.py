@@ -25,14 +25,14 @@ from sesame.replaying.records import Table
 from sesame.replaying.schedule import Schedule, Style
 from sesame.traced.groups import Array
 
-COMPUTED_NS = 100_000  # a gap from which on an operation counts as one after computation
+COMPUTED_NS = 100_000  # an operation after a gap at least this long counts as after computation
 MOST_DIFFERING = 20
 ASYNCHRONOUS = {"aio_read", "aio_write", "aio_wait"}
 INT64_MAX = np.iinfo(np.int64).max
 
 
 def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
-    """What `--json` prints."""
+    """The figures of a replay, which `--json` prints."""
     operations, io = schedule.operations, schedule.trace.io
     done = played.operations
     issued = np.flatnonzero((operations.source >= 0) & (done["begin_ns"] >= 0))
@@ -100,17 +100,18 @@ def _is_one_of(schedule: Schedule, rows: Array, names: set[str]) -> Array:
 
 
 def _differs(schedule: Schedule, played: Played, issued: Array) -> Array:
-    """Which operations ended otherwise than recorded."""
+    """Whether each operation ended with another result than recorded."""
     io, rows = schedule.trace.io, schedule.operations.source[issued]
     done = played.operations[issued]
     data = _is_one_of(schedule, rows, calls.reads() | calls.writes())
     wrong = (done["error"] != io["error"][rows]) | (data & (done["bytes"] != io["bytes"][rows]))
-    # An asynchronous transfer is complete only later, under another record.
+    # The result of an asynchronous transfer is known only later, in another record.
     return np.asarray(wrong & ~_is_one_of(schedule, rows, ASYNCHRONOUS))
 
 
 def _fails(schedule: Schedule, played: Played, issued: Array) -> Array:
-    """Which operations moved data when recorded, and here nothing: the replay is none of them."""
+    """Whether each operation moved data when recorded but failed or moved nothing in the replay:
+    such operations are not replayed."""
     io, rows = schedule.trace.io, schedule.operations.source[issued]
     done = played.operations[issued]
     data = _is_one_of(schedule, rows, calls.reads() | calls.writes() | ASYNCHRONOUS)
@@ -120,7 +121,7 @@ def _fails(schedule: Schedule, played: Played, issued: Array) -> Array:
 
 
 def _counted(schedule: Schedule, played: Played, which: Array) -> list[dict[str, Any]]:
-    """Operations by call, file and how they ended."""
+    """Counts operations by call, file and result; the most frequent first."""
     trace, io = schedule.trace, schedule.trace.io
     kinds: Counter[tuple[str, str, str]] = Counter()
     for operation in which.tolist():
@@ -213,7 +214,7 @@ def _write_replayed(writer: DataSetWriter, schedule: Schedule, played: Played) -
 
 
 def _reached_before(stream: Array, end: Array) -> Array:
-    """The latest end of what stands before each, in the same stream; 0 for the first."""
+    """The latest end of all earlier operations of the same stream; 0 for the first."""
     if len(end) == 0:
         return end
     far = int(end.max()) + 1
@@ -224,8 +225,8 @@ def _reached_before(stream: Array, end: Array) -> Array:
 
 
 class _Warp:
-    """From times of the recording to those of the replay: what lies between two operations of a
-    thread moves with them."""
+    """Converts times of the recording to times of the replay: times between two operations of a
+    thread move with them."""
 
     def __init__(self, schedule: Schedule, played: Played, scale: float) -> None:
         operations, done = schedule.operations, played.operations
@@ -237,23 +238,23 @@ class _Warp:
         self._begin, self._end = operations.begin[kept], operations.end[kept]
         new_begin = done["begin_ns"][kept]
         new_end = new_begin + done["duration_ns"][kept]
-        # Communication has the times that it was due, and I/O before it may have been late.
+        # Communication has the times at which it was due, but I/O before it may have been late.
         self._new_begin = np.maximum(new_begin, _reached_before(self._stream, new_end))
         self._new_end = np.maximum(new_end, self._new_begin)
         stopped = np.full(len(self._order.streams), INT64_MAX)
         np.minimum.at(stopped, operations.stream[~kept], operations.begin[~kept])
         self._stopped = stopped
-        # Nothing lasts longer than a replay that a failure has ended.
+        # If a failure ended the replay, nothing is later than its end.
         complete = played.failure is None
         self._stop = INT64_MAX if complete else max(played.end_ns, int(new_end.max(initial=0)))
 
     def reached(self, numbers: Array) -> Array:
-        """Which records the replay came to."""
+        """Whether the replay reached each record before it ended."""
         begin = self._order.begin[numbers]
         return np.asarray(begin < self._stopped[self._order.stream[numbers]])
 
     def scaled(self, times: Array) -> Array:
-        """Times of who has no records."""
+        """Times of a process without records."""
         return np.asarray(np.minimum((times * self._scale).astype(np.int64), self._stop))
 
     def times(self, numbers: Array, times: Array) -> Array:
@@ -282,7 +283,7 @@ class _Warp:
 
 
 def _moved_processes(table: pa.Table, schedule: Schedule, warp: _Warp) -> pa.Table:
-    """Processes begin and end with the threads that left records, at their new times."""
+    """The processes with their new begin and end, which follow their threads with records."""
     processes = schedule.trace.processes
     old = np.array([(one.begin_ns, one.end_ns) for one in processes], np.int64)
     new = warp.scaled(old)

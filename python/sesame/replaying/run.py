@@ -1,4 +1,4 @@
-"""A replay from the traced run to what it showed."""
+"""Runs a replay, from the traced run to the result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from sesame.trust import Doubt
 class Replayed:
     figures: dict[str, Any]  # with the doubts, as JSON
     doubts: list[Doubt]
-    caches: str | None  # which were dropped
+    caches: str | None  # a description of the caches that were dropped
 
 
 def run_replay(
     run: Path, target: Target, style: Style, options: Options, output: Path | None
 ) -> Replayed | None:
-    """Replays a traced run, and writes the data set where `output` names one.
+    """Replays a traced run; writes a data set if `output` is given.
 
-    None in a process of an MPI job that is not the first: the first one has the result of all.
-    Raises InputError where there is nothing to replay.
+    In an MPI job the first process returns the result of all, the others None. Raises InputError
+    if there is nothing to replay.
     """
     begin = datetime.now(UTC)
     share = share_of_environment()

@@ -1,5 +1,5 @@
-"""When each operation of a traced run is due, and what it waits for. docs/models/replay.md has the
-model."""
+"""Makes the schedule of a replay: when each operation is due, and for which events it waits. The
+model is in docs/models/replay.md."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sesame.replaying.records import Order, Trace, order_of
 from sesame.replaying.targets import Needed, Target
 from sesame.traced.groups import Array
 
-POLLS_NS = 20_000  # polls that follow each other so fast are a wait
-TYPICAL_QUANTILE = 0.1  # what a call takes that nothing disturbs
+POLLS_NS = 20_000  # polls with shorter pauses between them are one wait
+TYPICAL_QUANTILE = 0.1  # of the times of similar calls: the time of an undisturbed call
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Style:
 
 @dataclass(frozen=True)
 class Operations:
-    """What the threads do, by stream and time. Times are those of the recording."""
+    """The operations of all threads, by stream and time, in ns of the recording."""
 
     source: Array  # row of io that is issued; -1 for communication
     stream: Array
     begin: Array
     end: Array
-    gap: Array
-    transfer: Array
+    gap: Array  # computation before the operation
+    transfer: Array  # its time that is neither computation, I/O nor waiting for events
     link_operation: Array  # one element for each link, by operation and kind
     link_event: Array
     link_kind: Array
@@ -62,7 +62,7 @@ class Schedule:
     needed: Needed
     messages: Matched | None
     collectives: Collectives | None
-    tail_ns: Array  # of each stream
+    tail_ns: Array  # computation of each stream after its last operation
     notes: list[str] = field(default_factory=list)
 
 
@@ -128,8 +128,8 @@ class _Extra:
     begin: Array
     end: Array
     until: Array
-    tie: Array  # 0: in front of a record of the same begin, 2: behind it
-    starts: Array  # a thread begins with it
+    tie: Array  # 0: before a record of the same begin, 2: after it
+    starts: Array  # 1: the first operation of a thread
 
 
 def _link_the_rest(
@@ -172,7 +172,7 @@ def _link_the_rest(
 
 
 def _flat(order: Order, issued: Issued) -> Array:
-    """Issued records and outermost ones that hold none: none lies in another."""
+    """Issued records, and outermost records without issued ones inside: none is inside another."""
     chosen = order.top == np.arange(len(order.top))
     chosen[order.top[issued.rows]] = False
     chosen[issued.rows] = True
@@ -233,8 +233,11 @@ def _assemble(
 
 
 def _begins(trace: Trace, order: Order, issued: Issued) -> Array:
-    """Where the wait of each record began: polls in a row belong to the call that ends them. The
-    library has waited in a wait before it fetched the result of its I/O there."""
+    """The begin of each record with the wait before it.
+
+    A series of polls belongs to the call that ends it. If an asynchronous I/O was completed inside
+    an MPI wait, the library waited from the begin of that call.
+    """
     mpi, io_count = trace.mpi, len(trace.io)
     begin = order.begin.copy()
     by_time = order.sorted[order.sorted >= io_count]
@@ -277,8 +280,8 @@ def _latest_wait(count: int, operation: Array, event: Array, kind: Array, happen
 def _times(
     stream: Array, begin: Array, end: Array, waited_until: Array, starts: Array, lost: Lost
 ) -> tuple[Array, Array, Array]:
-    """Computation in front of each operation, what of it is neither waiting nor computation, and
-    how long others had the processor in it: docs/models/replay.md has the equations."""
+    """For each operation: the computation before it, the part of it that is not waiting, and the
+    time in it for which others had the processor. docs/models/replay.md has the equations."""
     if len(stream) == 0:
         return begin, begin, begin
     far = int(end.max()) + 1
@@ -293,8 +296,11 @@ def _times(
 
 
 def _undisturbed(trace: Trace, numbers: Array, transfer: Array, lost: Array) -> Array:
-    """What calls of MPI would have taken had others not had the processor. They may have had it
-    while the call waited, so that at least what such calls typically take is left."""
+    """The times of MPI calls without the time for which others had the processor.
+
+    Others may have had it while the call waited anyway. So at least the typical time of such calls
+    is left.
+    """
     mpi, first = trace.mpi, len(trace.io)
     at = np.flatnonzero((numbers >= first) & (numbers < first + len(mpi)))
     left = transfer.copy()
@@ -306,7 +312,7 @@ def _undisturbed(trace: Trace, numbers: Array, transfer: Array, lost: Array) -> 
 
 
 def _typical(call: Array, size: Array, time: Array) -> Array:
-    """For each call the lower decile of what those of its kind and size take."""
+    """For each call the lower decile of the times of calls of the same kind and size class."""
     size_class = np.log2(np.maximum(size, 1)).astype(np.int64)
     group = np.unique(call * 64 + size_class, return_inverse=True)[1]
     by_group = np.lexsort((time, group))
@@ -316,8 +322,8 @@ def _typical(call: Array, size: Array, time: Array) -> Array:
 
 
 def _formatting(trace: Trace, issued: Issued) -> Array:
-    """What printing and scanning take without moving data: it is computation, and the replayer's
-    own is cheaper."""
+    """The time of formatting in calls that print and scan. It is computation, which the replayer
+    does not repeat."""
     io = trace.io
     time = np.zeros(len(io) + 1, np.int64)
     rows = issued.rows[io.is_call(calls.FORMATTED)[issued.rows]]
@@ -328,7 +334,7 @@ def _formatting(trace: Trace, issued: Issued) -> Array:
 
 
 def _tails(trace: Trace, order: Order, operations: Operations, style: Style) -> Array:
-    """Computation behind the last operation of each thread."""
+    """The computation after the last operation of each thread."""
     ends = np.zeros(len(order.streams), np.int64)
     np.maximum.at(ends, operations.stream, operations.end)
     process_end = {process.rank: process.end_ns for process in trace.processes}

@@ -1,4 +1,4 @@
-"""Where a replay's files are, which must exist before it, and which are removed after it."""
+"""The files of a replay: where they are, which are made before it, which are removed after it."""
 
 from __future__ import annotations
 
@@ -44,30 +44,29 @@ class Target:
         if self.directory is None:
             raise InputError(
                 f"the run used {path}, and nothing says where that is in the replay",
-                hint="--dir DIR takes all files, --map OLD=NEW some",
+                hint="give --dir DIR for all files, or --map OLD=NEW for some",
             )
         return self.directory / path.lstrip("/")
 
 
 @dataclass
 class Needed:
-    """What the run found, by path of the replay."""
+    """The files that must exist before a replay, and those that it changes, by their new path."""
 
     files: dict[Path, int] = field(default_factory=dict)  # sizes
     directories: set[Path] = field(default_factory=set)
-    made: set[Path] = field(default_factory=set)  # names that the run gives itself
-    late: set[str] = field(
-        default_factory=set
-    )  # open in a process at first, and not there at first
-    touched: set[Path] = field(default_factory=set)
-    space: int = 0  # that all files need at most
+    made: set[Path] = field(default_factory=set)  # names that the run itself makes
+    # Open in a process from its begin, although they do not exist when the replay begins.
+    late: set[str] = field(default_factory=set)
+    touched: set[Path] = field(default_factory=set)  # used or made by the run
+    space: int = 0  # bytes of all files together, at most
 
 
 class Layout:
-    """Makes the files that a run needs and takes away what a replay leaves.
+    """Makes the files that a run needs, and removes the files of a replay.
 
-    `with Layout(needed, …):` makes them at the beginning; at the end, also after Ctrl-C, everything
-    goes that was not there before.
+    `with Layout(needed, …):` makes the files at the beginning. At the end, also after Ctrl-C, it
+    removes everything that did not exist before, unless `keep` is set.
     """
 
     def __init__(self, needed: Needed, *, payload: str, force: bool, keep: bool) -> None:
@@ -94,7 +93,7 @@ class Layout:
             self._remove()
 
     def drop_caches(self) -> str:
-        """The files' data leave the page cache; what was done, for the summary."""
+        """Drops the files' data from the page cache, as root all caches; returns a description."""
         for path in self._needed.files:
             with path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -112,7 +111,7 @@ class Layout:
         if in_the_way and not self._force:
             raise OutputError(
                 f"{min(in_the_way)}: already there, and the replay would write over it",
-                hint="another --dir, or --force writes over it",
+                hint="give another --dir; --force writes over it",
             )
         by_device: dict[Path, int] = {}
         for root in {_existing_parent(path) for path in touched}:
@@ -145,7 +144,7 @@ class Layout:
                 path.unlink()  # --force: begin as the run did
         for path, size in needed.files.items():
             _write(path, size, self._payload)
-        os.sync()  # or it would be written while the replay runs
+        os.sync()  # else the kernel would write the data during the replay
 
     def _is_made_by_run(self, path: Path) -> bool:
         return any(one in self._needed.made for one in (path, *path.parents))

@@ -1,4 +1,4 @@
-"""One replay in several processes: which of them this is, and the transport over the user's MPI."""
+"""A replay in several processes: this process's share, and the transport over the user's MPI."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from sesame.errors import BuildError, InputError
 from sesame.replaying.plan import Share
 from sesame.workloads import find_compiler
 
-# What launchers tell their processes: MPICH and others with PMI, Open MPI.
+# Variables that launchers set, rank and size: MPICH and others with PMI; Open MPI.
 VARIABLES = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 SOURCE = "core/replay/mpi_transport.c"
 
 
 def share_of_environment() -> Share:
+    """The share of this process, from its launcher's variables; all streams without a launcher."""
     for rank, size in VARIABLES:
         if rank in os.environ and size in os.environ:
             return Share(int(os.environ[rank]), int(os.environ[size]))
@@ -27,7 +28,7 @@ def share_of_environment() -> Share:
 
 
 def build_transport(wanted: str | None) -> Path:
-    """The library, built now or before with the C compiler wrapper of the MPI that is wanted."""
+    """Builds the library with the wanted MPI's C compiler wrapper, unless it is in the cache."""
     compiler = _c_wrapper(find_compiler(wanted).wrapper)
     source = _source()
     digest = hashlib.sha256(source.read_bytes())
@@ -45,7 +46,7 @@ def build_transport(wanted: str | None) -> Path:
 
 
 def _compile(compiler: Path, source: Path, library: Path) -> None:
-    """Several processes may do it at once: each builds a file of its own and moves it there."""
+    """Compiles to a temporary file and renames it, since several processes may do it at once."""
     handle, name = tempfile.mkstemp(suffix=".so", dir=library.parent)
     os.close(handle)
     command: list[str | Path] = [
@@ -70,16 +71,16 @@ def _compile(compiler: Path, source: Path, library: Path) -> None:
 
 
 def _c_wrapper(wrapper: Path) -> Path:
-    """mpicc.mpich goes with mpicxx.mpich."""
+    """The C wrapper for a C++ wrapper: mpicc.mpich for mpicxx.mpich."""
     name = wrapper.name.replace("mpicxx", "mpicc").replace("mpic++", "mpicc")
     found = shutil.which(str(wrapper.with_name(name)))
     if found is None:
-        raise InputError(f"there is no C compiler wrapper that goes with {wrapper}")
+        raise InputError(f"{wrapper}: expected the C compiler wrapper {name} beside it")
     return Path(found)
 
 
 def _source() -> Path:
-    """In the package when it is installed; in a source tree at its root."""
+    """The transport's source: in the installed package, or at the root of the source tree."""
     packages = [Path(entry).resolve() for entry in sesame.__path__]
     module = Path(__file__).resolve().parent
     for root in [*(p / "replaying/sources" for p in packages), module.parents[2]]:
