@@ -1,2 +1,2 @@
-"""What all readers of traced runs know: which call does what, who is in a communicator, which
-receive belongs to which send."""
+"""Shared by all readers of traced runs: what each call does, the members of communicators, and the
+matching of sends and receives."""

@@ -1,7 +1,7 @@
-"""Requests to block devices from what was seen of them: their issue and their completion.
+"""Makes requests to block devices from trace events, by matching issues and completions.
 
-Events come in the order of time, a bounded number at once. An issue waits for its completion for
-as long as the batch after its own; what is not done then has an unknown latency.
+Events are given in the order of time, a bounded number at once. The completion of an issue must be
+in the same or the next batch; otherwise the latency is unknown.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ Events = dict[str, Ints]  # columns of equal length
 ISSUE, COMPLETE = 0, 1
 KEY = ("device", "sector")
 UNKNOWN_NS = -1
-LEAST_EVENTS = 1 << 17  # of a batch: a request may take as long as that many others come and go
+LEAST_EVENTS = 1 << 17  # in a batch: this many events may be between an issue and its completion
 
 
 class Depth:
-    """How many requests each device has when one begins, that one among them."""
+    """The queue depth: how many requests a device has when one begins, including that one."""
 
     def __init__(self) -> None:
         self._ends: dict[int, Ints] = {}  # of requests that had not ended when the last one began
 
     def add(self, device: Ints, begin: Ints, end: Ints) -> Ints:
-        """Begins do not fall, also from one call to the next. No end: before its begin."""
+        """The depth at each begin. Begins must not decrease, also from one call to the next. An end
+        before its begin means that the end is unknown."""
         depth = np.ones(len(begin), np.int64)
         for number in np.unique(device).tolist():
             here = device == number
@@ -41,9 +42,10 @@ class Depth:
 
 
 def latencies(events: Events) -> tuple[Ints, int]:
-    """For each event the time until its completion; and how many completions have no issue.
+    """For each issue the time until its completion, else UNKNOWN_NS; and the number of completions
+    without an issue.
 
-    Only an issue that the next event of the same device and sector completes has one.
+    An issue is matched only if the next event of the same device and sector is a completion.
     """
     order = np.lexsort((events["sector"], events["device"]))
     kind, time = events["kind"][order], events["time_ns"][order]
@@ -57,7 +59,7 @@ def latencies(events: Events) -> tuple[Ints, int]:
 
 
 class Pairing:
-    """Makes requests of events: `requests` yields columns in the order of issue."""
+    """Makes requests from events: `requests` yields columns in the order of issue."""
 
     def __init__(self) -> None:
         self._depth = Depth()
@@ -74,7 +76,8 @@ class Pairing:
             yield self._finished(held)
 
     def _step(self, held: Events | None, batch: Events) -> tuple[Events | None, Events]:
-        """What is held has the batch's completions, then goes; the batch's issues are held."""
+        """Matches the held issues and the batch; returns the held issues with their latencies, and
+        the batch's issues, which are held next."""
         new = batch | {"latency_ns": np.full(len(batch["time_ns"]), UNKNOWN_NS)}
         waiting = np.empty(0, np.int64)
         if held is not None:
@@ -99,7 +102,7 @@ class Pairing:
 
 
 def gathered(batches: Iterable[Events]) -> Iterator[Events]:
-    """As batches of at least LEAST_EVENTS, but the last."""
+    """Joins batches to ones of at least LEAST_EVENTS events; the last may be smaller."""
     parts: list[Events] = []
     count = 0
     for batch in batches:
@@ -121,7 +124,8 @@ def joined(parts: list[Events]) -> Events:
 def in_time_order(batches: Iterable[Events], late: list[int]) -> Iterator[Events]:
     """Batches sorted by time. An event may be late by less than half a batch.
 
-    `late` gets the number of those that were later; they are emitted as soon as possible.
+    To `late` are appended the numbers of events that were later; they are emitted as soon as
+    possible.
     """
     kept: Events | None = None
     done = np.iinfo(np.int64).min

@@ -1,6 +1,6 @@
-"""MPI functions by name: which send, which receive, and who waits for whom in a collective.
+"""MPI functions by name: which send, which receive, and which ranks wait in a collective call.
 
-A run has few names and many records, so what a name means is remembered.
+A run has few names and many records, so results are cached by name.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _PROBES = ("probe", "mprobe", "iprobe", "improbe")
 
 
 class Pattern(IntEnum):
-    """Who waits for whom in a collective call (Banerjee, MPIOR, 2012, 2.1; of a broadcast all wait
-    for the root only, which 5 of the same repairs)."""
+    """Which ranks wait for which in a collective call (Banerjee, MPIOR, 2012, section 2.1; that in
+    a broadcast all wait only for the root is corrected in its section 5)."""
 
-    NONE = -1  # no collective, or one in which it is not known
-    ALL_TO_ALL = 0
-    ONE_TO_ALL = 1
-    ALL_TO_ONE = 2
-    SCAN = 3  # for the ranks below
+    NONE = -1  # not a collective call, or unknown
+    ALL_TO_ALL = 0  # all wait for all
+    ONE_TO_ALL = 1  # all wait for the root
+    ALL_TO_ONE = 2  # the root waits for all
+    SCAN = 3  # each waits for all lower ranks
 
 
 _DATA_OF_ALL = (
@@ -51,7 +51,7 @@ def plain_name(name: str) -> str:
 
 @cache
 def is_send(name: str) -> bool:
-    """A call that sends; MPI_Sendrecv is one, and its receive is a record of its own."""
+    """Whether a call sends. MPI_Sendrecv does; its receive has a record of its own."""
     return plain_name(name) in _SENDS or is_exchange(name)
 
 
@@ -74,7 +74,8 @@ def is_probe(name: str) -> bool:
 
 @cache
 def is_completion(name: str) -> bool:
-    """A wait or test for requests. What it did for a file is a record of type io inside it."""
+    """Whether a call waits or tests for requests. If such a call completes file I/O, this has a
+    record of type io inside it."""
     return plain_name(name).removeprefix("wait").removeprefix("test") in ("", "all", "any", "some")
 
 
@@ -85,7 +86,8 @@ def makes_communicator(name: str) -> bool:
 
 @cache
 def is_data_collective(name: str) -> bool:
-    """One that goes over a communicator and makes nothing."""
+    """Whether a collective call only transfers data or synchronizes: it makes no communicator or
+    window."""
     word = plain_name(name).removeprefix("i")
     rooted = (Pattern.ONE_TO_ALL, Pattern.ALL_TO_ONE, Pattern.SCAN)
     return word in _DATA_OF_ALL.split() or _PATTERN_OF.get(word) in rooted
@@ -93,7 +95,7 @@ def is_data_collective(name: str) -> bool:
 
 @cache
 def pattern_of(name: str) -> Pattern:
-    """Of a blocking or a non-blocking call: MPI_Ibcast, MPI_Comm_idup."""
+    """The pattern of a blocking or non-blocking call such as MPI_Ibcast or MPI_Comm_idup."""
     word = plain_name(name)
     forms = (word, word.removeprefix("i"), word.replace("comm_i", "comm_", 1))
     return next((_PATTERN_OF[form] for form in forms if form in _PATTERN_OF), Pattern.NONE)

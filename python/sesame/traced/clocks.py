@@ -1,4 +1,5 @@
-"""A traced run and a measurement of the kernel, recorded at the same time on one machine."""
+"""Relates the times of a traced run and of a kernel measurement made at the same time on one
+machine."""
 
 from __future__ import annotations
 
@@ -9,17 +10,17 @@ BEGIN = "begin_realtime_ns"
 
 
 def kernel_shift_ns(run: DataSet, kernel: DataSet) -> int:
-    """What to add to times of the kernel's records to have times of the run's.
+    """The offset to add to times of the kernel's records to get times of the run, in ns.
 
-    Both count on the clock that the kernel calls monotonic, from begins of their own, and say when
-    these were by the time of day, read beside it: so this is right within the time that two clocks
-    take to be read, unless someone set the time of day in between.
+    Both count on the monotonic clock, each from its own begin, and record the time of day of that
+    begin. So the offset is exact up to the time of reading two clocks, unless the time of day was
+    set between the two begins. Raises InputError if a data set does not record its begin.
     """
     for data_set in (run, kernel):
         if BEGIN not in data_set.info:
             raise InputError(
-                "it does not say when it began",
+                "the time of its begin is not recorded",
                 path=str(data_set.path),
-                hint="expected what sesame trace, or sesame measure run, has recorded",
+                hint="give a data set of `sesame trace` or `sesame measure run`",
             )
     return int(kernel.info[BEGIN]) - int(run.info[BEGIN])

@@ -1,4 +1,4 @@
-"""Records with equal keys, numbered."""
+"""Numbers groups of records with equal keys."""
 
 from __future__ import annotations
 

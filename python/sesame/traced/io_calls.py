@@ -1,6 +1,6 @@
-"""Calls that concern files: what each is for, and the layer it belongs to.
+"""Calls on files: the kind and the layer of each.
 
-A run has few names and many records, so what a name means is remembered.
+A run has few names and many records, so results are cached by name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ KIND_NAMES = (
     *("read", "write", "open", "close", "seek", "sync", "query", "change", "other"),
     "process",  # starts a program: recorded, and no I/O
 )
-# What concerns a file's name, place and description rather than its data.
+# Kinds that concern a file's name, position and attributes, not its data.
 METADATA = (OPEN, CLOSE, SEEK, QUERY, CHANGE)
 
 POSIX, STDIO, MPI_IO = range(3)
@@ -72,7 +72,7 @@ _MPI_IO_KINDS = {
 
 
 COPIES = {"copy_file_range", "sendfile", "splice"}  # read one file and write another
-# They take a format, and arguments as it says.
+# Calls with a format string.
 PRINTING = {name for name in _STDIO[WRITE].split() if name.endswith("printf")}
 SCANNING = {name for name in _STDIO[READ].split() if name.endswith("scanf")}
 
@@ -92,7 +92,7 @@ def io_layer(name: str) -> int:
 
 @cache
 def io_kind(name: str) -> int:
-    """What the call is for; the end of a split collective call moves no data of its own."""
+    """The kind of a call. The end of a split collective call is OTHER: it moves no data."""
     if is_mpi_io(name):
         words = name.removeprefix("P").removeprefix("MPI_File_").split("_")
         return OTHER if words[-1] == "end" else _MPI_IO_KINDS.get(words[0], OTHER)
@@ -103,14 +103,14 @@ def io_kind(name: str) -> int:
 
 
 def _mapped(name: str) -> int:
-    """Page accesses to a mapped file are no calls and have names that say what they do."""
+    """The kind of records of accesses to a mapped file, which are not calls: `mapped_read`, …"""
     if name.startswith("map"):
         return READ if "read" in name else WRITE if "writ" in name else OTHER
     return OTHER
 
 
 def _plain(name: str) -> str:
-    """Without what the C library puts around a name: __fxstat64, fputs_unlocked, __printf_chk."""
+    """The name without the C library's additions: __fxstat64, fputs_unlocked, __printf_chk."""
     plain = name.lstrip("_").removesuffix("64").removesuffix("_unlocked").removesuffix("_chk")
     if plain.removeprefix("f").removeprefix("l").startswith("xstat"):
         plain = plain.replace("xstat", "stat")

@@ -1,4 +1,4 @@
-"""The program that a recorded command ran, which a launcher may have started."""
+"""Finds the program in a recorded command, which may begin with a launcher."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _after_launcher(words: list[str]) -> list[str]:
-    """The words from the first that is a file, or is neither an option nor an option's value."""
+    """The words from the program on: the first word that is neither an option nor, unless it has a
+    slash, possibly an option's value; or all after `--`."""
     for i, word in enumerate(words):
         if word == "--":
             return words[i + 1 :]

@@ -1,4 +1,4 @@
-"""The processes of a communicator, as its record lists them."""
+"""Parses the list of processes in the record of a communicator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PART = re.compile(r"(-1|\d+)(?:-(-1|\d+)(?::(\d+))?)?")
 
 
 def members_of(text: str | None) -> Array:
-    """0-14:2,1,3 are the processes 0, 2, … 14, 1 and 3. Raises InputError."""
+    """The ranks of a list such as 0-14:2,1,3 (0, 2, … 14, 1 and 3). Raises InputError."""
     members: list[int] = []
     for part in filter(None, (text or "").split(",")):
         found = _PART.fullmatch(part)

@@ -1,9 +1,8 @@
-"""Which receive of a traced run belongs to which send.
+"""Matches the sends and receives of a traced run.
 
-The messages from one process to another on one communicator with one tag are received in the order
-in which they were sent (MPI 5.0, 3.5), and every receive's record has the source and tag that
-came; so the n-th send and the n-th receive of one (communicator, source, destination, tag) belong
-together.
+Messages with the same source, destination, communicator and tag are received in the order in which
+they were sent (MPI 5.0, 3.5), and the record of a receive has the actual source and tag. So the
+n-th send and the n-th receive with the same (communicator, source, destination, tag) match.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from sesame.traced.groups import Array, number_in_group
 
 @dataclass(frozen=True)
 class Ends:
-    """One end of a message in each place."""
+    """Columns of sends and receives, one element for each."""
 
     is_send: Array
-    rank: Array  # whose record it is
+    rank: Array  # the process that made the call
     peer: Array
     comm: Array
     tag: Array
@@ -35,7 +34,7 @@ class Ends:
 
 
 def match(ends: Ends, channels: Array | None = None) -> tuple[Array, Array]:
-    """The places of sends and of receives; the n-th of both belong together."""
+    """Matches sends and receives: returns the indices of sends, and those of their receives."""
     channel = ends.channels() if channels is None else channels
     _, turn = number_in_group(channel, ends.is_send, order=ends.begin_ns)
     name = channel * (int(turn.max(initial=0)) + 1) + turn
