@@ -19,7 +19,7 @@ from sesame.tracing.tables import FastTable
 PRUNING = ("none", "thesis", "causal")
 BATCH_ROWS = 1 << 18
 WORD_SEPARATOR = "\x1f"
-MOST_NAMED = 100  # unmatched channels that are listed one by one
+MOST_NAMED = 100  # unmatched channels that are listed
 
 
 def collate(
@@ -84,12 +84,13 @@ def collate(
 
 
 def _begin_time(begin_ns: int, first_seen: float) -> str:
-    """The first process writes the metadata; one that is killed soon may leave nothing else."""
+    """The begin of the run. If it is not recorded, the time of the metadata, which the first
+    process writes: a process that is killed early may leave nothing else."""
     return datetime.fromtimestamp(begin_ns / 1e9 or first_seen, UTC).isoformat()
 
 
 def _program(command: Sequence[str]) -> str:
-    """The program's name: of `mpiexec -n 4 ./app input` it is app; else the first word's."""
+    """The program's name: `app` for `mpiexec -n 4 ./app input`; else the first word's."""
     programs = [word for word in command if "/" in word and os.access(word, os.X_OK)]
     launched = [word for word in programs if word != command[0]]
     return Path((launched or [*command, "a run"])[0]).name
@@ -146,7 +147,7 @@ def _write_communicators(writer: DataSetWriter, communicators: list[dict[str, An
 
 
 def _command(processes: list[dict[str, Any]]) -> list[str]:
-    """That of rank 0, or of the first process."""
+    """The command of rank 0, or of the first process."""
     for process in processes:
         words: list[str] = process["command"].split(WORD_SEPARATOR)
         return words
@@ -170,6 +171,6 @@ def _pruning(run: Any, prune: str) -> dict[str, Any]:
 
 
 def _unmatched(channels: list[dict[str, Any]]) -> dict[str, Any]:
-    """Messages that one side has and the other has not, counted, and the most named."""
+    """The number of messages recorded by only one side, and the channels with most of them."""
     most = sorted(channels, key=lambda channel: -channel["messages"])[:MOST_NAMED]
     return {"messages": sum(channel["messages"] for channel in channels), "channels": most}

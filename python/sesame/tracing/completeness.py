@@ -1,7 +1,7 @@
 """Checks whether the records of a run cover all that its processes read and wrote.
 
-The tracer records library calls. The kernel counts all bytes that a process reads and writes; bytes
-that the kernel counted and no record covers make the run incomplete.
+The tracer records library calls. The kernel counts all bytes that a process reads and writes. A run
+is incomplete if the kernel counted bytes that no record covers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 
 from sesame.trust import Doubt, Reason
 
-# What the C library reads for itself has no record: its aliases of locales (2,996 bytes in nearly
-# every program of Debian 12), tables of users and hosts, time zones. Programs that do nothing past
-# the tracer have at most 7 KiB of it; of messages that it writes itself (perror, error) there
-# are some lines.
+# Accesses of the C library itself have no record. It reads aliases of locales (2,996 bytes in
+# nearly every program of Debian 12), tables of users and hosts, and time zones: at most 7 KiB in
+# programs without other unrecorded accesses. It writes some lines of messages (perror, error).
 LIBRARY_READS_BYTES = 64 << 10
 LIBRARY_MESSAGES_BYTES = 4 << 10
 
@@ -56,7 +55,7 @@ def doubts(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
 
 
 def _in_mappings(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
-    """Of all processes whose shared mappings may have been written."""
+    """The doubt about processes whose shared mappings may have been written."""
     found = [process for process in processes if process["unknown_mapped_bytes"] > 0]
     if not found:
         return []
@@ -73,7 +72,7 @@ def _processes(count: int) -> str:
 
 
 def _past_the_tracer(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
-    """One reason for all processes whose accesses went past the tracer."""
+    """The doubt about processes with accesses that the tracer did not record."""
     incomplete = [process for process in processes if _went_past(process)]
     if not incomplete:
         return []

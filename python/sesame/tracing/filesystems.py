@@ -1,4 +1,4 @@
-"""Types of file systems, by path, on the machine at hand."""
+"""Finds the type of the file system of a path on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 class FileSystems:
     def __init__(self, mounts: str | None = None) -> None:
-        """`mounts` is as in /proc/mounts, which it is by default."""
+        """`mounts`: text in the format of /proc/mounts; by default that file."""
         if mounts is None:
             try:
                 mounts = Path("/proc/mounts").read_text(errors="replace")

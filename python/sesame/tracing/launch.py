@@ -1,4 +1,4 @@
-"""Runs a command with the tracer loaded in front of each of its programs."""
+"""Runs a command with the tracer preloaded into each of its programs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
 
 
 def preloaded(settings: Mapping[str, str]) -> dict[str, str]:
-    """The variables that put the tracer in front of a program's libraries, with these settings."""
+    """The environment variables that preload the tracer's library, together with `settings`."""
     library = str(find_installed(LIBRARY))
     loaded = os.environ.get("LD_PRELOAD")
     variables = {"LD_PRELOAD": f"{library}:{loaded}" if loaded else library, **settings}
@@ -58,10 +58,10 @@ def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
 def run_traced(
     command: Sequence[str], raw: Path, options: TraceOptions, *, stdout: IO[str] | None = None
 ) -> int:
-    """Runs the command traced; returns its exit status, 128 + n when signal n ended it.
+    """Runs the command traced; returns its exit status, or 128 + n if signal n ended it.
 
     Ctrl-C is left to the command: it ends as it would without the tracer, and its records until
-    then are kept.
+    then are kept. SIGTERM is passed on to the command.
     """
     with _signals_passed_on() as passed_on:
         try:
@@ -80,8 +80,8 @@ def run_traced(
 
 @contextmanager
 def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A terminal sends SIGINT to the command as well, so it is only kept from us; SIGTERM is
-    passed on."""
+    """Ignores SIGINT in this process, since a terminal also sends it to the command; passes SIGTERM
+    on to the yielded processes."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, _frame: FrameType | None) -> None:

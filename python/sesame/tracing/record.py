@@ -1,4 +1,4 @@
-"""A command traced from its start to its data set."""
+"""Traces a command and writes its data set."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def record(
     *,
     stdout: IO[str] | None = None,
 ) -> tuple[int, dict[str, Any]]:
-    """Runs the command with the tracer and writes the data set; its exit status, and the result.
+    """Runs the command with the tracer and writes the data set; returns its exit status, and the
+    result.
 
-    Raises TracingError when nothing was recorded, and when the data set cannot be written: then
-    the raw streams stay beside `path`.
+    Raises TracingError if nothing was recorded, or if the data set cannot be written: then the raw
+    streams stay beside `path`.
     """
     raw = _new_raw(path, force=making.force)
     try:
@@ -74,11 +75,12 @@ def make_data_set(
 
 
 def _new_raw(path: Path, *, force: bool) -> Path:
-    """Where the run records itself: in plain view, so that it can be found when all else ends."""
+    """Creates the directory for raw streams, PATH.raw: visible, so that users find it after a
+    failure."""
     raw = path.with_name(f"{path.name}.raw")
     if raw.exists() and not force:
         raise OutputError(
-            f"{raw}: the raw streams of a run that was interrupted are there",
+            f"{raw}: already has the raw streams of an interrupted run",
             hint=f"sesame trace --from-raw {raw} makes a data set of them; --force removes them",
         )
     try:
@@ -91,7 +93,7 @@ def _new_raw(path: Path, *, force: bool) -> Path:
 
 
 def _link_or_copy(source: str, destination: str) -> None:
-    """A second name for the file; a copy where the file system has no hard links."""
+    """Makes a hard link, or a copy where the file system has no hard links."""
     try:
         os.link(source, destination)
     except OSError:

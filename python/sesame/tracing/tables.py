@@ -1,9 +1,9 @@
-"""Writes the tables of a traced run, fast: a row group for each batch, by a thread for each file.
+"""Writes the tables of a traced run fast: a row group for each batch, a thread for each file.
 
-What costs most is the writing of Parquet, so each column has the encoding that is fast for it.
-Columns without nulls need no definition levels. Times and offsets grow: differences to the row
-before are small. Of other numbers the high bytes hardly change: split by bytes, they cost little
-with LZ4, and no dictionary has to be searched.
+Writing Parquet costs most, so each column has the encoding that is fastest for it. Columns without
+nulls need no definition levels. Times and offsets grow, so differences to the row before are small.
+The high bytes of other numbers hardly change: split by bytes, they compress fast with LZ4, and no
+dictionary is searched.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from sesame.datasets import record_type
 STATISTICS = ["rank", "begin_ns"]
 BATCHES_WAITING = 2
 GROWING = {"begin_ns", "offset"}
-# Where zstd is worth its time.
+# Columns for which zstd saves enough space to be worth its time.
 ZSTD = {"begin_ns"}
 
 
 class FastTable:
-    """One record type's file; `add` gives a batch to a thread of its own."""
+    """Writes the file of one record type in a thread of its own.
+
+    `add` passes a batch to the thread and waits if too many are queued. `close` must be called at
+    the end. Both raise the error of an earlier batch.
+    """
 
     def __init__(self, name: str, directory: Path, call_names: list[str]) -> None:
         self.rows = 0

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from sesame.errors import OutputError, SesameError, TracingError
 
-# Programs that start others, as tracer/process.c has them; behind a dot is which MPI they are of.
+# Programs that start others, as in tracer/process.c; a suffix after a dot names the MPI.
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "srun", "ssh"}
-BUFFER_BYTES = 128 << 10  # without memory for one a process records nothing
-SIGNALLED = 128  # a status above it is this and the signal that ended the command
-PT_INTERP = 3  # of a program header: the program names a dynamic linker, which loads the tracer
+BUFFER_BYTES = 128 << 10  # a process without space for one buffer records nothing
+SIGNALLED = 128  # exit status 128 + n: signal n ended the command
+PT_INTERP = 3  # type of the program header that names the dynamic linker, which loads the tracer
 ELF64_LITTLE = b"\x7fELF\x02\x01"
 
 
@@ -29,7 +29,7 @@ def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
     if (number := status - SIGNALLED) in {one.value for one in signal.Signals}:
         return TracingError(
             f"{command[0]} was ended by {signal.Signals(number).name} and recorded nothing",
-            hint="a program that a signal ends loses what it had not written yet",
+            hint="a program that is ended by a signal loses records that it had not written yet",
             exit_status=status,
         )
     reason, hint = _reason(command)
@@ -38,7 +38,7 @@ def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
 
 
 def _reason(command: Sequence[str]) -> tuple[str, str]:
-    """Reason and hint. Of a launcher's words the first that can be run is taken for the program."""
+    """Reason and hint. After a launcher, the first word that can be run counts as the program."""
     is_launcher = Path(command[0]).name.partition(".")[0] in LAUNCHERS
     words = [word for word in command[1:] if is_launcher and not word.startswith("-")]
     found = [path for word in words if (path := shutil.which(word)) is not None]
@@ -52,14 +52,14 @@ def _reason(command: Sequence[str]) -> tuple[str, str]:
         name = Path(found[0] if found else command[0]).name
         return (
             f"{name} was not started, or called nothing on files and no MPI",
-            "messages above may show the reason",
+            "see messages above for the reason",
         )
     named = [word for word in words if "/" in word]
     absent = [word for word in named if not Path(word).exists()]
     if absent:
         return f"{absent[0]}: no such program", "give the program by its path, as ./program"
     if named:
-        return f"{named[0]}: this is not an executable program", "chmod +x makes a file executable"
+        return f"{named[0]}: this is not an executable program", f"chmod +x {named[0]}"
     here = [word for word in words if Path(word).is_file()]
     if here:
         return f"{here[0]} is not looked for in this directory", f"write ./{here[0]}"
@@ -68,7 +68,7 @@ def _reason(command: Sequence[str]) -> tuple[str, str]:
 
 
 def is_static(program: Path) -> bool:
-    """Whether no dynamic linker is asked for, by the program headers."""
+    """Whether a program is statically linked: its program headers name no dynamic linker."""
     with program.open("rb") as file:
         head = file.read(64)
         if len(head) < 64 or not head.startswith(ELF64_LITTLE):
