@@ -47,7 +47,8 @@ __all__ = [
 
 
 def find_experiments(name: str) -> list[Experiment] | Observation:
-    """The experiments of a section, or the one of that name. Raises InputError."""
+    """The observation or experiment of this name, or all experiments of a section. Raises
+    InputError."""
     if name in SECTIONS:
         return list(SECTIONS[name])
     for observation in OBSERVATIONS:

@@ -49,7 +49,7 @@ class Spans:
 
 @dataclass(frozen=True)
 class Activity:
-    """When one thread ran, waited, or was ready to run."""
+    """When one thread ran or was ready to run; it waited in the rest of the time."""
 
     running: Spans
     ready: Spans  # ready to run, but another thread had the processor
@@ -62,7 +62,7 @@ def spans_of(kernel: DataSet, thread: int, subsystem: str, point: str) -> Spans:
 
 
 def activity_of(kernel: DataSet, thread: int) -> Activity:
-    """Needs traces of sched.run and sched.wait."""
+    """The activity of a thread. Needs traces of sched.run and sched.wait."""
     return Activity(
         spans_of(kernel, thread, "sched", "run"), spans_of(kernel, thread, "sched", "wait")
     )

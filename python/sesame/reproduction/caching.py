@@ -1,8 +1,8 @@
 """Caching policies in section 8.2 of the SESAME report: random requests, multiplied matrices.
 
-The report describes in words what its figures show. Sesame's own workloads are used: `requests` for
-the synthetic benchmark, oocmm for the multiplication of matrices. What the report does not say
-(sizes of files, matrices, blocks) is chosen so that what it describes can happen, and stands in the
+The report describes its figures in words. Sesame's own workloads are used: `requests` for the
+synthetic benchmark, oocmm for the multiplication of matrices. Sizes of files, matrices and blocks
+that the report does not give are chosen so that the described effects can occur; they are in the
 machine model pfssim and here.
 """
 
@@ -36,8 +36,8 @@ POLICIES = {
 # ---- Caching policies, random requests (8.2.4)
 
 REQUESTS = 5000
-# A choice: more than all caches have together, which is 3,072 blocks with 8 compute and 16 I/O
-# nodes. What fits is read from disks only after writes have invalidated it.
+# A choice: more than all caches hold together (3,072 blocks with 8 compute and 16 I/O nodes). A
+# file that fits would be read from disks only after writes have invalidated cached blocks.
 FILE_BLOCKS = 4096
 
 
@@ -59,7 +59,8 @@ def synthetic(ranks: int, ionodes: int, cache_blocks: int, policy: str) -> Case:
     )
 
 
-# The title of a panel, compute nodes, and the blocks of an I/O node's cache by their number.
+# The title of a panel, the number of compute nodes, and the blocks of an I/O node's cache as a
+# function of the number of I/O nodes.
 CONFIGURATIONS: list[tuple[str, int, Callable[[int], int]]] = [
     ("512 blocks of I/O node cache in all, 4 compute nodes", 4, lambda ionodes: 512 // ionodes),
     ("512 blocks of I/O node cache in all, 8 compute nodes", 8, lambda ionodes: 512 // ionodes),
@@ -84,7 +85,7 @@ def synthetic_panels(quantity: str) -> list[Panel]:
 
 
 def falls_with_cooperation(panels: Sequence[Panel]) -> Callable[[Results], bool]:
-    """Each policy is at most as high as the one before it, summed along the axis."""
+    """Tests that each policy's sum along the axis is at most that of the policy before it."""
 
     def holds(results: Results) -> bool:
         for panel in panels:
@@ -133,17 +134,17 @@ POLICY_READS = Experiment(
 
 # ---- Caching policies and collective I/O, multiplication of matrices (8.2.4, 8.2.5)
 
-# A row lies within one block "except when a row happens to cross a disk block boundary" (8.2.5): 4
-# KiB are rows of up to 512 elements. Caches of 16 blocks are a choice that keeps the matrices, and
-# with them the runs, small. Blocks of the second matrix, from fewer than one cache has to more than
-# the I/O node's and the coordinated ones have together, which is 16 + 4 * 13 = 68: 8, 12.5, 18, 32,
-# 40.5, 50, 60.5, 72.
+# A row lies within one block "except when a row happens to cross a disk block boundary" (8.2.5),
+# so a row in a block of 4 KiB has at most 512 elements. Caches of 16 blocks are a choice that keeps
+# the matrices, and so the runs, small. The second matrix has 8, 12.5, 18, 32, 40.5, 50, 60.5 and 72
+# blocks: from fewer than one cache holds to more than the I/O node's and the coordinated caches
+# hold together (16 + 4 * 13 = 68).
 MATRIX_CACHE = f"{16 * BLOCK_BYTES} B"
 ORDERS = (64, 80, 96, 128, 144, 160, 176, 192)
-ONE_CACHE = ORDERS[:2]  # the matrix fits a compute node's, and the I/O node's
-OUTGROWN = ORDERS[2:-1]  # neither, but the coordinated ones
-# More than the last reader's cache and the I/O node's have together, where the globally managed
-# policy leaves blocks.
+ONE_CACHE = ORDERS[:2]  # the matrix fits the cache of a compute node or of the I/O node
+OUTGROWN = ORDERS[2:-1]  # it fits neither, but the coordinated caches together
+# It is larger than the caches of the last reader and the I/O node together, where the globally
+# managed policy leaves blocks.
 CLUMPED = ORDERS[4:-1]
 MATRIX_RANKS = 4
 
@@ -191,7 +192,7 @@ def blocks(results: Results, access: str, policy: str, order: int, strategy: str
 def sum_over_orders(
     results: Results, quantity: Quantity, access: str, policy: str, strategy: str | None = None
 ) -> float:
-    """Of one curve."""
+    """The sum of the values of one curve."""
     return sum(
         float(getattr(results[reads(access, policy, order, strategy)], quantity))
         for order in ORDERS
@@ -199,7 +200,7 @@ def sum_over_orders(
 
 
 def coordination_wins(results: Results, other: str, orders: Sequence[int]) -> bool:
-    """Less than half of the blocks, with the first access pattern."""
+    """Whether coordination reads less than half of the blocks, with the first access pattern."""
     return all(
         blocks(results, "staggered", "coordinated", order, None)
         < 0.5 * blocks(results, "staggered", other, order, None)
@@ -208,7 +209,7 @@ def coordination_wins(results: Results, other: str, orders: Sequence[int]) -> bo
 
 
 def of_three_matrices(order: int) -> int:
-    """Blocks of both factors and of the product, which is read when it is checked."""
+    """Blocks of both factors, and of the product, which is read to check it."""
     return 3 * -(-8 * order * order // BLOCK_BYTES)
 
 
@@ -261,7 +262,7 @@ STAGGERED = Experiment(
 
 
 def worse_together(policy: str, results: Results) -> bool:
-    """Significantly: half as much again, of all blocks that are read."""
+    """Whether all ranks together read at least half as many blocks again as when staggered."""
     return sum_over_orders(results, "blocks_read", "together", policy) > 1.5 * sum_over_orders(
         results, "blocks_read", "staggered", policy
     )
@@ -275,7 +276,10 @@ WIDE_CACHE = 320  # blocks
 
 
 def wide_rows(policy: str, access: str, merges: bool) -> Case:
-    """A row is as many blocks as there are ranks; misses of one block are merged or not."""
+    """A run in which a row has as many blocks as there are ranks.
+
+    `merges`: whether misses of the same block are merged to one read.
+    """
     size = f"{WIDE_CACHE * WIDE_BLOCK} B"
     changed = {
         "storage.block": f"{WIDE_BLOCK} B",
@@ -362,7 +366,7 @@ BARRIER = Experiment(
 
 
 def halved(results: Results, quantity: Quantity, policy: str, order: int) -> bool:
-    """By two-phase, of what it is with a barrier."""
+    """Whether two-phase takes less than half of what the barrier takes."""
 
     def value(strategy: str) -> float:
         return float(getattr(results[reads("together", policy, order, strategy)], quantity))
@@ -371,7 +375,7 @@ def halved(results: Results, quantity: Quantity, policy: str, order: int) -> boo
 
 
 def coordination_takes_longest(results: Results) -> bool:
-    """Where all policies read the same blocks, within a tenth."""
+    """Whether coordination takes longest where all policies read as many blocks within 10 %."""
     same = 0
     for order in ORDERS:
         runs = {

@@ -9,8 +9,8 @@ from typing import Literal
 from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
 
 SOURCE = "SESAME report, section 8.2"
-IONODES = (1, 2, 4, 8, 16)  # as the figures have them
-BLOCK_BYTES = 4096  # of caches and disks, as the machine model pfssim has it
+IONODES = (1, 2, 4, 8, 16)  # as in the figures
+BLOCK_BYTES = 4096  # of caches and disks, as in the machine model pfssim
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Measured:
     blocks_read: float  # from devices
 
     def __sub__(self, other: Measured) -> Measured:
-        """Without what happened before measuring; the time is that of the measured part already."""
+        """Subtracts the counts up to the start of the measurement. The time already is only that of
+        the measured part."""
         return Measured(
             self.time_s,
             self.write_seeks - other.write_seeks,
@@ -94,7 +95,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a table: the report's value, if printed, and how to compute the value here."""
+    """One number of a table: the report's value as text, and a function for the value here."""
 
     name: str
     theirs: str

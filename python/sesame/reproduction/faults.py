@@ -1,7 +1,7 @@
-"""Section 7.5 of the SESAME report: page faults by the size of a sort, and what its phases are busy
-with.
+"""Section 7.5 of the SESAME report: page faults by the size of a sort, and the use of processor and
+virtual memory in its phases.
 
-The report's nodes had 16 MB of memory each; a control group gives a single rank as much here.
+The report's nodes had 16 MB of memory each; here a control group limits a single rank to as much.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Sort:
 
     @cached_property
     def phases(self) -> dict[int, list[Phase]]:
-        """By process, in the order of ranks."""
+        """Phases by process, in the order of ranks."""
         found: dict[int, list[Phase]] = {}
         for phase in self.observed.phases():
             found.setdefault(phase.process, []).append(phase)
@@ -76,8 +76,11 @@ class Sort:
 
     @cached_property
     def kinds(self) -> Counter[tuple[str, str]]:
-        """Faults by activity and class. A page that comes back from where it waited to be written
-        out looks like a new one to the fault alone; but the process has had it before."""
+        """Faults by activity and class.
+
+        A zero-fill of a page that the process had before is counted as a reactivation: the page
+        waited to be written out and came back.
+        """
         names = np.array([point.name for point in subsystems()["vm"].points], object)
         activity = names[self.faults["what"].astype(int)]
         pages = np.stack([self.faults["process"].astype(np.uint64), self.faults["where"] // PAGE])
@@ -87,7 +90,8 @@ class Sort:
         return Counter(zip(activity.tolist(), self.faults["class"].tolist(), strict=True))
 
     def paged_out(self) -> int:
-        """By the whole machine, while its processes ran: no process writes its own pages out."""
+        """Pages that the whole machine wrote out during the run. They cannot be assigned to
+        processes, since the kernel writes them."""
         table = self.observed.kernel.table("kernel_summary").to_pylist()
         return sum(row["count"] for row in table if row["point"] == "page-out")
 
@@ -112,7 +116,7 @@ def observe(laboratory: Laboratory, say: Callable[[str], None]) -> Outcome:
     if EDGE_MB not in limited:
         raise InputError(
             f"with {MEMORY_BYTES // MB} MB of memory no sort beyond {max(limited, default=0)} "
-            f"MB came to its end, and from {EDGE_MB} MB on they are compared",
+            f"MB was completed, expected sorts of {EDGE_MB} MB or more",
             hint="another MPI library may need less memory: --mpi WRAPPER",
         )
     curves = {_ranks(ranks): sorts for ranks, sorts in free.items()}
@@ -186,7 +190,7 @@ def _breakdown(sort: Sort) -> Table:
 
 
 def _explained(sorts: Sorts) -> tuple[float, float]:
-    """How much of the variance a line explains, and an exponential."""
+    """The share of the variance that a line explains, and that an exponential explains."""
     x = np.array(list(sorts), float)
     y = np.array([sort.fault_count for sort in sorts.values()], float)
     line = np.polyval(np.polyfit(x, y, 1), x)
@@ -242,8 +246,11 @@ def _judge_counts(free: dict[int, Sorts], limited: Sorts) -> list[Judgement]:
 
 
 def _judge_totals(curves: dict[str, Sorts]) -> Judgement:
-    """The report's parts were more than its total. The kernel's own account of the processes is
-    another source; it includes faults of exec, which no instruction of the program causes."""
+    """Checks that the types of faults add up to the total; in the report they were more.
+
+    The total is also compared with the kernel's accounting of the processes, which includes faults
+    of exec that no instruction of the program causes.
+    """
     worst_sum, worst_account = 0, 0.0
     for sort in (sort for sorts in curves.values() for sort in sorts.values()):
         summary = sort.observed.kernel.table("kernel_summary").to_pylist()
@@ -267,12 +274,12 @@ def _judge_totals(curves: dict[str, Sorts]) -> Judgement:
 
 @dataclass(frozen=True)
 class Busy:
-    """Of one rank in a stretch of time, ns."""
+    """The time of one rank by activity, in ns."""
 
-    time: int
+    time: int  # all of it
     running: int
-    ready: int  # something else had the processor
-    faulting: int
+    ready: int  # ready to run, but another thread had the processor
+    faulting: int  # in page faults
 
     @property
     def wanted(self) -> float:
@@ -285,7 +292,7 @@ def _top_rank(sort: Sort) -> tuple[int, list[Phase]]:
 
 
 def _busy(sort: Sort) -> dict[str, Busy]:
-    """Of the highest rank, by phase."""
+    """The activities of the highest rank by phase."""
     process, phases = _top_rank(sort)
     kernel = sort.observed.kernel
     activity = activity_of(kernel, process)
@@ -325,7 +332,8 @@ def _what(sort: Sort) -> str:
 
 
 def _load(sort: Sort) -> Diagram:
-    """Faults are cut at the ends of intervals, so that no interval has more than its length."""
+    """The use of processor and faults over time. Faults are divided at the ends of intervals, so
+    that no interval has more time in faults than its length."""
     process, phases = _top_rank(sort)
     zero, end = phases[0].begin_ns, phases[-1].end_ns
     edges = np.linspace(zero, end, INTERVALS + 1).astype(np.int64)

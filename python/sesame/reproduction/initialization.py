@@ -1,7 +1,7 @@
 """Section 7.2 of the SESAME report: what MPI_Init does on n ranks, message by message.
 
-The report's nodes sent each other messages of zero and four bytes. Today a process manager brings
-ranks together: mpiexec starts a proxy on each node, and ranks talk with the proxy through sockets.
+The report's nodes sent each other messages of zero and four bytes. Today a process manager connects
+the ranks: mpiexec starts a proxy on each node, and ranks exchange messages with it through sockets.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MANAGERS = ("mpiexec", "proxy")
 
 @dataclass(frozen=True)
 class Message:
-    """Through a socket, in ns of the kernel's records."""
+    """A message through a socket. Times are those of the kernel's records."""
 
     source: str
     destination: str
@@ -47,7 +47,7 @@ class Start:
 
     @cached_property
     def inits(self) -> dict[int, tuple[int, int]]:
-        """Begin and end by rank."""
+        """Begin and end of MPI_Init by rank."""
         calls = self.observed.calls("mpi")
         return {one.rank: (one.begin_ns, one.end_ns) for one in calls if one.name in INITS}
 
@@ -61,7 +61,7 @@ class Start:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """Those that take part, by process."""
+        """The names of the processes that take part, by process id."""
         names = {one.process: f"rank {one.rank}" for one in self.observed.calls("mpi")}
         events = events_of(self.observed.kernel, subsystem="ipc")
         mine = self.observed.processes()
@@ -72,7 +72,7 @@ class Start:
 
     @cached_property
     def messages(self) -> list[Message]:
-        """From the first rank's entry to the last one's return."""
+        """Messages from the first rank's entry into MPI_Init to the last one's return, by time."""
         events = events_of(self.observed.kernel, subsystem="ipc")
         mine = np.isin(events["process"], list(self.names))
         mine &= events["where"] != 0
@@ -101,10 +101,11 @@ class Start:
         sent: list[tuple[int, int]],
         received: list[tuple[int, int]] | None,
     ) -> list[Message]:
-        """A socket keeps the order of bytes: a message is there when as many have come.
+        """Matches the sends and receives of a socket by the number of bytes, since a socket keeps
+        their order.
 
-        The kernel records a call when it ends. The receiver may have ended its own by then: the
-        message was sent before.
+        The kernel records a call when it ends. If the receive ended before the send did, the
+        message is taken to be sent when it was received.
         """
         times, sizes = np.array(received or [(0, 0)]).T
         place = np.searchsorted(np.cumsum(sizes), np.cumsum([size for _, size in sent]))
@@ -116,7 +117,7 @@ class Start:
         ]
 
     def asked_kernel(self) -> int:
-        """Messages of ranks to where no process is."""
+        """The number of messages from ranks to the kernel (netlink): sends without a peer."""
         sent = events_of(self.observed.kernel, subsystem="ipc", point="send")
         time = sent["time_ns"]
         mine = np.isin(sent["process"], [p for p, name in self.names.items() if "rank" in name])
@@ -182,7 +183,7 @@ def _growth(starts: Starts) -> Table:
 
 
 def _rounds(starts: Starts) -> Table:
-    """A rank that has sent waits for all others where the proxy has to ask above."""
+    """The rounds of MPI_Init. In each, ranks wait until the proxy has an answer from mpiexec."""
     rows = []
     for ranks, start in starts.items():
         gaps = _gaps(start)
@@ -195,7 +196,7 @@ def _rounds(starts: Starts) -> Table:
 
 
 def _round_ends(start: Start) -> list[int]:
-    """When mpiexec answers: the first thing that it says after the proxy has spoken."""
+    """The times of mpiexec's answers: its first message after one of the proxy."""
     between = [one for one in start.messages if set(MANAGERS) == {one.source, one.destination}]
     return [
         answer.sent_ns
@@ -209,8 +210,8 @@ def _gaps(start: Start) -> list[float]:
     return gaps
 
 
-def _come(start: Start) -> list[int]:
-    """How many ranks have spoken in each round before it ends."""
+def _arrived(start: Start) -> list[int]:
+    """The number of ranks that have sent a message in each round before its end."""
     ends = _round_ends(start)
     return [
         len(
@@ -278,7 +279,7 @@ def _curves(starts: Starts) -> Diagram:
 def _judge(starts: Starts) -> list[Judgement]:
     between = sum(start.kinds()["rank to rank"] for start in starts.values())
     asked = {ranks: start.kinds()["rank to proxy"] for ranks, start in starts.items()}
-    # Of those that have others: how often each asks, on few and on many ranks.
+    # Messages of each rank to the proxy, on few and on many ranks; a single rank is left out.
     few, many = (asked[ranks] / ranks for ranks in (RANKS[1], RANKS[-1]))
     largest = starts[RANKS[-1]]
     paths = [start.kinds() for start in starts.values()]
@@ -300,12 +301,12 @@ def _judge(starts: Starts) -> list[Judgement]:
         ),
         Judgement(
             "It works in phases, and no rank continues before the last one has arrived.",
-            all(come == len(start.inits) for start in starts.values() for come in _come(start)),
+            all(n == len(start.inits) for start in starts.values() for n in _arrived(start)),
             "",
-            f"{len(_come(largest))} rounds on {RANKS[-1]} ranks; in each, before mpiexec lets the "
-            f"proxy continue, of {RANKS[-1]} ranks "
-            + ", ".join(map(str, _come(largest)))
-            + " have spoken",
+            f"{len(_arrived(largest))} rounds on {RANKS[-1]} ranks; before mpiexec lets the proxy "
+            f"continue in each, of {RANKS[-1]} ranks "
+            + ", ".join(map(str, _arrived(largest)))
+            + " have sent a message",
         ),
         Judgement(
             "The number of messages grows with the square of the number of nodes.",

@@ -14,7 +14,7 @@ from pathlib import Path
 from sesame.errors import InputError
 
 MOUNT = Path("/sys/fs/cgroup")
-# Of each version of control groups: where groups of memory are, and the file of their limit.
+# For each version of control groups: the directory of memory groups, and the file of their limit.
 VERSIONS = ((MOUNT / "memory", "memory.limit_in_bytes"), (MOUNT, "memory.max"))
 MOST_SECONDS = 10.0  # within which a killed process must have ended
 
@@ -31,7 +31,8 @@ def _groups() -> tuple[Path, str]:
 
 @contextmanager
 def memory_limit(limit_bytes: int | None) -> Iterator[Sequence[str]]:
-    """A command prefix that limits the memory of a command and its children to `limit_bytes`."""
+    """Yields a command prefix that limits the memory of a command and its children to
+    `limit_bytes`; an empty one without a limit."""
     if limit_bytes is None:
         yield ()
         return
@@ -67,8 +68,8 @@ def _remove(group: Path) -> None:
 
 @contextmanager
 def swap_space(size_bytes: int) -> Iterator[None]:
-    """Where the machine has none: a device in memory, so that no other disk is worn or waited for,
-    and pages are out of the reach of the limit all the same."""
+    """Provides swap space if the machine has none: a device in memory, which is fast and spares
+    disks. Pages on it do not count towards the limit of a control group."""
     if len(Path("/proc/swaps").read_text().splitlines()) > 1:
         yield
         return

@@ -43,7 +43,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Call:
-    """Of a rank."""
+    """A recorded call of a rank; times are those of the kernel's records."""
 
     rank: int
     process: int
@@ -59,17 +59,17 @@ NESTED = {"io": IoFlag.NESTED, "mpi": MpiFlag.NESTED}
 
 @dataclass(frozen=True)
 class Observed:
-    """The data of one run. Times of both data sets are relative to their starts."""
+    """The data of one run. The times of each data set are relative to its own begin."""
 
     command: str
-    process: int  # the one that was started
-    report: dict[str, Any]  # of the workload
+    process: int  # the process that was started
+    report: dict[str, Any]  # written by the workload
     kernel: DataSet
-    application: DataSet | None
-    faults: int  # of all its processes, as the kernel accounts for them
+    application: DataSet | None  # the traced calls; None without tracing
+    faults: int  # page faults of all its processes by the kernel's accounting
 
     def phases(self) -> list[Phase]:
-        """Of the workload's table `phase`, in times of the kernel's records."""
+        """The phases in the workload's report, in times of the kernel's records."""
         table = {name: part["values"] for name, part in self.report["tables"]["phase"].items()}
         zero = self.kernel.info["begin_monotonic_ns"]
         names = ("rank", "process", "phase", "clock", "begin", "end")
@@ -83,7 +83,8 @@ class Observed:
         return phases
 
     def calls(self, record: str) -> list[Call]:
-        """Of the tracer's records `mpi` or `io`, in times of the kernel's; of first threads."""
+        """The calls of first threads in the traced records `mpi` or `io`, in times of the kernel's
+        records."""
         run = self.application
         assert run is not None
         shift = kernel_shift_ns(run, self.kernel)
@@ -101,7 +102,7 @@ class Observed:
         return found
 
     def processes(self) -> set[int]:
-        """All processes that it started; needs a trace of task.create."""
+        """The process and all its descendants. Needs a trace of task.create."""
         found = {self.process}
         made = events_of(self.kernel, subsystem="task", point="create")
         for parent, child in zip(made["process"].tolist(), made["what"].tolist(), strict=True):
@@ -110,7 +111,7 @@ class Observed:
         return found
 
     def faults_traced(self) -> int:
-        """Of all its processes; needs traces of vm.total and task.create."""
+        """Traced page faults of all processes. Needs traces of vm.total and task.create."""
         faults = events_of(self.kernel, subsystem="vm", point="total")
         return int(np.isin(faults["process"], list(self.processes())).sum())
 
@@ -131,7 +132,7 @@ class Laboratory:
     def __init__(self, directory: Path, mpi: str | None = None) -> None:
         if os.geteuid() != 0:
             raise InputError(
-                "this experiment looks into the kernel, which only root may",
+                "this experiment measures the kernel, which only root may do",
                 hint="sudo env PATH=$PATH sesame reproduce …; sesame-8.2 needs no root",
             )
         self.directory = directory
@@ -150,7 +151,9 @@ class Laboratory:
         limit_bytes: int | None = None,
         is_traced: bool = False,
     ) -> Observed:
-        """`trace`: points whose events are recorded; `is_traced`: the calls of its ranks, too."""
+        """Runs a workload. `trace`: points whose events are recorded. `limit_bytes`: its memory.
+        `is_traced`: whether the calls of its ranks are recorded, too. Raises InputError or
+        WorkloadError."""
         built = build_workload(find_workload(workload), self._compiler)
         self._runs += 1
         here = self.directory / f"run-{self._runs}"
@@ -176,7 +179,7 @@ class Laboratory:
 
             def left_out(text: str) -> None:
                 if text.partition(" ")[0] in trace:
-                    raise InputError(f"this experiment needs all of its points, but {text}")
+                    raise InputError(f"this experiment needs all its points, but {text}")
 
             kernel = here / "kernel.sesame"
             recorded = record_kernel(kernel, _wanted(trace), work, say=left_out)
@@ -185,7 +188,7 @@ class Laboratory:
         if recorded.events is not None and recorded.events["lost"]:
             raise InputError(
                 "{lost:,} of {seen:,} events of the kernel were lost".format(**recorded.events),
-                hint="again, when the machine has less to do",
+                hint="repeat it when the machine is idle",
             )
         return Observed(
             " ".join([f"-n {ranks}", workload, *options]),
@@ -237,7 +240,7 @@ def _faults_of_children() -> int:
 
 
 def events_of(kernel: DataSet, **wanted: str) -> dict[str, Array]:
-    """Columns of the events whose names (subsystem, point, command) are these, by time."""
+    """Columns of the events with these names (subsystem, point, command), by time."""
     tests = [pc.field(name) == value for name, value in wanted.items()]
     table = kernel.table("kernel_event").filter(reduce(operator.and_, tests)).sort_by("time_ns")
     return {name: table.column(name).to_numpy() for name in table.column_names}

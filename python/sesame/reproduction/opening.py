@@ -1,7 +1,7 @@
 """Section 7.3 of the SESAME report: the time to open and synchronise a file, as measured by the
 application and by the kernel, in one time line.
 
-A shared file is opened with MPI-IO, written, and brought to the disk.
+A shared file is opened with MPI-IO, written, and synchronised with the disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RANKS = (1, 2, 4)
 LISTED_RANKS = 2
 LISTED = 70
 REPEATS = 10
-# Two records of 64 KiB, then the disk.
+# Write two records of 64 KiB, then synchronise.
 OPTIONS = (
     *("--interface", "mpi", "--mode", "write", "--sync", "end"),
     *("--size", "64KiB", "--operations", "2"),
@@ -61,12 +61,13 @@ class OpeningRun:
 
     @cached_property
     def calls(self) -> list[Call]:
-        """On files, of MPI and of the system, in the order of time."""
+        """Calls on files, of MPI and of the system, by time."""
         own = [call for call in self.observed.calls("io") if call.end_ns > call.begin_ns]
         return sorted(own, key=lambda call: call.begin_ns)
 
     def of(self, name: str) -> list[Call]:
-        """Without the first, which also loads what the library needs."""
+        """The calls of this name, without each rank's first, which includes loading parts of the
+        library."""
         by_rank: dict[int, list[Call]] = {}
         for call in self.calls:
             if call.name == name:
@@ -81,7 +82,7 @@ class OpeningRun:
         return events_of(self.observed.kernel, subsystem="fs")
 
     def parts(self, name: str) -> Array:
-        """Mean time in each of PARTS, ms; together they are the mean time of the call."""
+        """The mean time in each of PARTS in ms; their sum is the mean time of the call."""
         sums = np.zeros(len(PARTS))
         calls = self.of(name)
         for process in {call.process for call in calls}:
@@ -105,7 +106,7 @@ class OpeningRun:
         return 1e-6 * sums / max(len(calls), 1)
 
     def moved(self, name: str, point: str) -> tuple[float, float]:
-        """Events of the kernel's file systems in a call of a rank, and their bytes: means."""
+        """The mean number of file system events in a call of a rank, and of their bytes."""
         calls = self.of(name)
         events = {key: column[self._files["point"] == point] for key, column in self._files.items()}
         count = size = 0
@@ -169,7 +170,7 @@ def _spent(runs: Runs, name: str) -> Table:
 
 
 def _first(opening: OpeningRun) -> tuple[int, int]:
-    """From an opening to the end of the synchronisation that follows it, of all ranks."""
+    """Begin and end of one file: from the first rank's open to the last one's synchronisation."""
     ranks = {call.rank for call in opening.calls}
     syncs = [next(call for call in opening.of(SYNC) if call.rank == rank) for rank in ranks]
     opens = [
@@ -180,7 +181,7 @@ def _first(opening: OpeningRun) -> tuple[int, int]:
 
 
 def _trace(opening: OpeningRun, begin: int, end: int) -> Table:
-    """What ranks called and what the kernel did, merged."""
+    """The calls of ranks and the events of the kernel, merged by time."""
     rows: list[tuple[int, tuple[str, ...]]] = []
     names_of = {call.process: f"rank {call.rank}" for call in opening.calls}
 
@@ -202,7 +203,7 @@ def _trace(opening: OpeningRun, begin: int, end: int) -> Table:
         ):
             if class_ == "discard" or (subsystem == "fs" and pid not in names_of):
                 continue
-            # A device may complete while any process runs.
+            # A device may complete a request while any process runs.
             who = "device" if point == "complete" else f"kernel, {names_of.get(pid, command)}"
             length = f"{1e-3 * duration:,.1f}" if duration else ""
             add(time, who, f"{subsystem}.{point} {class_}", str(size), length)

@@ -48,7 +48,7 @@ class Bar:
     lane: str
     begin: float
     end: float
-    kind: str  # bars of a kind have a colour
+    kind: str  # bars of the same kind have the same colour
     text: str = ""
 
 

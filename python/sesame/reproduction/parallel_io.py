@@ -1,7 +1,7 @@
 """Section 8.2 of the SESAME report: collective I/O, caching policies, and numbers of I/O nodes.
 
-The report prints numbers only in Table 8-3; it describes in words what its figures show. The
-workload is Sesame's BTIO (bt). Caching policies are in caching.py.
+The report prints numbers only in Table 8-3; it describes its figures in words. The workload is
+Sesame's BTIO (bt). Caching policies are in caching.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from sesame.reproduction.experiment import (
 
 BTIO_RANKS = (4, 9, 16)
 STRATEGIES = {"barrier": "global barrier", "grouping": "node grouping", "two-phase": "two-phase"}
-# Experiments 8.2.3 used "a simple disk model": seek, rotation, transfer. The HP 97560's figures.
+# The experiments of 8.2.3 used "a simple disk model": seek, rotation, transfer. The values are
+# those of the HP 97560.
 SIMPLE_DISK = (
     "storage.device.kind=disk",
     "storage.device.cylinders=1962",

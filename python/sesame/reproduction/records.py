@@ -1,7 +1,8 @@
 """Section 7.4 of the SESAME report: regions of record sizes, and undocumented buffers.
 
-The same records are timed by the application and by the kernel. Where the two see different
-requests, or the same ones take less time than any device needs, something between them keeps data.
+The same records are timed by the application and by the kernel. If the kernel sees other requests
+than the application makes, there is a buffer between them. If a request takes less time than any
+device needs, there is a buffer below the kernel's call.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SOURCE = "SESAME report, section 7.4"
 SIZES = "64:4MiB"
 WRITES = ("pwrite", "fwrite")  # of iow, by interface
 KIB, MIB = 1 << 10, 1 << 20
-SMALL, FLAT, LARGEST = KIB, 64 * KIB, 4 * MIB  # the report's regions end, and begin
+SMALL, FLAT, LARGEST = KIB, 64 * KIB, 4 * MIB  # limits of the report's regions
 TRACE = ("fs.write", "fs.sync", "block.issue", "block.complete", "task.create")
 # By name: options of iow.
 WAYS = {
@@ -34,9 +35,11 @@ DISK, MEMORY, STDIO = WAYS
 RECORD = 128 * KIB  # of Table 7-6
 RECORDS = 128
 LISTED = 32
-STREAMED = 64  # records of so many bytes through stdio, one by one
+STREAMED = 64  # size of records through stdio in bytes
 STREAM_RECORDS = 1024
-GROUPS = 8  # of records: the median of their means has stdio's rare, long ones, and no accidents
+# Groups of records. The median of the groups' means includes stdio's rare, long records but no
+# accidental delays.
+GROUPS = 8
 
 
 @dataclass(frozen=True)
@@ -47,22 +50,23 @@ class Written:
 
     @cached_property
     def sizes(self) -> Array:
-        """Of each record, in the order of writing."""
+        """The size of each record in bytes, in the order of writing."""
         return np.array(self.observed.report["tables"]["write_record"]["size"]["values"], np.int64)
 
     @cached_property
     def times_us(self) -> Array:
-        """As the application has them."""
+        """The time of each record as the application measured it."""
         return np.array(self.observed.report["tables"]["write_record"]["time"]["values"])
 
     @cached_property
     def calls(self) -> dict[str, Array]:
-        """The kernel's, that write these records; `record` is the one in which each ends."""
+        """The kernel's write calls for these records. The added column `record` is the number of
+        the record in which a call ends."""
         events = events_of(self.observed.kernel, subsystem="fs", point="write", command="iow")
         file_system = FileSystems().type_of(str(self.observed.kernel.path))
         types = [name.partition(" ")[0] for name in events["class"]]  # "ext4 /"
         mine = np.array([file_system.startswith(name) for name in types], bool)
-        # Libraries have written before, and the tracer writes between.
+        # Leave out writes of libraries before the first record, and writes of the tracer.
         mine &= events["time_ns"] >= min(
             call.begin_ns
             for call in self.observed.calls("io")
@@ -82,7 +86,7 @@ class Written:
         return self._typical(self.times_us, size)
 
     def kernel_us(self, size: int) -> float:
-        """What of that is in the kernel's calls."""
+        """The part of a record's time in the kernel's calls."""
         took = np.bincount(self.calls["record"], self.calls["duration_ns"], len(self.sizes))
         return 1e-3 * self._typical(took, size)
 
@@ -99,7 +103,7 @@ class Written:
         return {name: column[mine] for name, column in self.calls.items()}
 
     def to_device(self) -> dict[str, Array]:
-        """Requests that write, of the whole machine, in the order of their ends."""
+        """Write requests of the whole machine to devices, in the order of their ends."""
         events = events_of(self.observed.kernel, subsystem="block", point="complete")
         writes = events["class"] == "write"
         return {name: column[writes] for name, column in events.items()}
@@ -272,7 +276,7 @@ def _judge_regions(sweeps: dict[str, Written]) -> list[Judgement]:
 
 
 def _judge_memory(large: Written) -> list[Judgement]:
-    """Where the data is when the application has its record done."""
+    """Judges where the data is when the application's write has returned."""
     calls, device = large.calls, large.to_device()
     last = int(calls["time_ns"][-1])
     rate = RECORD / float(np.median(large.times_us))
@@ -308,7 +312,7 @@ def _judge_memory(large: Written) -> list[Judgement]:
 
 
 def _judge_stream(stream: Written, sweeps: dict[str, Written]) -> list[Judgement]:
-    """The buffer above the kernel: it sees other requests than the application makes."""
+    """Judges the buffer above the kernel, which sees other requests than the application makes."""
     calls = stream.calls
     each = int(np.median(calls["bytes"]))
     cycle = each // STREAMED

@@ -1,4 +1,4 @@
-"""Runs the cases of experiments, two at a time, each once."""
+"""Runs the cases of experiments, each once, two at a time."""
 
 from __future__ import annotations
 

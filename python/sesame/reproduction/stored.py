@@ -1,4 +1,4 @@
-"""Reproduced experiments as a data set.
+"""Writes reproduced experiments as a data set, and reads them.
 
 Findings, curves, bars and arrows are tables; their names and titles are in info.json, under
 `result.experiments`, in the order of the experiments and of their diagrams.
@@ -73,7 +73,8 @@ def write_outcomes(
     *,
     facts: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Finishes the data set. `facts` are names and values that the page shows of all of them."""
+    """Writes all outcomes and finishes the data set. `facts`: names and values that the page shows
+    for all of them."""
     from sesame.datasets import Field, RecordType
 
     rows = _rows_of(outcomes)
@@ -119,7 +120,7 @@ def _rows_of(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
 
 
 def _described(outcome: Outcome) -> dict[str, Any]:
-    """Without what the tables hold."""
+    """The parts of an outcome that are not in the tables."""
     return {
         "name": outcome.name,
         "title": outcome.title,
@@ -191,10 +192,6 @@ def _outcome(number: int, described: Mapping[str, Any], rows: Mapping[str, Rows]
 def _is_reproduced(finding: Mapping[str, Any]) -> int:
     """The field had another name in data sets of earlier versions."""
     return int(finding.get("is_reproduced", finding.get("comes_out", 0)))
-
-
-def _where(rows: Mapping[str, Rows], key: str, number: int) -> dict[str, Rows]:
-    return {name: [row for row in some if row.get(key) == number] for name, some in rows.items()}
 
 
 def _diagram(rows: Mapping[str, Rows], described: Mapping[str, Any]) -> Diagram | Lanes:
