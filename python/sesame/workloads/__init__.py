@@ -1,4 +1,4 @@
-"""The real MPI programs shipped with Sesame: their catalogue, building and running them."""
+"""The MPI programs shipped with Sesame: catalogue, building, running."""
 
 from __future__ import annotations
 

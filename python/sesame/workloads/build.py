@@ -19,17 +19,17 @@ from sesame.errors import BuildError, InputError
 from sesame.workloads.catalogue import SOURCES, Workload
 
 PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpich libmpich-dev"
-HINT = f"on Debian and Ubuntu all that is needed comes with: apt-get install {PACKAGES}"
+HINT = f"on Debian and Ubuntu: apt-get install {PACKAGES}"
 FORTRAN_HINT = (
-    "a Fortran program needs an MPI that comes with mpi_f08 for this compiler, for instance "
-    "Debian's: apt-get install libmpich-dev gfortran, then --mpi mpicxx.mpich"
+    "a Fortran program needs an MPI that has mpi_f08 for this compiler, for instance Debian's: "
+    "apt-get install libmpich-dev gfortran, then use --mpi mpicxx.mpich"
 )
-MOST_LINES = 30  # of a compiler's complaint
+MOST_LINES = 30  # of a compiler's messages
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """An MPI compiler wrapper for C++ and the program that starts what it makes."""
+    """An MPI compiler wrapper for C++ and its mpiexec; None if there is none beside it."""
 
     wrapper: Path
     mpiexec: Path | None
@@ -45,10 +45,10 @@ class Built:
 
 
 def find_compiler(wanted: str | None = None) -> Compiler:
-    """The compiler wrapper named `wanted`, else that of Debian's MPICH, the mpich wheel, or
-    `mpicxx`.
+    """The compiler wrapper named `wanted`; by default the first of Debian's MPICH, the mpich wheel
+    and `mpicxx` that exists.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     beside_python = str(Path(sys.executable).parent / "mpicxx")
     names = [wanted] if wanted else ["mpicxx.mpich", beside_python, "mpicxx"]
@@ -63,7 +63,7 @@ def find_compiler(wanted: str | None = None) -> Compiler:
 
 
 def _mpiexec_of(wrapper: Path) -> Path | None:
-    """mpicxx.mpich goes with mpiexec.mpich; both are in the same directory."""
+    """The mpiexec of a wrapper, in the same directory: mpiexec.mpich for mpicxx.mpich."""
     for name in (f"mpiexec{wrapper.suffix}", "mpiexec"):
         if os.access(wrapper.parent / name, os.X_OK):
             return wrapper.parent / name
@@ -84,8 +84,8 @@ def build_workload(workload: Workload, compiler: Compiler) -> Built:
 
 
 def fingerprint(compiler: Compiler) -> str:
-    """A hash of the sources, their path and the compiler. Each has its own build directory, since a
-    CMake build directory belongs to one source path."""
+    """A hash of the sources, their path and the compiler, which names the build directory. The path
+    is included, since a CMake build directory belongs to one source path."""
     digest = hashlib.sha256(str(SOURCES.resolve()).encode())
     for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(SOURCES)).encode() + b"\0")
@@ -111,7 +111,7 @@ def _locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise BuildError(
             f"{directory}: cannot write there: {error.strerror}",
-            hint="XDG_CACHE_HOME names another place for programs that are built",
+            hint="set XDG_CACHE_HOME to another directory for built programs",
         ) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -129,7 +129,8 @@ def _configure_command(directory: Path, compiler: Compiler, workload: Workload) 
 
 
 def _fortran_wrapper(workload: Workload, compiler: Compiler) -> Path:
-    """mpif90.mpich goes with mpicxx.mpich: the same MPI, or the program would mix two."""
+    """The Fortran wrapper of the same MPI: mpif90.mpich for mpicxx.mpich. Checks that it works;
+    raises BuildError."""
     name = compiler.wrapper.name
     wrapper = compiler.wrapper.with_name(
         name.replace("mpicxx", "mpif90").replace("mpic++", "mpif90")

@@ -41,11 +41,11 @@ def all_workloads() -> dict[str, Workload]:
 
 
 def find_workload(name: str) -> Workload:
-    """Raises InputError, with the nearest name, where there is no such workload."""
+    """The workload of this name. Raises InputError, with the most similar name, if none has it."""
     if name in all_workloads():
         return all_workloads()[name]
     near = difflib.get_close_matches(name, all_workloads(), n=1)
     raise InputError(
         f"no workload called {name}, there are: {', '.join(all_workloads())}",
-        hint=f"did you mean {near[0]}?" if near else "`sesame bench list` says what they do",
+        hint=f"did you mean {near[0]}?" if near else "`sesame bench list` describes them",
     )

@@ -1,5 +1,5 @@
-"""Sparse matrices in Matrix Market and Harwell-Boeing form, for the workload `sparse`, which reads
-the extended form (workloads/io/sparse/extended.h)."""
+"""Converts sparse matrices in Matrix Market and Harwell-Boeing format for the workload `sparse`,
+which reads the extended format (workloads/io/sparse/extended.h)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MATRIX_TYPE = slice(0, 3)  # in the third line of a Harwell-Boeing file
 
 
 def read_matrix(path: Path) -> Any:
-    """Reads a square matrix as a scipy CSR array; both triangles of a symmetric one.
+    """Reads a square matrix as a scipy CSR array, with both triangles if it is symmetric.
 
-    Raises InputError where the file is invalid or not square.
+    Raises InputError if the file is invalid or the matrix not square.
     """
     require("matrices", f"{path}: this form of a matrix file")
     try:
@@ -57,7 +57,7 @@ def read_matrix(path: Path) -> Any:
 
 
 def _parse(text: str) -> Any:
-    # Only this function needs scipy, which takes its time to load.
+    # Imported here, since loading scipy is slow and only this function needs it.
     from scipy.io import mmread
     from scipy.sparse import csr_array
 
@@ -71,7 +71,8 @@ def _parse(text: str) -> Any:
 
 
 def _parse_harwell_boeing(text: str) -> Any:
-    """scipy reads unsymmetric ones; a symmetric one is the same file with the lower half only."""
+    """Reads a Harwell-Boeing file. scipy reads only unsymmetric matrices, so a symmetric one, whose
+    file has the lower half, is read as unsymmetric and completed."""
     from scipy.io import hb_read
 
     lines = text.splitlines()
@@ -85,7 +86,7 @@ def _parse_harwell_boeing(text: str) -> Any:
         )
     lines[2] = f"{kind[0]}U{kind[2]}{lines[2][3:]}"
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a file that ends early gives but a warning
+        warnings.simplefilter("error")  # scipy only warns if a file ends early
         half = hb_read(io.StringIO("\n".join(lines) + "\n"), spmatrix=False).tocoo()
     return _whole(half, kind[1])
 
@@ -124,7 +125,8 @@ def write_extended(matrix: Any, path: Path) -> None:
 
 
 def is_extended(path: Path) -> bool:
-    """True also for an unreadable file, whose error is reported when it is opened."""
+    """Whether a file is in extended format. True also for an unreadable file: the workload reports
+    the error when it opens it."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(LETTERS)) == LETTERS
@@ -149,7 +151,7 @@ def in_extended_form(workload: str, options: Sequence[str]) -> Iterator[tuple[st
 
 
 def _matrix_option(options: Sequence[str]) -> tuple[int, str] | None:
-    """Where the option is and what it names."""
+    """The position of the option --matrix, and its value; None without the option."""
     for position, option in enumerate(options):
         if option == OPTION and position + 1 < len(options):
             return position, options[position + 1]

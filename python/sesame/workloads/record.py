@@ -1,4 +1,4 @@
-"""Makes a data set of a workload's run."""
+"""Writes the data set of a workload's run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _write_table(
 
 
 def _type_of(values: list[Any]) -> str:
-    """A table may be empty."""
+    """The type of a column; float64 if it is empty."""
     return "text" if values and isinstance(values[0], str) else "float64"
 
 

@@ -1,4 +1,4 @@
-"""Runs a workload that is built: under its mpiexec here, or under the simulator."""
+"""Runs a built workload: under its mpiexec on this machine, or in the simulator."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def run_here(
 ) -> BenchRun:
     """Runs a workload under mpiexec on this machine. `options` are those of the program.
 
-    Its output is passed on, or discarded with `quiet`. Raises WorkloadError where the program left
-    no report, AlreadyReported where it printed why.
+    Its output is passed on, or discarded with `quiet`. Raises WorkloadError if the program wrote no
+    report, AlreadyReported if it printed the reason.
     """
     command = _command(built, ranks, options, mpiexec_options)
     stdout = subprocess.DEVNULL if quiet else sys.stderr if output_to_stderr else None
@@ -82,7 +82,7 @@ def _command(
     if built.compiler.mpiexec is None:
         raise InputError(
             f"there is no mpiexec beside {built.compiler.wrapper} to start the program with",
-            hint="--mpi names another MPI; --simulate MACHINE needs no mpiexec",
+            hint="give another MPI with --mpi, or use --simulate MACHINE, which needs no mpiexec",
         )
     mpiexec = [str(built.compiler.mpiexec), *mpiexec_options]
     return [*mpiexec, "-n", str(ranks), str(built.program), *options]
@@ -93,7 +93,7 @@ def _run(command: list[str], stdout: Any) -> int:
     process = subprocess.Popen(command, stdout=stdout)
     try:
         status = process.wait()
-    except BaseException:  # Ctrl-C above all: mpiexec must have time to end the ranks
+    except BaseException:  # such as Ctrl-C: mpiexec must have time to end the ranks
         process.terminate()
         try:
             process.wait(PATIENCE_S)
@@ -145,8 +145,8 @@ def run_simulated(
 
 
 def _not_simulated() -> str | None:
-    """A place for temporary files that is not below the working directory, where the program's
-    files may be simulated."""
+    """A directory for temporary files outside of the working directory, whose files may be
+    simulated."""
     places = (tempfile.gettempdir(), "/var/tmp", "/dev/shm")
     here = Path.cwd()
     return next((place for place in places if here not in Path(place, "x").parents), None)
@@ -156,6 +156,6 @@ def _read_report(file: Path, status: int, options: Sequence[str]) -> dict[str, A
     if not file.exists():
         if status == WRONG_USAGE or (status == 0 and HELP & set(options)):
             raise AlreadyReported(status)  # the program has printed the error
-        raise WorkloadError(f"the program gave no report and ended with status {status}")
+        raise WorkloadError(f"the program wrote no report and ended with status {status}")
     report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return report

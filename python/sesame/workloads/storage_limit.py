@@ -12,32 +12,36 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 CHUNK = 64 << 10
-PAUSE = 1.0  # s, in which a limit refills its burst
+PAUSE = 1.0  # s before a run, in which the burst is refilled
 LONGEST = 1.0  # s of a run of chunks
 MOST = 64 << 20  # bytes of a run
 RUNS = 3
-AT_BEGIN = 8  # chunks that show how fast the device is without a limit
-LEAST_BURST = AT_BEGIN * CHUNK  # with less the limit is the device's bandwidth
-HELD_BACK = 2  # times as long as at the begin: less may have other reasons
-SHARE = 0.8  # of the time of a run that the longest chunks take which are called stalls
+AT_BEGIN = 8  # chunks that show the speed of the device without a limit
+LEAST_BURST = AT_BEGIN * CHUNK  # a smaller burst means that the limit is the device's bandwidth
+HELD_BACK = 2  # a run is limited if it takes this many times as long as at its begin's speed
+SHARE = 0.8  # of a run's time: the longest chunks that make up this share are called stalls
 FEWEST_STALLS = 3
-SOON = 4  # the part of a run in which the burst is looked for
-IN_PERIODS = 4  # chunks from stall to stall: a limit that allows all of a period at its begin
+SOON = 4  # the burst is estimated in 1 / SOON of a run
+# With at least this many chunks from stall to stall, the limit allows all bytes of a period at the
+# begin of the period.
+IN_PERIODS = 4
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Bytes per second; bytes that it saves at most; where it allows all of a period at its begin,
-    how long that is (s), else 0."""
+    """A rate limit of a device."""
 
-    rate: float
-    burst: float
-    refill: float
+    rate: float  # bytes per second
+    burst: float  # bytes that can be moved at once after a pause
+    refill: float  # s, the period if all its bytes are allowed at its begin; else 0
 
 
 def find_limit(move: Callable[[int], object]) -> Limit | None:
-    """`move` moves the next so many bytes to the device or from it. Of some runs the fastest
-    counts: other things that the machine does make one longer, a limit all."""
+    """Detects a rate limit; None if there is none.
+
+    `move` moves the given number of bytes to or from the device. The fastest of some runs counts:
+    other activity of the machine slows down single runs, a limit all of them.
+    """
     runs = [_run(move) for _ in range(RUNS)]
     return limit_of(min(runs, key=statistics.fmean))
 
@@ -55,7 +59,7 @@ def _run(move: Callable[[int], object]) -> list[float]:
 
 
 def limit_of(times: list[float]) -> Limit | None:
-    """From how long each of the chunks took that were moved after a pause."""
+    """The limit, from the times of consecutive chunks that were moved after a pause."""
     fast = statistics.median(times[:AT_BEGIN])
     if sum(times) < HELD_BACK * len(times) * fast:
         return None
@@ -91,7 +95,7 @@ def _in_bytes(ends: list[float], first_stall: int) -> Limit:
 
 
 def _stalls(times: list[float]) -> list[int]:
-    """The longest chunks, which together make most of the time; in their order."""
+    """The numbers of the longest chunks, which together take most of the time, ascending."""
     longest = sorted(range(len(times)), key=lambda i: -times[i])
     left = SHARE * sum(times)
     stalls = []
@@ -113,10 +117,11 @@ class Pace:
 
     @property
     def most(self) -> float:
-        """Bytes that can be moved after a pause."""
+        """The number of bytes that can be moved after a pause."""
         return self._limit.burst / 2 if self._limit else float("inf")
 
     def before(self, size: int) -> None:
+        """Call it before moving `size` bytes, at most `most`; sleeps if necessary."""
         if self._limit is None:
             return
         if size > self._left:

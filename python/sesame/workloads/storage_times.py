@@ -1,5 +1,5 @@
-"""Times of single file system operations on this machine, to which `sesame machine calibrate --dir`
-fits its storage model. The calls are made from Python, which adds about half a microsecond to
+"""Measures single file system operations on this machine. `sesame machine calibrate --dir` fits its
+storage model to the times. The calls are made from Python, which adds about half a microsecond to
 each."""
 
 from __future__ import annotations
@@ -24,46 +24,49 @@ LARGEST = 4 << 20
 SIZES = [BLOCK << k for k in range(11)]  # to LARGEST
 FILE_BYTES = 4 * LARGEST  # size of the file for accesses at spread offsets
 FEWEST, MOST = 3, 15  # samples of a size
-LONG_ENOUGH = 0.2  # s of samples of a size
-FILES = 40  # that metadata calls are timed with
-READ_STEP = 64 << 10  # of sequential reading
-SECTOR = 512  # of the system's counts, whatever the device has
+LONG_ENOUGH = 0.2  # s of samples of a size, after which no more are taken
+FILES = 40  # for the times of metadata calls
+READ_STEP = 64 << 10  # bytes of a sequential read
+SECTOR = 512  # bytes; the system counts in this unit on every device
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What a call of a size takes; bytes and seconds."""
+    """The time of a call by its size."""
 
-    sizes: list[int]
-    times: list[float]
+    sizes: list[int]  # bytes
+    times: list[float]  # s
 
 
 @dataclass(frozen=True)
 class StorageTimes:
+    """The measured times of a file system."""
+
     directory: str
-    cache_bytes: int  # memory that is available to files
-    metadata: dict[str, float]  # open, create (with its open), close, stat, remove; s
+    cache_bytes: int  # memory available for cached files
+    metadata: dict[str, float]  # s of open, create (includes open), close, stat, remove
     cached_write: Curve  # of new data
     cached_read: Curve
     device_write: Curve
     device_read: Curve
-    synced_write: Curve  # of new data, with the fsync behind it
+    synced_write: Curve  # the fsync after a write of new data
     sequential: float  # s per byte of a file that is not in memory
-    is_direct: bool  # the device was measured past the page cache
-    journal: int = 0  # bytes that the device writes for a sync beside its data
+    is_direct: bool  # the device was measured without the page cache
+    journal: int = 0  # bytes that the device writes for a sync in addition to the data
     write_limit: Limit | None = None
     read_limit: Limit | None = None
 
     @property
     def waits_for_device(self) -> bool:
-        """Writes are synchronous, as on a file system mounted so: no work is left for an fsync."""
+        """Whether writes are synchronous, for example by a mount option: an fsync then has nothing
+        to do."""
         return self.cached_write.times[0] > self.synced_write.times[0]
 
 
 def measure_storage(directory: Path) -> StorageTimes:
     """Measures the file system of a directory, which needs 16 MiB of space for some seconds.
 
-    Raises InputError where the directory cannot be written to.
+    Raises InputError if the directory cannot be written to.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="sesame-", dir=directory) as scratch:
@@ -77,7 +80,7 @@ def measure_storage(directory: Path) -> StorageTimes:
 
 def _measure(directory: Path, scratch: Path) -> StorageTimes:
     metadata = _metadata(scratch)
-    buffer = mmap.mmap(-1, LARGEST)  # on a page of its own, as O_DIRECT wants it
+    buffer = mmap.mmap(-1, LARGEST)  # begins at a page boundary, as O_DIRECT requires
     buffer.write(os.urandom(LARGEST))
     data = memoryview(buffer)
     cached_write, cached_read = _cached(scratch / "cached", data)
@@ -129,7 +132,7 @@ def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
 
 
 def _usual(sample: Callable[[int], float], size: int, pace: Pace) -> float:
-    """The median of at least a few, and of more where they are short."""
+    """The median of at least FEWEST samples, and of more if they are short."""
     times: list[float] = []
     while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
         pace.before(size)
@@ -138,7 +141,7 @@ def _usual(sample: Callable[[int], float], size: int, pace: Pace) -> float:
 
 
 def _cached(path: Path, data: memoryview) -> tuple[Curve, Curve]:
-    """Into the page cache, and from it. Nothing is brought to the device."""
+    """Times of writes into the page cache, and of reads from it, without waiting for the device."""
     writes, reads = [], []
     for size in SIZES:
         part = data[:size]
@@ -165,7 +168,7 @@ def _timed_reads(handle: int, target: memoryview, offsets: list[int]) -> list[fl
 
 @contextmanager
 def _written(path: Path, data: memoryview) -> Iterator[Path]:
-    """A file that is on the device, and not in memory."""
+    """A file of FILE_BYTES that is on the device and not in the page cache."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     try:
         for at in range(0, FILE_BYTES, LARGEST):
@@ -179,9 +182,12 @@ def _written(path: Path, data: memoryview) -> Iterator[Path]:
 
 
 class Accesses:
-    """Single accesses to data that has its place on the device, never consecutive: past
-    the page cache, or where the file system cannot do that, writes that are brought there and reads
-    of what is not in memory. How long each took."""
+    """Single accesses to existing data on the device, never consecutive; `write` and `read` return
+    their time in s.
+
+    They use O_DIRECT. Where the file system does not support it, writes are followed by fdatasync,
+    and the file is dropped from the page cache before each read.
+    """
 
     def __init__(self, path: Path, data: memoryview) -> None:
         self._data = data
@@ -225,7 +231,8 @@ def _places() -> Iterator[int]:
 
 
 def _curve(sample: Callable[[int], float], pace: Pace) -> Curve:
-    """A device may have a buffer: the first and largest accesses are for that, and not counted."""
+    """Measures all sizes. The first accesses, of the largest size, fill a buffer that the device
+    may have, and are not counted."""
     sizes = [size for size in SIZES if size <= pace.most]
     for _ in range(FEWEST):
         pace.before(sizes[-1])
@@ -235,8 +242,8 @@ def _curve(sample: Callable[[int], float], pace: Pace) -> Curve:
 
 
 def _synced(path: Path, data: memoryview, pace: Pace) -> tuple[Curve, int]:
-    """New data at the end of a file, and the fsync that brings it to the device; what that writes
-    for a block beside it."""
+    """Times of the fsync after writing new data at the end of a file; and the bytes that the device
+    writes for an fsync of one block in addition to the block."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     device = os.fstat(handle).st_dev
     end = 0
@@ -265,7 +272,7 @@ def _synced(path: Path, data: memoryview, pace: Pace) -> tuple[Curve, int]:
 
 
 def _bytes_written(device: int) -> int:
-    """By a block device, as the system counts; 0 where there is none, as under a network."""
+    """Bytes that a block device has written; 0 if there is none, as for a network file system."""
     try:
         path = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat")
         return int(path.read_text(encoding="ascii").split()[6]) * SECTOR
@@ -287,7 +294,7 @@ def _sequential(path: Path, data: memoryview, pace: Pace) -> float:
 
 
 def _available_memory() -> int:
-    """What files can take of memory, in whole blocks."""
+    """The memory that the page cache can use, in bytes, a multiple of BLOCK."""
     found = [_number("/proc/meminfo", "MemAvailable:") * 1024]
     found.append(_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
     found.append(_number("/sys/fs/cgroup/memory.max"))
@@ -295,7 +302,7 @@ def _available_memory() -> int:
 
 
 def _number(path: str, name: str = "") -> int:
-    """The number behind the name; 0 where there is none."""
+    """The number after `name` at the begin of a line of a file; 0 if there is none."""
     try:
         text = Path(path).read_text(encoding="ascii")
     except OSError:
