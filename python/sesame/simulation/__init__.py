@@ -1,4 +1,4 @@
-"""Runs the simulator: a scenario in, a result and a data set out."""
+"""Runs the simulator: takes a scenario, returns a result and writes a data set."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sesame.datasets import DataSet
 
-MOST_FIXED_PS = 86_400 * 10**12  # as core/sim/scenario.cc has it
+MOST_FIXED_PS = 86_400 * 10**12  # as in core/sim/scenario.cc
 POLL = 1  # flag of a call, core/trace/record.h
 
 
@@ -103,9 +103,12 @@ def is_shared(info: Mapping[str, Any]) -> bool:
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
-    """For every rank the computation before each of its calls in order (~t for the time t before a
-    poll), and last the computation after them. `ranks` are those that the run starts with; those
-    that it spawned follow."""
+    """For each rank the computation in ps before each of its calls, and last the computation after
+    them. The time t before a poll is stored as ~t.
+
+    `ranks`: the number of ranks at the start of the run. Spawned ranks follow these. Raises
+    InputError.
+    """
     import numpy as np
 
     everyone = data_set.info.get("ranks", 0)
@@ -141,7 +144,8 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
 
 
 def write_recorded(times: list[np.ndarray[Any, Any]], path: Path) -> None:
-    """Little-endian: ranks (u64), for each rank its count (u64), then all times (i64, ps)."""
+    """Writes times for the simulator, little-endian: the number of ranks (u64), for each rank the
+    number of its times (u64), then all times (i64, ps)."""
     import numpy as np
 
     with path.open("wb") as file:

@@ -1,10 +1,10 @@
-"""Further copies of a simulation that compute at the same time, so that computation is measured
-as on a node whose other cores are busy with the same program.
+"""Runs further copies of a simulation at the same time, so that computation is measured as on a
+node whose other cores are busy with the same program.
 
-The ranks of a simulation compute one after the other: each has the caches and the bandwidth of
-memory for itself. What sharing them costs depends on the program, and copies show it, as those of
-SPEC CPU's rate runs do (https://www.spec.org/cpu2017/Docs/overview.html). Each copy runs the whole
-program. Its output is discarded, but it does write to files that are not simulated.
+The ranks of a simulation compute one after the other: each has the caches and the memory bandwidth
+for itself. The cost of sharing them depends on the program; copies show it, as in SPEC CPU's rate
+runs (https://www.spec.org/cpu2017/Docs/overview.html). Each copy runs the whole program. Its output
+is discarded, but it does write to files that are not simulated.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from sesame.trust import Doubt, Reason
 
 
 def check_copies(copies: int, text: str) -> None:
+    """Raises InputError if there are more copies than processors. `text`: the option's value."""
     processors = len(os.sched_getaffinity(0))
     if copies > processors:
         raise InputError(
             f"--compute {text}: expected at most {processors} copies, one for each processor here",
-            hint=f"--compute measured:{processors}, and node.slowdown for what more cores cost",
+            hint=f"use --compute measured:{processors}; set node.slowdown for further cores",
         )
 
 
@@ -36,8 +37,11 @@ def check_copies(copies: int, text: str) -> None:
 def computing_beside(
     executable: Path, scenario: dict[str, Any], further: int, doubts: list[Doubt]
 ) -> Iterator[None]:
-    """Runs `further` copies of the scenario while the body runs, and ends them with it. A copy that
-    ends earlier is restarted; one that fails is not, and `doubts` reports it."""
+    """Runs `further` copies of the scenario while the block runs, and ends them with it.
+
+    A copy that ends earlier is restarted. A copy that fails is not; then a doubt is added to
+    `doubts`.
+    """
     copies = [_Copy(executable, scenario) for _ in range(further)]
     try:
         for copy in copies:
@@ -51,9 +55,9 @@ def computing_beside(
         doubts.append(
             Doubt(
                 Reason.SCATTER,
-                f"{failed} of {further} further copies failed: the time of computation lacks what "
-                "sharing the node costs, or a part of it",
-                "is it a program that can run twice at once?",
+                f"{failed} of {further} further copies failed: the time of computation lacks the "
+                "cost of sharing the node, or a part of it",
+                "check that the program can run twice at the same time",
             )
         )
 
@@ -79,4 +83,4 @@ class _Copy(threading.Thread):
         self._over.set()
         while self.is_alive():
             self._host.stop()
-            self.join(timeout=0.1)  # it may have started another run a moment before
+            self.join(timeout=0.1)  # then again, in case it has just started another run

@@ -1,4 +1,4 @@
-"""The simulator as a child process: finds it, queries the MPI interface of a program, runs it."""
+"""The simulator as a child process: finds it, runs it, and lets it inspect programs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
 INTERFACES = ("mpich", "mpiabi", "openmpi")
-PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
+PATIENCE_S = 5.0  # from SIGINT to SIGKILL
 
 
 def find_host(interface: str) -> Path:
-    """The path of the simulator for an MPI binary interface: `mpich` or `mpiabi`.
+    """The path of the simulator for an MPI binary interface, one of INTERFACES.
 
-    Raises SesameError where it is not installed.
+    Raises SesameError if it is not installed.
     """
     return find_installed(f"sesame-simulator-{interface}")
 
@@ -35,9 +35,9 @@ def find_player() -> Path:
 
 
 def inspect_program(program: str) -> str:
-    """The MPI binary interface that a program is linked to: `mpich` or `mpiabi`.
+    """The MPI binary interface to which a program is linked, one of INTERFACES.
 
-    Raises InputError with the reason where the program cannot be simulated.
+    Raises InputError with the reason if the program cannot be simulated.
     """
     answer = subprocess.run(
         [find_host("mpich"), "--inspect", program], capture_output=True, text=True, check=False
@@ -65,7 +65,7 @@ class HostRun:
 
 
 class Host:
-    """One run of the simulator. `ended` may be called from another thread to stop it."""
+    """Runs the simulator, one run at a time. `stop` may be called from another thread."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class Host:
         progress: Progress | None = None,
         pump: Callable[[Sequence[IO[bytes]]], None] | None = None,
     ) -> HostRun:
-        """Runs a scenario whose output_directory is `directory`.
+        """Runs a scenario whose output_directory is `directory`; waits for its end.
 
-        `progress` is called from another thread. `pump` gets the host's stdout and stderr when
-        they are pipes and returns at their end.
+        `progress` is called from another thread. `pump` is called with the simulator's stdout and
+        stderr if both are pipes; it must return at their end.
         """
         read_end, write_end = os.pipe()
         scenario_file = directory / "scenario.json"
@@ -112,7 +112,7 @@ class Host:
             if pump is not None and process.stdout and process.stderr:
                 pump([process.stdout, process.stderr])
             status = process.wait()
-        except BaseException:  # Ctrl-C above all: the child must not survive this process
+        except BaseException:  # such as Ctrl-C: the child must not survive this process
             self.stop()
             raise
         finally:
@@ -121,7 +121,7 @@ class Host:
         return HostRun(status if status >= 0 else 128 - status, _read_result(directory))
 
     def stop(self) -> None:
-        """Ends the simulator: SIGTERM, then SIGKILL."""
+        """Ends the simulator: SIGINT and, if it is still there after PATIENCE_S, SIGKILL."""
         process = self._process
         if process is None or process.poll() is not None:
             return

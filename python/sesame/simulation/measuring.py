@@ -1,8 +1,8 @@
 """The uncertainty of measured computation, from its own samples and from the load of the machine.
 
 The simulator compares samples of the same region, the computation between two places in the
-program that call MPI (core/mpi/messages/measured_compute.h). docs/models/uncertainty.md has the
-meaning of the figures and the limits from which on they are doubts.
+program that call MPI (core/mpi/messages/measured_compute.h). docs/models/uncertainty.md describes
+the figures, and the limits above which they give doubts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sesame.host_load import BUSY_SHARE, HostLoad
 from sesame.host_load import HINT as IDLE_HINT
 from sesame.trust import Doubt, Reason
 
-# Computation that takes less of the ranks' time does not decide what is predicted.
+# Computation with a smaller share of the ranks' time does not affect the prediction much.
 NOTABLE_SHARE = 0.05
 MOST_SPREAD = 0.25
 MOST_SHORT_SHARE = 0.5
@@ -30,14 +30,14 @@ class Measuring:
 
     samples: int
     regions: int
-    reading_s: float  # what one reading of the clock takes
+    reading_s: float  # time of one reading of the clock
     short_share: float  # in samples shorter than ten readings
     spread: float | None  # mean relative difference of successive samples; None without repetition
     excess: float | None  # share above the fastest sample of each region
     preemptions: int
     delayed_share: float  # of the simulator's time: ready to run, but not running
-    others_share: float  # processors that other processes used
-    steal_share: float
+    others_share: float  # of the processors, used by other processes
+    steal_share: float  # of the processors, used by other virtual machines
     compute_share: float  # of the ranks' predicted time
     doubts: tuple[Doubt, ...] = ()
 
@@ -46,7 +46,7 @@ class Measuring:
 
 
 def measuring_of(result: dict[str, Any], load: HostLoad) -> Measuring | None:
-    """From result.json of the simulator; None where it measured nothing."""
+    """The statistics in result.json of the simulator; None if it measured no computation."""
     compute, host = result.get("compute"), result.get("host_process")
     if compute is None or host is None:
         return None

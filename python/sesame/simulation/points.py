@@ -1,5 +1,4 @@
-"""Runs the points of a series, two at a time where that cannot disturb what is measured; and
-repeats of one."""
+"""Runs the points of a series, and repeats of a point. Runs without measuring run two at a time."""
 
 from __future__ import annotations
 
@@ -36,12 +35,12 @@ Show = Callable[[Scenario, IO[bytes]], RunResult]
 
 
 class PointRunner:
-    """Runs the points of a series and prints each program's output whole and in order.
+    """Runs the points of a series; prints the output of their programs one after the other.
 
-    Measured computation is measured once for all points that compute the same, or `repeats` times;
-    `directory` receives its times. `show` runs a point alone on the machine, with the given input.
-    `announce` is called with each point before its output. With `quiet` only the output of
-    failing runs is passed on.
+    Computation is measured once, or `repeats` times, for all points that compute the same; its
+    times are written to `directory`. `show` runs a point without another beside it, with the given
+    input, and shows its output. `announce` is called with each point before its output. With
+    `quiet` only the output of failing runs is printed.
     """
 
     def __init__(
@@ -115,7 +114,8 @@ class PointRunner:
                 done = []
 
     def _measure(self, point: Point, scenario: Scenario, repeat: int) -> tuple[RunResult, Compute]:
-        """One run, and its computation for others. Of repeats the first one's output is shown."""
+        """Makes one run; returns it and its computation, for use by other points. Only the first
+        repeat shows its output."""
         times = self._directory / f"times-{next(self._numbers)}"
         scenario = replace(scenario, compute=replace(scenario.compute, save=times))
         if repeat == 0:
@@ -134,7 +134,7 @@ class PointRunner:
         return _Job(point, scenario, self._directory / f"output-{next(self._numbers)}")
 
     def _run_all(self, jobs: Sequence[_Job]) -> Iterator[tuple[Point, RunResult]]:
-        """Two at a time: nothing is measured."""
+        """Runs jobs two at a time, since they measure nothing."""
         at_once = min(AT_ONCE, os.cpu_count() or 1)
         runs = run_sweep(jobs, self._run_kept, at_once=at_once, stop=self._stop)
         announced = None
@@ -191,7 +191,7 @@ class PointRunner:
 
 
 def _same_input() -> IO[bytes]:
-    """Every run of a series reads the same input: a file from its start; of a pipe nothing."""
+    """The input of a run: every run reads an input file from its start, and nothing from a pipe."""
     try:
         path = Path(f"/proc/self/fd/{sys.stdin.fileno()}").resolve(strict=True)
     except (OSError, ValueError):  # a pipe has no path; a closed input no descriptor
@@ -200,7 +200,7 @@ def _same_input() -> IO[bytes]:
 
 
 def _pass_on(source: IO[bytes], sink: TextIO) -> None:
-    """A notebook's output has no buffer for bytes."""
+    """Copies bytes to a text stream, also to a notebook's, which has no buffer for bytes."""
     if hasattr(sink, "buffer"):
         shutil.copyfileobj(source, sink.buffer)
     else:
@@ -208,7 +208,7 @@ def _pass_on(source: IO[bytes], sink: TextIO) -> None:
 
 
 def _replay(job: _Job) -> None:
-    """What the program of a run printed; once."""
+    """Prints the kept output of a run's program, and removes it."""
     sys.stdout.flush()
     to_stderr = job.scenario.program_stdout == "stderr"
     for suffix, sink in ((".out", sys.stderr if to_stderr else sys.stdout), (".err", sys.stderr)):

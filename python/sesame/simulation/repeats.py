@@ -1,5 +1,5 @@
-"""Repeats of a run that measure its computation anew each time, and which runs of a series may
-use the computation that one of them measured."""
+"""Combines repeats of a run, each with newly measured computation; finds the runs of a series that
+can share measured computation."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sesame.simulation.run import RunResult
 from sesame.simulation.sweep import Point
 from sesame.trust import Doubt, Reason, median_of, merged
 
-# Keys that decide which rank is on which node. A program can ask for that and compute something
-# else; all other keys change only what its calls take.
+# Keys that determine which rank is on which node. A program can query that and compute something
+# else; all other keys change only the time of its calls.
 PLACING = ("nodes", "node.cores", "topology.")
 WIDE = 0.1  # an interval whose half width is more than this share of the median
 MORE_HINT = "repeat it more often, or on an idle machine"
 
 
 def same_computation(points: Sequence[Point]) -> list[list[Point]]:
-    """The points in their order, in groups that compute the same: measuring once is enough."""
+    """Groups points that compute the same, so that measuring once is enough; keeps their order."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
         placing = tuple(s for s in point.settings if s[0].startswith(PLACING))

@@ -60,10 +60,10 @@ RECORDED = ("call", "message", "io")
 
 @dataclass(frozen=True)
 class Keep:
-    """How much of a run a data set holds."""
+    """What is kept of a run in its data set."""
 
     records: bool = True  # every call and message, not only the sums
-    raw: bool = False  # the streams as they were written, as well
+    raw: bool = False  # also the raw streams
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class RunResult:
 
     @property
     def predicted_s(self) -> float:
-        """The median, where the run was repeated."""
+        """The predicted time in s; the median if the run was repeated."""
         predicted = (
             self.result["predicted_time_s"] if self.estimate is None else self.estimate.value
         )
@@ -99,7 +99,7 @@ class RunResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the prediction leaves out and only the run could detect."""
+        """Limits of the prediction that were found during the run."""
         return (*self._host_files(), *self._refusals(), *self._spawns(), *self._shared_libraries())
 
     def _spawns(self) -> Iterator[str]:
@@ -108,7 +108,7 @@ class RunResult:
             yield (
                 f"{spawned} {'rank was' if spawned == 1 else 'ranks were'} spawned and began at "
                 "once: the machine file does not say how long that takes; "
-                "--set node.spawn_time=20ms would"
+                "set it, for instance with --set node.spawn_time=20ms"
             )
 
     def _shared_libraries(self) -> Iterator[str]:
@@ -128,7 +128,7 @@ class RunResult:
             yield (
                 "a simulated file system was full and let no file grow (ENOSPC, MPI_ERR_NO_SPACE), "
                 f"refusals: {refused}; capacity and device.capacity of [storage] and "
-                "[node.storage] say how much there is"
+                "[node.storage] set its size"
             )
 
     def _host_files(self) -> Iterator[str]:
@@ -150,10 +150,10 @@ class RunResult:
 def simulate(
     scenario: Scenario, host: Host, *, progress: Progress | None = None, **more: Any
 ) -> RunResult:
-    """Runs a scenario and returns its result; writes no data set.
+    """Runs a scenario and returns its result; writes no data set. `more`: arguments of Host.run.
 
-    Raises InputError where the scenario is invalid, AlreadyReported where the simulator printed
-    why.
+    Raises InputError if the scenario is invalid, AlreadyReported if the simulator printed the
+    reason.
     """
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         return _run(scenario, host, Path(directory), Keep(records=False), progress, more)
@@ -169,10 +169,10 @@ def simulate_into(
     progress: Progress | None = None,
     **more: Any,
 ) -> RunResult:
-    """Runs a scenario and writes its records and result to the data set, which is then finished.
+    """Runs a scenario, writes its records and result, and finishes the data set.
 
     `repeated`: the combined result of repeats, stored in place of this run's own. Raises as
-    `simulate`, and OutputError where the data set cannot be written.
+    `simulate`, and OutputError if the data set cannot be written.
     """
     begin = datetime.now(UTC)
     outcome = _run(scenario, host, writer.directory, keep, progress, more)
@@ -196,8 +196,8 @@ def simulate_into(
 def write_result(
     writer: DataSetWriter, scenario: Scenario, outcome: RunResult, begin: datetime, keep: Keep
 ) -> None:
-    """Finishes the data set of a run, which holds its calls and messages already where `keep` wants
-    them."""
+    """Writes the summaries of a run and finishes its data set, which already has the records of
+    calls and messages if `keep` asks for them."""
     _write_summaries(writer, outcome.result)
     writer.finish(info_of_run(scenario, outcome, begin, keep))
 
@@ -253,7 +253,7 @@ def _recorded_tables() -> dict[str, Any]:
 
 
 def _remove_empty(scenario: Scenario, files: Path) -> None:
-    """The directories of mounts that the program did not use."""
+    """Removes the directories of mounts that the program did not use."""
     model = native.read_machine(str(scenario.machine), list(scenario.overrides))
     for storage in (model["storage"], model["node_storage"]):
         for mount in storage["mounts"] if storage else ():
@@ -265,7 +265,7 @@ def _remove_empty(scenario: Scenario, files: Path) -> None:
 
 
 def _checked(run: HostRun) -> dict[str, Any]:
-    """The result; without one, why there is none."""
+    """The result; raises an error with the reason if there is none."""
     if run.result is not None:
         return run.result
     if run.status == 130:
@@ -278,10 +278,10 @@ def _checked(run: HostRun) -> dict[str, Any]:
             f"the simulator was ended by {name}",
             hint="the program may have overwritten memory; try it under a real MPI"
             if name in ("SIGSEGV", "SIGBUS", "SIGABRT")
-            else "was there enough memory?",
+            else "check that there is enough memory",
             exit_status=run.status,
         )
-    raise SimulationError(f"the simulator gave no result and ended with status {run.status}")
+    raise SimulationError(f"the simulator wrote no result and ended with status {run.status}")
 
 
 def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
@@ -331,7 +331,7 @@ def info_of_run(
         past_error=None if past is None else past.as_json(),
         notes=[*scenario.notes, *outcome.notes],
         doubts=[doubt.as_json() for doubt in outcome.doubts],
-        # The run fails where one cannot be written.
+        # Nothing is discarded or damaged: if a record cannot be written, the run fails.
         raw=None
         if not keep.records
         else {

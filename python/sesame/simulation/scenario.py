@@ -1,4 +1,4 @@
-"""What to simulate, as the simulator process reads it (docs/formats/scenario.md)."""
+"""A scenario, the input of the simulator process (docs/formats/scenario.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scenario:
     arguments: tuple[str, ...]
     ranks: int
     machine: Path  # machine file
-    overrides: tuple[str, ...] = ()  # KEY=VALUE, each replaces a value of the machine file
+    overrides: tuple[str, ...] = ()  # KEY=VALUE, each replaces a value in the machine file
     placement: str = "block"  # block, cyclic or file:PATH
     compute: Compute = field(default_factory=Compute)
     label_output: bool = False
@@ -29,14 +29,14 @@ class Scenario:
     working_directory: Path | None = None
     seed: int = 1
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
-    files_directory: Path | None = None  # where simulated files are kept; None: removed
-    discard_data: bool = False  # of simulated files only the sizes are kept
-    # Files that a traced run found; with it the program sees no real files.
+    files_directory: Path | None = None  # where simulated files are kept; None: they are removed
+    discard_data: bool = False  # keep only the sizes of simulated files, not their data
+    # Path and size of files that existed before a traced run. If set, the program sees no real
+    # files.
     initial_files: tuple[tuple[str, int], ...] | None = None
     # Arguments of further copies (Compute.copies); None: those of the program.
     arguments_of_copies: tuple[str, ...] | None = None
-    # Not for the simulator: a title for the run, where it is not the program's name, and notes to
-    # the user.
+    # Not for the simulator: the traced run that is simulated, and notes for the user.
     trace: str | None = None
     traced_program: str | None = None  # the program whose recorded calls are played
     notes: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Scenario:
         return [self.program, *self.arguments] if self.trace is None else [self.trace]
 
     def to_json(self) -> dict[str, Any]:
-        """Without what belongs to one run: where its files go and the progress pipe."""
+        """The scenario without what is specific to one run: output directory and progress pipe."""
         directory, files = self.working_directory, self.files_directory
         return {
             "program": self.program,

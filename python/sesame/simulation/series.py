@@ -1,6 +1,6 @@
-"""A series of simulated runs as a data set: a row for each point, with what was varied.
+"""A series of simulated runs as a data set: a row for each point, with the values that were varied.
 
-Of each run it holds the figures, not its calls and messages.
+It has the figures of each run, not the calls and messages.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def write_series(
     notes: Sequence[str] = (),
     doubts: Sequence[Doubt] = (),
 ) -> None:
-    """Finishes the data set. `scenario` is that of any point; only the common settings are used."""
+    """Writes the points and finishes the data set. `scenario`: that of any point; only the common
+    settings are used."""
     from sesame.datasets import Field, RecordType
 
     keys = [key for key, _ in runs[0][0].settings]

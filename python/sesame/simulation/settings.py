@@ -1,4 +1,4 @@
-"""Settings of a simulation beyond its program, checked before it starts."""
+"""Checks settings of a simulation before it starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sesame.simulation.scenario import Scenario
 
 MOST_RANKS = 1 << 24
 STRATEGY = "storage.collective.strategy"
-# A strategy that the user chose also applies where the machine's default is independent access.
+# With these, a strategy that the user chose is used even if the machine's default is independent
+# access.
 ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
 
 
@@ -27,7 +28,7 @@ def parse_placement(text: str) -> str:
 
 
 def check_rank_counts(counts: Iterable[int]) -> None:
-    """Raises InputError."""
+    """Raises InputError if a number of ranks is out of range."""
     for count in counts:
         if not 1 <= count <= MOST_RANKS:
             raise InputError(
@@ -37,7 +38,7 @@ def check_rank_counts(counts: Iterable[int]) -> None:
 
 
 def check_repeat(repeat: int, compute: Compute) -> None:
-    """Raises InputError."""
+    """Raises InputError if a run cannot be repeated so often."""
     if repeat < 1:
         raise InputError(f"repeat {repeat}: expected a number from 1")
     if repeat > 1 and compute.repeatable:
@@ -57,7 +58,7 @@ def with_strategy(scenario: Scenario, strategy: str | None) -> Scenario:
 def check_storage(
     scenario: Scenario, *, keeps_files: bool, discards: bool, strategy: str | None
 ) -> None:
-    """Options about simulated files, for a machine that has none. Raises InputError."""
+    """Raises InputError if options about simulated files are given for a machine without any."""
     model = native.read_machine(str(scenario.machine), list(scenario.overrides))
     has_any = bool(model["storage"] or model["node_storage"])
     given = {

@@ -1,4 +1,4 @@
-"""Activity of the simulated file systems: from the simulator's result to records and totals."""
+"""Writes the activity of simulated file systems: converts the simulator's result to records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = list[dict[str, Any]]
 
 
 def write_storage(writer: DataSetWriter, result: dict[str, Any]) -> None:
-    """Writes a record for each file system, device and cache used; none without simulated files."""
+    """Writes records of files, I/O nodes, caches and activity; none without simulated files."""
     systems = result.get("storage", [])
     for record, rows in (
         (STORAGE_FILE, _rows(systems, lambda system: system["files"])),
@@ -31,7 +31,7 @@ def write_storage(writer: DataSetWriter, result: dict[str, Any]) -> None:
 
 
 def write_files_of_records(writer: DataSetWriter, result: dict[str, Any]) -> None:
-    """What records of type io name by number, as traced runs have it."""
+    """Writes records of the files to which records of type io refer by index, as in traced runs."""
     paths = result.get("recorded_files", [])
     if not paths:
         return

@@ -17,7 +17,7 @@ Job = TypeVar("Job")
 
 @dataclass(frozen=True)
 class Sweep:
-    """`network.latency=1us,2us,5us`: one key and its values."""
+    """One key of the machine and its values, such as `network.latency=1us,2us,5us`."""
 
     key: str
     values: tuple[str, ...]
@@ -85,9 +85,9 @@ def run_sweep(
     at_once: int = 1,
     stop: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Job, RunResult]]:
-    """Runs every point, or reuses the result of an equal one, and yields the results in order.
+    """Runs every point, `at_once` of them at a time; yields the results in the order of points.
 
-    The first error ends the series; `stop` then ends the runs in progress.
+    The first error ends the series; `stop` is then called to end the runs in progress.
     """
     if at_once == 1:
         for point in points:

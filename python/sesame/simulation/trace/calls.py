@@ -1,4 +1,4 @@
-"""How the player treats each recorded call."""
+"""The role of each recorded MPI call: how the player repeats it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class Role(IntEnum):
     FINALIZE = 5
     SEND = 6
     RECEIVE = 7
-    SEND_RECEIVE = 8  # the receive is a record inside
+    SEND_RECEIVE = 8  # the receive has a nested record
     SEND_START = 9
     RECEIVE_START = 10
-    SEND_RECEIVE_START = 11  # likewise
+    SEND_RECEIVE_START = 11  # the receive has a nested record
     START = 12  # of persistent requests: the messages are nested records
     PROBE = 13
     COMPLETION = 14
     COLLECTIVE = 15
     COLLECTIVE_START = 16
-    MAKE = 17  # a communicator
-    FREE = 18
+    MAKE = 17  # makes a communicator
+    FREE = 18  # frees a communicator
     IO_START = 19  # continues in the background
     IO_WAIT = 20
     FILE = 21  # on a file system of the target machine
@@ -68,7 +68,7 @@ REFUSED = (
     "Psend_init",
     "Precv_init",
 )
-# What is created by an agreement of all, by an exchange among all, or by the members alone.
+# Calls that make communicators, by the player's call that stands for them.
 AGREED = ("Comm_create", "Cart_create", "Graph_create", "Dist_graph_create")
 SPLIT = ("Comm_split", "Comm_split_type", "Cart_sub")
 
@@ -97,8 +97,8 @@ def _roles() -> dict[str, tuple[Role, str]]:
         "Comm_free": (Role.FREE, "Comm_free"),
         "Comm_disconnect": (Role.FREE, "Comm_free"),
     }
-    # A ready send asks for nothing that the simulator's standard send does not do; whether its
-    # receive is there in time is not for the player to check.
+    # A ready send is played as a standard send. The player does not check that its receive is
+    # posted in time.
     for mode, played in (("", ""), ("s", "s"), ("b", "b"), ("r", "")):
         roles[f"{mode}send".capitalize()] = (Role.SEND, f"{played}send".capitalize())
         roles[f"I{mode}send"] = (Role.SEND_START, f"I{played}send")

@@ -16,24 +16,26 @@ from sesame.traced.groups import number_in_group
 if TYPE_CHECKING:
     from sesame.simulation.trace.plan import Lists
 
-# How the recorded bytes of all ranks become those of the player's call.
-DIVIDED = ("Scatter", "Alltoall", "Reduce_scatter_block")  # a part for each rank
-SPREAD = ("Alltoallv", "Scatterv", "Reduce_scatter")  # how they were divided is not recorded
+# How the recorded bytes of all ranks are converted to the arguments of the player's call.
+DIVIDED = ("Scatter", "Alltoall", "Reduce_scatter_block")  # divided equally among ranks
+SPREAD = ("Alltoallv", "Scatterv", "Reduce_scatter")  # divided evenly: the trace has only the sum
 LISTED = ("Gatherv", "Allgatherv", "Alltoallv")  # every rank needs the counts of the others
 ROLES = (Role.COLLECTIVE, Role.COLLECTIVE_START)
 
 
 @dataclass(frozen=True)
 class Collectives:
-    events: Array
-    peer: Array  # root; of MPI_Alltoallv the own rank
+    """The arguments of collective calls, one element for each call of a rank."""
+
+    events: Array  # numbers of the events
+    peer: Array  # root; for calls without root the own rank in the communicator
     bytes: Array
-    list: Array
+    list: Array  # index in Lists of the counts of all ranks; 0 if the call has none
     buffer_bytes: Array
 
 
 def base_name(name: str) -> str:
-    """`Allgatherv` of MPI_Iallgatherv."""
+    """The blocking call's name without MPI_: `Allgatherv` for MPI_Iallgatherv."""
     short = plain(name)
     return short[1:].capitalize() if short.startswith("I") else short
 
@@ -55,7 +57,7 @@ def plan_collectives(
     counts = np.diff([*starts, len(order)]) if len(order) else np.empty(0, np.int64)
 
     def most(values: Array) -> Array:
-        """The largest in the same collective."""
+        """For each call the largest value in the same collective."""
         result = np.empty(len(values), np.int64)
         if len(order):
             result[order] = np.repeat(np.maximum.reduceat(values[order], starts), counts)
@@ -93,7 +95,8 @@ def _lists(
     starts: Array,
     counts: Array,
 ) -> Array:
-    """For each collective with a count for each rank: how many ranks, then their values."""
+    """Adds a list for each collective that needs counts: the number of ranks, then their values.
+    Returns the index of each call's list."""
     begin = np.zeros(len(call), np.int64)
     listed = np.isin(call, LISTED) | (call == "Scatterv")
     values = np.where(call == "Scatterv", amount, given)
@@ -114,7 +117,8 @@ def _lists(
 def _time_between_groups(
     events: Events, communicators: list[Communicator], notes: list[str]
 ) -> None:
-    """Of an intercommunicator only barriers are played; what others do depends on the side."""
+    """Gives collectives of intercommunicators their recorded time, except barriers: their meaning
+    depends on the group of the rank, which the player does not support."""
     between = np.array([bool(c.remote) for c in communicators])
     barrier = np.array([base_name(name) == "Barrier" for name in events.names])
     chosen = np.isin(events.role, ROLES) & between[events.comm] & ~barrier[events.played]

@@ -1,4 +1,4 @@
-"""The communicators of a traced run: who is in them, and which call made each."""
+"""The communicators of a traced run: their members, and the call that made each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sesame.simulation.trace.events import Array, Events
 from sesame.traced.members import members_of
 
 WORLD = 0
-MAY_LEAVE_OUT = ("Comm_split", "Comm_create")  # calls that give some ranks none
-OVER_GROUPS = ("Comm_create_group", "Intercomm_create")  # not all of the parent take part
+MAY_LEAVE_OUT = ("Comm_split", "Comm_create")  # calls that return MPI_COMM_NULL to some ranks
+OVER_GROUPS = ("Comm_create_group", "Intercomm_create")  # only some members of the parent call it
 UNKNOWN_MAKER = (
     "some imports, and traces of an earlier version, do not say which call made which "
     "communicator; record the run with `sesame trace`"
@@ -28,7 +28,7 @@ class Communicator:
     parent: int
     members: tuple[int, ...]
     remote: tuple[int, ...] = ()
-    remote_parent: int = -1  # what the other side made an intercommunicator from
+    remote_parent: int = -1  # the communicator from which the remote group made it
 
     @property
     def size(self) -> int:
@@ -49,7 +49,7 @@ class Communicator:
 
 
 def read_communicators(data_set: DataSet, ranks: int) -> list[Communicator]:
-    """By index."""
+    """The communicators of a run by index; unknown ones have no members."""
     by_index = {WORLD: Communicator(-1, tuple(range(ranks)))}
     if data_set.has("communicator"):
         by_index |= {
@@ -70,8 +70,8 @@ def _ranks(text: str) -> tuple[int, ...]:
 
 
 class RankTable:
-    """Ranks of the job as ranks in communicators; of an intercommunicator in the group that the
-    rank is of."""
+    """Converts ranks of the job to ranks in communicators; in an intercommunicator, to the rank in
+    the own group."""
 
     def __init__(self, communicators: list[Communicator]) -> None:
         self._ranks = max(max(c.everyone, default=0) for c in communicators) + 1
@@ -85,7 +85,7 @@ class RankTable:
         self._keys, self._places = key[order], place[order]
 
     def find(self, comm: Array, rank: Array) -> Array:
-        """-1 where it is not in the communicator."""
+        """The rank of each `rank` in its `comm`; -1 where it is not a member."""
         key = comm * self._ranks + rank
         at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
         return np.where((self._keys[at] == key) & (comm >= 0) & (rank >= 0), self._places[at], -1)
@@ -103,14 +103,16 @@ class Made:
 
 
 class Makers:
-    """The calls that made communicators, as the player repeats them."""
+    """Finds how the player repeats each call that made a communicator."""
 
     def __init__(self, events: Events, communicators: list[Communicator]) -> None:
         self._events = events
         self._communicators = communicators
         self._making = np.flatnonzero(events.role == Role.MAKE).tolist()
-        self._number: dict[int, int] = {}  # among the calls of its rank over its parent, by event
-        self._together: dict[tuple[int, int], int] = {}  # what a call made, by parent and number
+        # By event: the number of the call among those of its rank over the same parent.
+        self._number: dict[int, int] = {}
+        # The communicator that a collective call made, by parent and number.
+        self._made_by: dict[tuple[int, int], int] = {}
         calls_so_far: Counter[tuple[int, int]] = Counter()
         for event in self._making:
             if self._call(event) not in OVER_GROUPS:
@@ -118,10 +120,10 @@ class Makers:
                 number = self._number[event] = calls_so_far[rank, parent]
                 calls_so_far[rank, parent] += 1
                 if events.made[event] >= 0:
-                    self._together[parent, number] = int(events.made[event])
+                    self._made_by[parent, number] = int(events.made[event])
 
     def find(self) -> dict[int, Made]:
-        """By event."""
+        """How each communicator is made, by the event of the call. Raises InputError."""
         return {event: self._find(event) for event in self._making}
 
     def _find(self, event: int) -> Made:
@@ -171,10 +173,11 @@ class Makers:
         return Made(new, parent, number=max(new, 0), tag=key)
 
     def _create(self, rank: int, new: int, parent: int, number: int) -> Made:
-        """Between two groups all of one name the same ranks, also those that are not among them."""
+        """MPI_Comm_create. Over an intercommunicator all ranks of a group must give the same
+        members, also ranks that are not members."""
         made = new
         if new < 0 and self._communicators[parent].remote:
-            made = self._together.get((parent, number), -1)
+            made = self._made_by.get((parent, number), -1)
         if made < 0:
             return Made(new, parent)
         side = set(self._communicators[parent].own_group(rank))
@@ -189,7 +192,7 @@ class Makers:
 
 
 def own_communicators(communicators: list[Communicator]) -> list[tuple[int, int]]:
-    """(rank, communicator) of those that every rank has from the start: MPI_COMM_SELF."""
+    """(rank, communicator) of each MPI_COMM_SELF, which every rank has from the start."""
     return [
         (communicator.members[0], index)
         for index, communicator in enumerate(communicators)
@@ -204,7 +207,7 @@ def check_membership(
     made: dict[int, Made],
     own: list[tuple[int, int]],
 ) -> None:
-    """Every communicator is used by its members only, and a call of theirs made it."""
+    """Raises InputError unless each communicator is made by a call and used only by its members."""
     comm, rank = events.comm[uses], events.rank[uses]
     if np.any(comm < 0):
         first = uses[int(np.argmax(comm < 0))]

@@ -13,7 +13,7 @@ from sesame.simulation.trace.events import Span
 from sesame.simulation.trace.excluded import Preempted
 from sesame.trust import Doubt, Reason
 
-# From this share of a rank's time on, what it lost to other work shows in what is predicted.
+# Above this share of a rank's time, the time lost to other work affects the prediction.
 MOST_LOST = 0.01
 HINT = "trace the program on an idle machine with a core for each rank"
 
@@ -27,7 +27,7 @@ def doubts_of_trace(data_set: DataSet, preempted: Preempted, span: Span) -> list
 
 
 def _of_completeness(data_set: DataSet) -> list[Doubt]:
-    """What the traced run did past the tracer (tracing/completeness.py) is not simulated."""
+    """Doubts about accesses that the tracer did not record (tracing/completeness.py)."""
     return [
         Doubt(
             Reason.INCOMPLETE_INPUT,
@@ -58,7 +58,7 @@ def _of_preemption(preempted: Preempted, span: Span) -> list[Doubt]:
 
 
 def _of_crowding(data_set: DataSet) -> list[Doubt]:
-    """More ranks than processors; known where the trace says how many there are."""
+    """The doubt that a host had more ranks than processors, if the number of these is recorded."""
     processors = data_set.info.get("host", {}).get("processors")
     if not processors:
         return []

@@ -14,9 +14,9 @@ from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
 from sesame.simulation.trace.files import KERNEL, KINDS, FilePlacement, is_below
 
-NEARLY_ALL = 0.9  # of a directory's time in one below it: that one is meant
-WORTH_NAMING = 0.1  # of the time
-MOST = 3
+NEARLY_ALL = 0.9  # a subdirectory with this share of the time stands for its parent
+WORTH_NAMING = 0.1  # smallest share of the time of a directory that is listed
+MOST = 3  # directories
 
 
 def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]:
@@ -52,7 +52,7 @@ def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[st
 
 
 def _busiest(seconds: Mapping[str, float]) -> list[str]:
-    """Directories that together have most of the time; the root for files that lie in it."""
+    """The directories with most of the time; `/` stands for files directly in it."""
     whole = sum(seconds.values())
     top = _by_child("/", seconds)
     ordered = sorted(top, key=lambda child: -top[child])
@@ -60,7 +60,7 @@ def _busiest(seconds: Mapping[str, float]) -> list[str]:
 
 
 def _by_child(directory: str, seconds: Mapping[str, float]) -> dict[str, float]:
-    """The time below each directory in a directory; files in it count as itself."""
+    """The time by subdirectory of a directory; files directly in it count for the directory."""
     times: defaultdict[str, float] = defaultdict(float)
     for path, time in seconds.items():
         if is_below(path, directory):

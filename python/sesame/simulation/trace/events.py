@@ -1,8 +1,9 @@
 """The records of a traced run as one sequence of events for each rank, with the computation between
 them.
 
-A record inside another is a part of it (the receive of MPI_Sendrecv, what MPI_Start starts), or how
-the library does it, which is left out: the outer one is played.
+A record inside another is either a part of that call (the receive of MPI_Sendrecv, a message that
+MPI_Start starts), or an internal call of the library. Internal calls are left out: the outer call
+is played.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ MPI_COLUMNS = (*COLUMNS, "peer", "tag", "completion", "made")
 
 @dataclass
 class Events:
-    """Equal-length arrays, in the order (rank, begin). `names` are those that `call` counts."""
+    """Events as arrays of equal length, in the order of rank, then begin. `call` and `played` are
+    indices in `names`."""
 
     rank: Array
     call: Array
@@ -44,17 +46,17 @@ class Events:
     thread: Array
     is_io: Array
     on_file: Array  # on a regular file
-    file: Array  # this and the next five are those of io records
+    file: Array  # this and the next five are fields of io records
     other_file: Array
     handle: Array
     offset: Array
     size: Array
     error: Array
-    record: Array  # its number among the records of its rank and type
-    completed_by: Array  # event that completed the request; -1 for none
+    record: Array  # number among the records of its rank and type; for messages
+    completed_by: Array  # number of the event that completed the request; -1 for none
     made: Array  # communicator; -1 for none
     role: Array
-    played: Array  # index in `names` of what the player calls
+    played: Array  # index in `names` of the player's call
     parent: Array = field(default_factory=lambda: np.empty(0, np.int64))  # -1: not inside another
     gap: Array = field(default_factory=lambda: np.empty(0, np.int64))  # ns of computation before
     names: list[str] = field(default_factory=list)
@@ -69,7 +71,7 @@ class Events:
         return len(self.rank)
 
     def take(self, chosen: Array) -> Events:
-        """Some of the events; those that completed others must be among them."""
+        """The events for which `chosen` is true; events that completed these must be among them."""
         place = np.full(len(self) + 1, -1, np.int64)
         place[:-1][chosen] = np.arange(np.count_nonzero(chosen))
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "names"}
@@ -114,8 +116,11 @@ def read_events(
     notes: list[str],
     choose_files: Callable[[Events], tuple[Events, Array]],
 ) -> tuple[Events, LeftOut]:
-    """`communicators`: how many there are; `choose_files`: which accesses to files are played.
-    The gaps are all time between the events, for `keep_computation`."""
+    """Reads the events to play, and the MPI calls that are left out. Raises InputError.
+
+    `communicators`: their number. `choose_files`: chooses the accesses to files that are played.
+    The gaps have all time between events; `keep_computation` reduces them to computation.
+    """
     tables = [_read_table(data_set, name, span) for name in ("mpi", "io") if data_set.has(name)]
     events = _with_ends(tables, span)
     _check_calls(events)
@@ -150,9 +155,9 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
     rank = columns["rank"].astype(np.int64)
     count = len(rank)
     begin = columns["begin_ns"].astype(np.int64)
-    first = np.searchsorted(rank, np.arange(rank.max(initial=-1) + 2))  # ranks stand together
+    first = np.searchsorted(rank, np.arange(rank.max(initial=-1) + 2))  # records are by rank
     if np.any(np.diff(rank) < 0):
-        raise InputError("records do not stand in the order of ranks", path=str(data_set.path))
+        raise InputError("records are not in the order of ranks", path=str(data_set.path))
     record = np.arange(count) - first[rank]
     none = np.full(count, -1, np.int64)
     completion = columns["completion"].astype(np.int64)
@@ -184,7 +189,7 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
 
 
 def _is_regular(data_set: DataSet, file: Array) -> Array:
-    """MPI libraries have threads that read from pipes and sockets."""
+    """Whether each access is to a regular file: MPI libraries also read from pipes and sockets."""
     if not data_set.has("file"):
         return np.zeros(len(file), bool)
     rows = data_set.table("file", ["index", "kind"]).to_pylist()
@@ -210,7 +215,7 @@ def _check_completions(
 
 
 def _with_ends(tables: list[Events], span: Span) -> Events:
-    """All records in order of time; MPI_Init and MPI_Finalize where the trace has none."""
+    """Joins all records by rank and time; adds MPI_Init and MPI_Finalize where they are missing."""
     tables = [*tables, _missing(tables, "MPI_Init", span), _missing(tables, "MPI_Finalize", span)]
     joined: dict[str, Any] = {"names": []}
     events = 0
@@ -235,9 +240,12 @@ def _with_ends(tables: list[Events], span: Span) -> Events:
 
 
 def _comes_late(records: dict[str, Any]) -> Array:
-    """Records of what happened inside a call that may stand in the other table: they come after all
-    that began at the same time. Those right behind a call of their own table that began then stay
-    there: where calls take no time, as in a replay that waits nothing out, many begin together."""
+    """Which records to sort after all others that began at the same time: nested ones, whose outer
+    call may be in the other table.
+
+    A nested record right after an outer call of its own table with the same begin stays there. If
+    calls take no time, as in a replay without waiting, many begin at the same time.
+    """
     nested = _is_flagged_nested(records["is_io"], records["flags"])
     outer = np.maximum.accumulate(np.where(nested, 0, np.arange(len(nested))))
     stays = ~nested[outer]
@@ -298,14 +306,15 @@ def _check_calls(events: Events) -> None:
 
 
 def _check_times(events: Events) -> None:
-    """Times of all ranks fit side by side into 64 bits, and no call ends before it begins."""
+    """Raises InputError unless rank and time together fit into 64 bits, and no call ends before it
+    begins."""
     longest = (1 << 62) // (int(events.rank.max(initial=0)) + 1)
     wrong = (events.begin < 0) | (events.begin > longest) | (events.end < events.begin)
     if wrong.any():
         first = int(np.argmax(wrong))
         raise InputError(
-            f"{events.describe(first)}: it began {events.begin[first]} ns after the run and took "
-            f"{events.end[first] - events.begin[first]} ns: this cannot be",
+            f"{events.describe(first)}: impossible times: it began {events.begin[first]} ns after "
+            f"the run and took {events.end[first] - events.begin[first]} ns",
             hint="the trace is damaged; record it again",
         )
 
@@ -319,7 +328,8 @@ def _check_communicators(events: Events, communicators: int) -> None:
 
 
 def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Events:
-    """A rank plays one sequence: that of the threads that call MPI (the first, when none does)."""
+    """A rank is played as one sequence of calls, those of threads that call MPI. MPI_Init, which is
+    added if it is missing, makes the first thread one of them."""
     threads = int(events.thread.max(initial=0)) + 1
     calls = np.zeros((span.ranks, threads), bool)
     calls[events.rank[~events.is_io], events.thread[~events.is_io]] = True
@@ -329,8 +339,8 @@ def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Ev
     left_out = np.count_nonzero(~kept & events.on_file)
     if left_out:
         notes.append(
-            f"{left_out:,} file operations are left out: they are of threads that call no MPI and "
-            "ran beside those that do"
+            f"{left_out:,} file operations are left out: they are of threads that call no MPI, and "
+            "ran beside threads that do"
         )
     return events.take(kept)
 
@@ -342,7 +352,7 @@ def _is_flagged_nested(is_io: Array, flags: Array) -> Array:
 
 
 def _find_parents(events: Events) -> None:
-    """An event is inside the last one of its rank that began before it and had not ended."""
+    """Finds the outermost event around each: an event is inside if it began before that ended."""
     if not len(events):
         return
     stride = int(events.end.max()) + 1
@@ -365,23 +375,26 @@ def _find_parents(events: Events) -> None:
 
 
 def _is_played(events: Events) -> Array:
-    """All that are inside no other, and the parts that stand for a message of their own."""
+    """Whether each event is played: events inside no other, and nested ones that are a message."""
     outer = np.where(events.parent < 0, 0, events.role[events.parent])
     receive = np.isin(events.role, (Role.RECEIVE, Role.RECEIVE_START))
     pair = np.isin(outer, (Role.SEND_RECEIVE, Role.SEND_RECEIVE_START))
     start = np.isin(events.role, STARTS) & (outer == Role.START)
     mapped = events.is_io & ((events.flags & int(IoFlag.IMPLIED)) != 0)
     chosen: Array = ((events.parent < 0) & ~mapped) | (receive & pair) | start
-    # Whatever completed something stays, so that a request always finds its end.
+    # Keep events that completed a played one, so that each request has an end.
     ends = events.completed_by[chosen & (events.completed_by >= 0)]
     chosen[ends] = True
     return chosen
 
 
 def _find_gaps(events: Events, span: Span) -> None:
-    """The time before each event; between polls that find nothing it is taken for waiting when it
-    is short. Reading a clock counts, as in a simulated program; what other calls take that need no
-    other rank the simulated MPI does not charge."""
+    """Sets the gap, the time before each event.
+
+    A short time between polls that find nothing is waiting, so it is left out. The time of reading
+    a clock counts, as in a simulated program. The time of other local calls does not, since the
+    simulated MPI does not charge it either.
+    """
     if not len(events):
         return
     stride = int(max(events.end.max(), span.end.max(initial=0))) + 1

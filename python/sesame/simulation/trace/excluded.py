@@ -1,6 +1,5 @@
-"""Time between two played calls that is no computation of the traced program: in MPI calls that are
-not played, which the simulated MPI takes its own time for, and while something else had the
-processor."""
+"""Excludes time between two played calls that is not computation of the traced program: time in MPI
+calls that are not played, and time in which other processes had the processor."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ from sesame.simulation.trace.events import Array, Events, LeftOut, Span
 
 @dataclass(frozen=True)
 class Preempted:
-    """Records of type preempted of the threads that are played: long times of which each rank lost
-    a part, taken to lie evenly in them."""
+    """Records of type preempted of the threads that are played: long intervals with the time that
+    the rank lost in each. The lost time is taken to be spread evenly over the interval."""
 
     rank: Array
     begin: Array  # ns
@@ -27,7 +26,7 @@ class Preempted:
 
 
 def read_preempted(data_set: DataSet, events: Events) -> Preempted:
-    """Of each rank's thread that calls MPI; the others run beside it."""
+    """Reads the records of the threads that are played; other threads run beside them."""
     empty = np.empty(0, np.int64)
     if not data_set.has("preempted"):
         return Preempted(empty, empty, empty, empty)
@@ -43,13 +42,13 @@ def read_preempted(data_set: DataSet, events: Events) -> Preempted:
 
 
 class Amounts:
-    """How much of something lies between two moments of a rank: intervals of one rank that do not
-    overlap, each with an amount that is evenly in it."""
+    """Sums an amount between two times of a rank. Given are intervals of ranks, each with an amount
+    that is spread evenly over it."""
 
     def __init__(self, rank: Array, begin: Array, end: Array, amount: Array, stride: int) -> None:
         order = np.lexsort((begin, rank))
         offset = rank[order] * stride
-        # Without overlap, whatever the clocks said: what begins inside another begins at its end.
+        # Remove overlaps: an interval that begins inside another begins at that one's end.
         self._stride = stride
         finish = np.maximum.accumulate(end[order] + offset)
         start = begin[order] + offset
@@ -69,8 +68,10 @@ class Amounts:
 def keep_computation(
     events: Events, left_out: LeftOut, preempted: Preempted, span: Span, after: Array
 ) -> Array:
-    """Takes from the gaps of the events what is no computation; what is left of `after`, the time
-    of each rank after its last event."""
+    """Subtracts from the gaps of the events the time that is not computation.
+
+    Returns the same for `after`, the time of each rank after its last event.
+    """
     ends = (events.end, preempted.end, left_out.end, span.end)
     stride = 1 + max(int(times.max(initial=0)) for times in ends)
     lost = Amounts(preempted.rank, preempted.begin, preempted.end, preempted.lost, stride)

@@ -1,9 +1,9 @@
-"""Calls of a traced run on files that lie on a file system of the target machine: how the player
-repeats each.
+"""How the player repeats calls on files that are on a file system of the target machine.
 
-Of MPI-IO the accesses inside a call are played, as its library made them in the traced run; a
-collective call beside that as what its ranks tell each other: the data that it exchanges, and a
-barrier. Where the trace has nothing inside, as an import, the call's own data is accessed.
+For a call of MPI-IO it plays the accesses inside the call, as the MPI library made them in the
+traced run. A collective call also exchanges the data between its ranks, and has a barrier. If the
+trace has no accesses inside such calls, for instance an import, the player accesses the data of the
+call itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RESIZES = ("truncate", "ftruncate", "fallocate", "posix_fallocate", "MPI_File_se
 REMOVES = ("unlink", "unlinkat", "remove", "rmdir", "MPI_File_delete")
 RENAMES = ("rename", "renameat", "renameat2")
 MAKES = ("mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat")
-PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # the model has no such request
+PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # not in the model: take no time
 DATA = ("file_read", "file_write")
 DROP = "file_drop"
 
@@ -107,8 +107,8 @@ def _mapped(path: str, mappings: Sequence[tuple[str, str]], directory: str) -> s
 
 
 def choose_files(events: Events, placed: FilePlacement) -> tuple[Events, Array]:
-    """The events with what stands for calls on placed files, and which calls of the player those
-    are in; the rest of a trace is as it was."""
+    """Replaces calls on placed files by the player's calls. Returns all events, and which of them
+    are such calls."""
     if not placed.known.any():
         return events, np.zeros(len(events), bool)
     has_inner = bool(_inner(events, placed).any())
@@ -124,12 +124,13 @@ def choose_files(events: Events, placed: FilePlacement) -> tuple[Events, Array]:
     events.parent[inner] = -1
     _assign(events, np.flatnonzero(played))
     gone = outermost & mpi_io & ~alone
-    events.parent[gone] = np.flatnonzero(gone)  # left out: it is inside itself
+    events.parent[gone] = np.flatnonzero(gone)  # its own parent: marks it as left out
     return events, played
 
 
 def _inner(events: Events, placed: FilePlacement) -> Array:
-    """What MPI-IO does inside its calls, those that complete requests too."""
+    """Whether each event is an access that MPI-IO made inside a call, also one that completes a
+    request."""
     here, mpi_io = _on_placed(events, placed), _of_calls(events, is_mpi_io)
     outer = np.maximum(events.parent, 0)
     in_call = (mpi_io & here)[outer] | (events.role[outer] == Role.COMPLETION)
@@ -149,8 +150,8 @@ def _of_calls(events: Events, test: Any) -> Array:
 
 
 def _with_writes_of_copies(events: Events, placed: FilePlacement) -> Events:
-    """A copy from file to file, which is played as its read, is followed by its write. A trace does
-    not say where that is: behind the last one."""
+    """Adds a write after each copy from file to file, since the copy is played as its read. The
+    trace does not record the offset: the write continues after the last one."""
     onto = np.isin(events.other_file, np.flatnonzero(placed.known)) & (events.bytes > 0)
     copies = np.flatnonzero(
         _on_placed(events, placed) & onto & _of_calls(events, COPIES.__contains__)
@@ -165,7 +166,8 @@ def _with_writes_of_copies(events: Events, placed: FilePlacement) -> Events:
 
 
 def _insert(events: Events, behind: Array, copied: Array) -> tuple[Events, Array]:
-    """The events with copies of some, each behind an event; and which are these copies."""
+    """Inserts copies of the events `copied`, each after the event in `behind`. Returns all events,
+    and which of them are copies."""
     source = np.insert(np.arange(len(events)), behind + 1, copied)
     is_copy = np.insert(np.zeros(len(events), bool), behind + 1, True)
     place = np.append(np.flatnonzero(~is_copy), -1)
@@ -177,9 +179,12 @@ def _insert(events: Events, behind: Array, copied: Array) -> tuple[Events, Array
 
 
 def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> Events:
-    """A collective call of MPI-IO becomes what its ranks tell each other before the accesses inside
-    it and, as an event of its own, after them. Where the trace has no such accesses the call stays
-    as one of its own data, with a barrier after it."""
+    """Replaces each collective call of MPI-IO by two collectives, before and after the accesses
+    inside it: one exchanges the data, the other is a barrier.
+
+    If the trace has no such accesses, the call stays as an access to its data, followed by a
+    barrier.
+    """
     together = here & (events.parent < 0) & (events.comm >= 0) & _of_calls(events, is_mpi_io)
     together &= (events.flags & int(IoFlag.COLLECTIVE)) != 0
     together &= ~_of_calls(events, lambda name: name.endswith("_end"))
@@ -235,7 +240,7 @@ def _assign(events: Events, chosen: Array) -> None:
 
 
 def player_call(name: str) -> str:
-    """What the player does for a call on a file; empty for what takes no time in the model."""
+    """The player's call for a call on a file; empty if the call takes no time in the model."""
     plain = name.removeprefix("P").removesuffix("_c")
     kind, is_stream = io_kind(name), io_layer(name) == STDIO
     for names, played in (
@@ -264,8 +269,8 @@ def player_call(name: str) -> str:
 
 
 def fill_operations(events: Events, operations: Array, ranks: int) -> Array:
-    """The fields of calls on files, as core/player/files.cc has them; how many opens each rank
-    has."""
+    """Fills in the fields of calls on files, as core/player/files.cc reads them. Returns the number
+    of opens of each rank."""
     chosen = np.flatnonzero(np.isin(events.role, (Role.FILE, Role.FILE_START)))
     if not len(chosen):
         return np.zeros(ranks, np.int64)

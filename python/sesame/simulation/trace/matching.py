@@ -1,5 +1,5 @@
-"""Checks, before a run, that it cannot hang: every message has its receive, and every collective
-all of its ranks."""
+"""Checks before a run that it cannot hang: every message has a receive, and every collective has
+all its ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECEIVES = (Role.RECEIVE, Role.RECEIVE_START)
 
 
 def groups_of(columns: list[Array]) -> tuple[Array, Array]:
-    """An order in which equal rows stand together, and where each group begins in it."""
+    """An order in which equal rows are adjacent, and the index in it where each group begins."""
     order = np.lexsort(columns[::-1])
     changes = np.zeros(len(order), bool)
     for column in columns:
@@ -30,7 +30,7 @@ def groups_of(columns: list[Array]) -> tuple[Array, Array]:
 
 def match_messages(events: Events) -> None:
     """Checks that there are as many sends as receives for each (communicator, sender, receiver,
-    tag), and makes every receive as large as its message: they match in order."""
+    tag); sets the bytes of every receive to those of its message."""
     sends = np.isin(events.role, SENDS) & (events.peer >= 0)
     receives = np.isin(events.role, RECEIVES) & (events.peer >= 0)
     chosen = np.flatnonzero(sends | receives)
@@ -64,7 +64,8 @@ def match_messages(events: Events) -> None:
 def check_collectives(
     events: Events, chosen: Array, instance: Array, communicators: list[Communicator]
 ) -> tuple[Array, Array]:
-    """All members take part in each collective. Gives the groups as `groups_of` does."""
+    """Checks that all members make each collective, with the same call. Returns the collectives as
+    groups, in the form of `groups_of`."""
     comm = events.comm[chosen]
     order, starts = groups_of([comm, instance])
     if not len(order):

@@ -1,5 +1,5 @@
-"""From a traced run to what the player makes of it: calls for each rank, and the computation before
-each of them. core/player/plan.h has the form of the file."""
+"""Makes the player's plan of a traced run: the calls of each rank, and the computation before each.
+core/player/plan.h describes the format of the file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ OPERATION = np.dtype(
         ("list", "<i8"),
     ]
 )
-# MPI calls that the player makes for one operation, where they are not one.
+# The number of MPI calls that the player makes for an operation, if it is not one. Operations on
+# files make one, to which the computation before them belongs.
 CALLS_OF = {
     "MPI_Init": 2,
     "MPI_Comm_create": 3,
@@ -57,7 +58,7 @@ CALLS_OF = {
     "io_start": 0,
     "io_wait": 0,
     "timed": 0,
-}  # those for files make one, which the computation before them belongs to
+}
 BUFFERED = ("MPI_Bsend", "MPI_Ibsend")
 MESSAGES = (
     Role.SEND,
@@ -72,16 +73,18 @@ MESSAGES = (
 
 @dataclass
 class Plan:
-    operations: Array
-    counts: Array  # operations of each rank
-    requests: Array  # of each rank
-    names: list[str]
-    lists: Array
-    opens: Array  # of files, of each rank
-    communicators: int
-    buffer_bytes: int
-    times: list[Array]  # of each rank, before each MPI call and after the last; ns
-    io_s: Array  # of each rank, in calls that take the time that they took
+    """The plan of all ranks."""
+
+    operations: Array  # OPERATION, by rank and time
+    counts: Array  # number of operations of each rank
+    requests: Array  # number of requests of each rank
+    names: list[str]  # of calls; `call` of an operation is an index in it
+    lists: Array  # further arguments of operations (Lists)
+    opens: Array  # number of opens of files of each rank
+    communicators: int  # their number
+    buffer_bytes: int  # of the largest message or access
+    times: list[Array]  # computation of each rank before each MPI call and after the last, ns
+    io_s: Array  # s of each rank in file operations that take their recorded time
     paths: tuple[str | None, ...] = ()  # of files, by index
 
     @property
@@ -115,14 +118,14 @@ class Plan:
 
 
 class Lists:
-    """Values that operations need beside their own fields, one after the other."""
+    """Arguments of operations that do not fit into their fields, in one array."""
 
     def __init__(self) -> None:
         self._parts: list[Array] = []
         self._length = 0
 
     def add(self, values: Array) -> int:
-        """Where they begin."""
+        """Adds values; returns the index of the first."""
         begin = self._length
         self._parts.append(np.asarray(values, np.int64))
         self._length += len(values)
@@ -133,7 +136,8 @@ class Lists:
 
 
 class Planner:
-    """Fills in the operations, an aspect at a time; one for each event, and some are left out."""
+    """Makes an operation for each event, fills in their fields step by step, and leaves out those
+    that are not `kept`."""
 
     def __init__(
         self,
@@ -193,12 +197,13 @@ class Planner:
         operations["tag"] = np.maximum(operations["tag"], 0)
         alone = messages & (events.peer == NO_PEER) & (events.comm < 0)
         operations["comm"] = np.where(alone, WORLD, operations["comm"])
-        # What a probe waits for is known only when it found a message.
+        # A probe without a peer found no message, so it is not played.
         self.kept &= ~((events.role == Role.PROBE) & (events.peer < 0))
         self._reserve(operations["bytes"][messages])
 
     def _pairs(self) -> None:
-        """The receive inside MPI_Sendrecv goes into its list; without one nothing is received."""
+        """Puts the receive inside an MPI_Sendrecv into the list of its operation. If no receive is
+        recorded, nothing is received."""
         events, operations = self.events, self.operations
         outer = np.flatnonzero(events.role == Role.SEND_RECEIVE)
         inside = np.flatnonzero((events.role == Role.RECEIVE) & (events.parent >= 0))
@@ -275,7 +280,7 @@ class Planner:
     def _with_extras(
         self, operations: Array, rank: Array, own: list[tuple[int, int]]
     ) -> tuple[Array, Array]:
-        """Before all else each rank's own communicator, and memory for buffered sends."""
+        """Adds the first operations of each rank: MPI_COMM_SELF, and memory for buffered sends."""
         buffering = self._buffering()
         names = ["MPI_COMM_SELF"] * len(own) + ["buffer"] * len(buffering)
         extra = np.zeros(len(names), OPERATION)
@@ -292,8 +297,8 @@ class Planner:
         return np.unique(events.rank[self.kept & buffered[self.operations["call"]]])
 
     def _times(self) -> list[Array]:
-        """The computation before each MPI call: all since the call before, also that before calls
-        that are not played and before file operations."""
+        """The computation before each MPI call: all since the previous call, including that before
+        events that are not MPI calls of the player."""
         events = self.events
         calls = np.array([CALLS_OF.get(name, 1) for name in events.names])
         count = np.where(self.kept, calls[self.operations["call"]], 0)

@@ -1,4 +1,4 @@
-"""Requests of non-blocking calls: which call of the player begins each, and which waits for it."""
+"""Requests of non-blocking calls: the player's calls that start them and wait for them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def drop_cancelled(events: Events, notes: list[str]) -> None:
     if dropped.any():
         notes.append(
             f"{np.count_nonzero(dropped):,} messages are left out: they were cancelled, or their "
-            "receive never came to an end"
+            "receive never completed"
         )
         events.role[dropped] = Role.LOCAL
         events.completed_by[dropped] = -1
 
 
 def tie_accesses(events: Events) -> None:
-    """Matches file accesses in the background with the calls that completed them; of
-    several that one call completed the first."""
+    """Sets the roles of asynchronous file accesses and of the calls that completed them. If a call
+    completed several, only the first is treated so."""
     start = np.flatnonzero(events.is_io & (events.completed_by >= 0) & (events.parent < 0))
     start = start[np.unique(events.completed_by[start], return_index=True)[1]]
     modelled = events.role[start] == Role.FILE
@@ -52,13 +52,14 @@ def tie_accesses(events: Events) -> None:
 
 @dataclass(frozen=True)
 class Requests:
-    number: Array  # of the request that an event begins or first waits for; -1 for none
-    waits_for: Array  # how many requests an event waits for
-    of_rank: Array  # requests of each rank
+    number: Array  # of the request that an event starts, or the first that it waits for; -1: none
+    waits_for: Array  # number of requests that an event waits for
+    of_rank: Array  # number of requests of each rank
 
 
 def number_requests(events: Events, ranks: int) -> Requests:
-    """Those that one call waits for have numbers in a row."""
+    """Numbers the requests of each rank. Requests for which the same call waits have consecutive
+    numbers."""
     started = np.flatnonzero(np.isin(events.role, STARTS))
     never = len(events)
     freed = np.array([plain(name) == "Request_free" for name in events.names], bool)
@@ -90,8 +91,8 @@ def _check_ends(events: Events, started: Array, end: Array) -> None:
 
 
 def number_accesses(events: Events, requests: Requests) -> tuple[Array, Array, Array]:
-    """Of accesses to files: where each begins, where it is waited for, and its number, behind those
-    of messages."""
+    """For each asynchronous file access: the event that starts it, the event that waits for it, and
+    its number, which follows those of messages."""
     start = np.flatnonzero(np.isin(events.role, (Role.IO_START, Role.FILE_START)))
     rank = events.rank[start]
     _, place = number_in_group(rank, order=start)

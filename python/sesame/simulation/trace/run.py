@@ -51,7 +51,7 @@ class TracedRun:
         self.plan.write(path)
 
     def write_times(self, path: Path, scale: float) -> None:
-        """The computation for the simulator's compute mode recorded, in ps."""
+        """Writes the computation for the compute mode `recorded`, multiplied by `scale`."""
         times = [np.round(part * (1000 * scale)).astype(np.int64) for part in self.plan.times]
         write_recorded(times, path)
 
@@ -59,7 +59,7 @@ class TracedRun:
 def plan_run(data_set: DataSet, placed: FilePlacement = NO_FILES) -> TracedRun:
     """Plans the calls and computation of each rank. `placed`: files on simulated file systems.
 
-    Raises InputError, with the record, where the trace cannot be played.
+    Raises InputError, which names the record, if the trace cannot be played.
     """
     try:
         return _plan_run(data_set, placed)
@@ -102,7 +102,8 @@ def _check_pruning(data_set: DataSet) -> None:
 
 
 def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int]]:
-    """When the processes of MPI_COMM_WORLD began and ended, and which traces are cut off."""
+    """The begin and end of the processes of MPI_COMM_WORLD, and the ranks with a trace that is cut
+    off."""
     if not data_set.has("process"):
         raise InputError(
             "this is no traced run: it has no records of processes",
@@ -116,8 +117,8 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
         processes = _without_mpi(data_set, rows, notes)
     elif not has_mpi:
         notes.append(
-            "the trace has no calls of MPI: its ranks do not wait for each other, and what they "
-            "waited when traced is computation"
+            "the trace has no calls of MPI: its ranks do not wait for each other, and their "
+            "waiting when traced counts as computation"
         )
     ranks = [row["rank"] for row in processes]
     missing = sorted(set(range(max(ranks) + 1)) - set(ranks))
@@ -129,7 +130,7 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
     if discarded:
         notes.append(f"{discarded:,} records of the traced run are lost")
     begin, end = (np.array([row[k] for row in processes], np.int64) for k in ("begin_ns", "end_ns"))
-    if not has_mpi:  # MPI_Init brings ranks together; these begin when they began
+    if not has_mpi:  # MPI_Init would synchronize ranks; without it each begins at its own time
         begin = np.zeros_like(begin)
     return Span(begin, end), [r["rank"] for r in processes if r["outcome"] == "cut off"]
 
@@ -141,15 +142,15 @@ def _holds(data_set: DataSet, name: str) -> bool:
 def _without_mpi(
     data_set: DataSet, rows: list[dict[str, Any]], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """All processes as ranks: what they do to files is played all the same."""
+    """All processes as ranks, so that their accesses to files are played."""
     if not _holds(data_set, "io"):
         raise InputError(
             "no process of this run called MPI or accessed a file: there is nothing to simulate"
         )
     count = "its process is" if len(rows) == 1 else f"its {len(rows)} processes are"
     notes.append(
-        f"no process of this run called MPI: {count} played side by side, and what one waited for "
-        "another is computation"
+        f"no process of this run called MPI: {count} played side by side, and waiting of one for "
+        "another counts as computation"
     )
     return sorted(rows, key=lambda row: row["rank"])
 
