@@ -222,8 +222,8 @@ def _judge_counts(free: dict[int, Sorts], limited: Sorts) -> list[Judgement]:
             "It grows exponentially with the size: for three nodes that explains over 99 % of the "
             "variance.",
             exponential > max(0.99, line),
-            "Where memory suffices each page is new once, so that the count is a line. A node of "
-            "the report began to want memory long before its edge.",
+            "Where memory suffices each page has one fault, so the count grows linearly. A node of "
+            "the report ran short of memory long before its edge.",
             f"on {_ranks(RANKS[1])} a line explains {100 * line:.2f} % of the variance, an "
             f"exponential {100 * exponential:.2f} %",
         ),

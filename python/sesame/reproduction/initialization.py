@@ -311,9 +311,9 @@ def _judge(starts: Starts) -> list[Judgement]:
         Judgement(
             "The number of messages grows with the square of the number of nodes.",
             many > 2 * few,
-            "On one node each rank asks as often, whatever their number: the first one gives its "
-            "address to the process manager, all others to each other in memory. It would be the "
-            "number of nodes that counts.",
+            "On one node the messages of each rank do not depend on the number of ranks: the first "
+            "gives its address to the process manager, all others to each other in memory. Only "
+            "more nodes would need more messages.",
             "ranks ask the proxy "
             + ", ".join(f"{count} times on {ranks}" for ranks, count in asked.items())
             + f": {few:g} times each on {RANKS[1]}, {many:g} on {RANKS[-1]}",
@@ -321,7 +321,7 @@ def _judge(starts: Starts) -> list[Judgement]:
         Judgement(
             "Its time does not visibly depend on the number of nodes.",
             max(times) < 1.5 * min(times),
-            "Here ranks are more than processors: what each has to do comes one after the other.",
+            "Here there are more ranks than processors, so the work of ranks is serialized.",
             ", ".join(f"{n}: {1e-6 * time:.1f} ms" for n, time in zip(starts, times, strict=True)),
         ),
     ]

@@ -290,7 +290,7 @@ def _judge(runs: Runs) -> list[Judgement]:
         Judgement(
             "An opening reads a little from a file system (a page was asked for, 104 bytes came).",
             reads[0] >= 1,
-            "Where a file is, the kernel knows from memory.",
+            "The kernel has the location of the file in memory.",
             f"in each rank's opening {asked[0]:.1f} files are opened and there are {reads[0]:.1f} "
             f"reads of {reads[1]:.0f} bytes together",
         ),

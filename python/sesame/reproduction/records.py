@@ -256,12 +256,12 @@ def _judge_regions(sweeps: dict[str, Written]) -> list[Judgement]:
             "Up to records of 1 KB a record takes a fixed time, whatever its size.",
             max(small) < 2 * min(small),
             "",
-            f"brought to the disk each, {min(small):,.0f} to {max(small):,.0f} µs",
+            f"with a sync after each, {min(small):,.0f} to {max(small):,.0f} µs",
         ),
         Judgement(
             "The rate rises with the size then, and is flat from 64 KB on, the size of a stripe.",
             rates[FLAT] > 2 * rates[4 * KIB] and rates[MIB] < 1.5 * rates[FLAT],
-            "This device has no stripes: to have it keep something takes long, however much it is.",
+            "This device has no stripes: a synchronised write takes long, whatever its size.",
             f"{rates[4 * KIB]:.1f} MB/s at 4 KiB, {rates[FLAT]:.1f} at 64 KiB, {rates[MIB]:.1f} "
             f"at 1 MiB; the best is {rates[best]:.1f} at {_named(best)}",
         ),
@@ -291,7 +291,7 @@ def _judge_memory(large: Written) -> list[Judgement]:
             "Records of 128 KB are written faster than the device can: data is buffered.",
             rate > 2 * slow,
             "",
-            f"{rate:,.0f} MB/s by the application's times; the device then took what it had to at "
+            f"{rate:,.0f} MB/s by the application's times; the device then wrote the rest at "
             f"{slow:,.0f} MB/s",
         ),
         Judgement(
