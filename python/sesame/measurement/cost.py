@@ -1,8 +1,8 @@
 """Measures the cost that a probe adds to an event.
 
 A load repeats one operation. It runs in pairs, with the probe off and with it on. The two runs of a
-pair are short and next to each other on one CPU, so that a slow phase of the machine affects both;
-pairs begin with off and on alternately. Processor time is compared, of all threads that take part.
+pair are short and next to each other on one CPU, so that a slow phase of the machine affects both.
+Pairs begin with off and on alternately. The processor times of all the load's threads are compared.
 The result is the median of the pairs' differences, and an interval that holds the median with 95 %
 probability for any distribution (order statistics of the sign test).
 """

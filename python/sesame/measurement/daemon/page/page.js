@@ -1,11 +1,11 @@
-// The page of one daemon: everything goes through the same HTTP interface that programs use.
+// The page of one daemon. It uses only the daemon's HTTP interface.
 "use strict";
 
 const LEVELS = ["off", "summary", "trace"];
 const MOST_READINGS = 360;
 const MOST_LINES = 7; // as many as there are distinct colours
 const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "ink"];
-const SILENT = "The daemon does not answer. This page asks again.";
+const SILENT = "The daemon does not answer. This page will try again.";
 const shown = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem("token") ?? "";
@@ -167,7 +167,7 @@ function sumsByPoint(reading) {
   return points;
 }
 
-// A point that was off has no value; one that was on and had no event has 0.
+// The value of a point: null if it was off, 0 if it was on without events.
 function valueOf(quantity, reading, points, name, seconds) {
   const sums = points.get(name);
   if (sums) return QUANTITIES[quantity](sums, seconds);
@@ -232,7 +232,7 @@ async function fetchReadings() {
   if (answer.readings.length) showPlots();
 }
 
-// ---- Life ----
+// ---- Polling and input ----
 
 async function attempt(action) {
   try {
@@ -279,7 +279,7 @@ shown("settings").addEventListener("submit", (event) => {
   };
   attempt(async () => {
     await ask("PUT", "v1/settings", changes);
-    say("set");
+    say("settings changed");
   });
 });
 shown("reading").addEventListener("click", () => attempt(async () => {
