@@ -64,7 +64,6 @@ def read_log(path: Path) -> Log:
     library = find_library()
     threads = str(int(library.segments_have_threads))
     program = [sys.executable, "-I", "-S", darshan_reader.__file__]
-    # The library truncates longer paths.
     done = subprocess.run(
         [*program, str(library.path), threads, str(path.absolute())],
         capture_output=True,

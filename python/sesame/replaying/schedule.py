@@ -100,7 +100,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPEN_CALLS)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.writes())])
     copied_to = set(io["other_file"][rows[writes[rows]]].tolist())
-    ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
+    ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows are by rank
     for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=False):
         with_handle = ours[io["handle"][ours] >= 0]
         handles, index = np.unique(io["handle"][with_handle], return_inverse=True)

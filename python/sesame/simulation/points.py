@@ -24,7 +24,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class _Job:
-    """One run of a series whose output is kept until its turn."""
+    """One run of a series. The output of its program is kept in files until it is printed."""
 
     point: Point
     scenario: Scenario

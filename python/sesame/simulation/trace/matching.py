@@ -40,7 +40,7 @@ def match_messages(events: Events) -> None:
         peer=events.peer[chosen],
         comm=events.comm[chosen],
         tag=events.tag[chosen],
-        begin_ns=chosen,  # those of a rank stand in the order of time
+        begin_ns=chosen,  # events of a rank are in the order of time
     )
     channel = ends.channels()
     balance = np.bincount(channel, np.where(ends.is_send, 1, -1))
