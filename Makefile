@@ -17,10 +17,10 @@ CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generat
 
 help:
 	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
-	@echo "make build      build what is used"
-	@echo "make build-tests  the C++ tests, too"
+	@echo "make build      build all but the C++ tests"
+	@echo "make build-tests  the same with the C++ tests"
 	@echo "make test       build, then all tests but the long ones"
-	@echo "make test-fast  build, then the tests that need no rights and no real MPI runs"
+	@echo "make test-fast  build, then the tests that need no root rights and no real MPI runs"
 	@echo "make test-long  all tests"
 	@echo "make demo       predict a real program on two machines; writes demo/report.html"
 	@echo "make docs       build the documentation site; writes build/site/index.html"

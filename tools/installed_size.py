@@ -1,6 +1,6 @@
 """Installs a wheel into a new environment and prints what each package takes of the disk.
 
-    python tools/installed_size.py dist/sesame_hpc-…-cp311-cp311-….whl [--extra daemon …]
+    python tools/installed_size.py dist/sesame_hpc-…-cp311-abi3-….whl [--extra daemon …]
 
 Ends with status 1 when the whole, without pip, is larger than --at-most MB.
 """

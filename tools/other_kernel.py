@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What it takes to reach the files (9p over virtio) and to have block devices.
+# The modules for access to the host's files (9p over virtio) and for block devices.
 MODULES = [
     "virtio",
     "virtio_ring",
@@ -60,7 +60,7 @@ busybox poweroff -f
 
 
 def unpack(packages: list[Path], directory: Path) -> tuple[Path, list[Path]]:
-    """The kernel, and the modules that are wanted of it."""
+    """Unpacks the packages; returns the kernel image and the modules of `MODULES`."""
     for package in packages:
         subprocess.run(["dpkg-deb", "--extract", package, directory], check=True)
     kernels = list(directory.rglob("vmlinuz*"))
@@ -71,7 +71,7 @@ def unpack(packages: list[Path], directory: Path) -> tuple[Path, list[Path]]:
 
 
 def make_start(directory: Path, modules: list[Path]) -> Path:
-    """The archive of files that the guest begins with."""
+    """Makes the initial file system of the guest; returns the path of its archive."""
     start = directory / "start"
     for name in ("bin", "modules"):
         (start / name).mkdir(parents=True)
@@ -91,7 +91,7 @@ def make_start(directory: Path, modules: list[Path]) -> Path:
 
 
 def boot(kernel: Path, start: Path, exchange: Path, timeout_s: float) -> str:
-    """Until the guest is done; gives what its kernel said."""
+    """Boots the guest and waits until it powers off; returns its kernel's messages."""
     shared = "local,security_model=none,multidevs=remap"
     command = [
         "qemu-system-x86_64",
@@ -121,9 +121,9 @@ def run(packages: list[Path], command: list[str], timeout_s: float = 600) -> tup
         # Programs can write to /run.
         settings = "export HOME=/run TMPDIR=/run PATH=/usr/sbin:/usr/bin; cd /run\n"
         (exchange / "command").write_text(settings + shlex.join(command) + "\n")
-        said = boot(kernel, make_start(directory, modules), exchange, timeout_s)
+        messages = boot(kernel, make_start(directory, modules), exchange, timeout_s)
         if not (exchange / "status").exists():
-            raise SystemExit(f"the guest did not get to the end; it said:\n{said[-4000:]}")
+            raise SystemExit(f"the guest did not finish; its messages:\n{messages[-4000:]}")
         return int((exchange / "status").read_text()), (exchange / "output").read_text()
 
 

@@ -65,7 +65,7 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
     status = subprocess.run(command, check=False).returncode
     before = len(count.failed)
     count_results(results, "ctest", count)
-    # 8 says that cases failed; anything else that ctest did not get to the end.
+    # Status 8: test cases failed. Any other status: ctest did not finish.
     if status not in (0, 8) or (status == 8 and len(count.failed) == before):
         count.failed.append(f"ctest ended with status {status}")
 
@@ -80,7 +80,7 @@ def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None
     status = subprocess.run(command, check=False, cwd=ROOT).returncode
     before = len(count.failed)
     count_results(results, "pytest", count)
-    # 1 says that cases failed; anything else that pytest did not get to the end.
+    # Status 1: test cases failed. Any other status: pytest did not finish.
     if status not in (0, 1) or (status == 1 and len(count.failed) == before):
         meaning = PYTEST_STATUS.get(status, "")
         count.failed.append(f"pytest ended with status {status}{meaning}")

@@ -23,7 +23,7 @@ def main(directory: Path) -> None:
         assert kind is not None, shell
         file = directory / place
         file.parent.mkdir(parents=True, exist_ok=True)
-        # The program is asked when a user presses the key; here only its name counts.
+        # The shell asks the program when the user presses the key; only its name is needed here.
         one = kind(click.Command(NAME), {}, NAME, f"_{NAME.upper()}_COMPLETE")
         file.write_text(one.source_template % one.source_vars(), encoding="utf-8")
 
