@@ -2,7 +2,7 @@
 
 A model of this machine is made by `sesame machine calibrate`; then the examples run under mpiexec
 and under `sesame simulate` with that model, in turns. Prints the median of both and the error for
-each program, and the spread of the real runs, which bounds what can be asked.
+each program, and the spread of the real runs, which limits the accuracy that can be expected.
 
     python bench/accuracy.py [--repeat 5] [--keep here.toml]
 """

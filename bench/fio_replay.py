@@ -1,5 +1,5 @@
-"""The same trace replayed by fio, with its timing and without order between ranks: what a replayer
-of block or file traces makes of it."""
+"""Replays a trace by fio, with its timing and without order between ranks, as a replayer of block
+or file traces would."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 A model of this machine is made by `sesame machine calibrate`, or given; then all eight codes run
 under mpiexec and under the simulator with that model, in turns, at 2 ranks (bt and sp, which need
-square numbers, at 1). The fastest and the middle run of each are compared: what other tenants of
-the machine do makes runs slower, never faster, so the fastest ones say what the model is worth,
-and the spread of the real runs bounds what can be asked of the middle ones.
+square numbers, at 1). The fastest and the median run of each are compared: what other tenants of
+the machine do makes runs slower, never faster, so the fastest runs show the error of the model,
+and the spread of the real runs limits what can be expected of the medians.
 
 When other processes or the hypervisor used the processors during a pair of runs, the pair is
 repeated. The last column counts the pairs that were disturbed ATTEMPTS times. Computation is

@@ -3,8 +3,8 @@
 Each program runs and is traced on each target, and is replayed there and on the targets beside it
 in the list, all in turns. Printed are the error of the median replay against the median real run
 on the target of the replay, beside it how far these real runs are from their own median (the
-noise), and the error of fio replaying the same data calls with their timing. Targets are made and
-taken away, for which it must be root; bench/targets.py has them. Twenty minutes with all.
+noise), and the error of fio replaying the same data calls with their timing. Needs root, to create
+and remove the targets (bench/targets.py). All programs and targets take twenty minutes.
 
     python bench/replay.py [--repeat 3] [--only token-ring,paced] [--targets tmpfs,delayed]
 """

@@ -1,4 +1,4 @@
-"""Runs of an MPI program, for measurements: real, traced and replayed, and how far they differ."""
+"""Real, traced and replayed runs of an MPI program for other benchmarks, and their errors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from targets import TARGETS
 from sesame.tracing import TraceOptions, environment
 
 SESAME = [sys.executable, "-m", "sesame"]
-# A rank tells when it begins, in ns. It keeps the pipe open until it has ended, and has the process
-# that the launcher started, so that a trace shows the same program as without this.
+# Each rank writes its start time in ns to a pipe and keeps the pipe open until it ends. `exec`
+# keeps the process that the launcher started, so that a trace shows the program itself.
 STAMPED = 'exec 9> "$STAMPS"; date +%s%N >&9; exec "$@"'
 
 
 def sesame(
     arguments: list[str], *, cwd: Path | None = None, timeout_s: float | None = None
 ) -> dict[str, Any]:
-    """What a command says with --json. In a session of its own: processors are shared among
-    sessions first, and mpiexec gives its ranks new ones, too."""
+    """The JSON output of a command. It runs in a session of its own, as the ranks of mpiexec do:
+    the kernel divides processors among sessions first."""
     done = subprocess.run(
         [*SESAME, arguments[0], "--json", *arguments[1:]],
         check=True,
@@ -48,7 +48,7 @@ def launched(ranks: int, command: list[str]) -> list[str]:
 
 
 def real_seconds(ranks: int, command: list[str]) -> float:
-    """From the first rank's begin to the last one's end: what a trace holds, too."""
+    """Time from the first rank's begin to the last rank's end, as in a trace."""
     times: list[int] = []
     with tempfile.TemporaryDirectory() as directory:
         stamps = Path(directory) / "stamps"
@@ -76,18 +76,18 @@ def trace(ranks: int, command: list[str], output: Path) -> None:
 
 
 def traced_seconds(ranks: int, command: list[str], raw: Path) -> float:
-    """As long as the ranks themselves take: what is recorded is left in `raw`."""
+    """The same for a traced run, whose raw streams stay in `raw`."""
     settings = environment(raw, TraceOptions())
     return real_seconds(ranks, ["env", *(f"{k}={v}" for k, v in settings.items()), *command])
 
 
 def data_set(raw: Path, output: Path, prune: str) -> dict[str, Any]:
-    """The same recording can be pruned in several ways."""
+    """Makes a data set of raw streams, pruned by a rule; the streams can be used again."""
     return sesame(["trace", "--from-raw", str(raw), "-o", str(output), "--force", "--prune", prune])
 
 
 def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
-    """The files of the run were below A; they are below a directory of B now."""
+    """Replays a run whose files were below `a` in a new directory below `b`."""
     with tempfile.TemporaryDirectory(dir=b) as directory:
         return sesame(["replay", str(run), "--map", f"{a}={directory}", "--dir", directory])
 

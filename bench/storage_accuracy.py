@@ -4,8 +4,8 @@ For each target: `sesame machine calibrate --dir` makes a machine file of it; th
 real, in the simulator on that machine, and traced and played on it, in turns. Printed are the real
 median, how far real runs are from it (the noise), and the errors of both predictions: of the
 medians and, as what else runs on the machine makes real runs longer only, of the fastest. From real
-times what starting MPI takes is subtracted: the median of a program that does nothing else.
-Targets are made and taken away, for which it must be root; bench/targets.py has them.
+times the time to start MPI is subtracted: the median of a program that does nothing else.
+Needs root, to create and remove the targets (bench/targets.py).
 
     python bench/storage_accuracy.py [--repeat 3] [--only token-ring,paced] [--targets delayed]
 """
@@ -27,7 +27,7 @@ from sesame.workloads import build_workload, find_compiler, find_workload
 
 HERE = Path(__file__).parent
 MOST_ERROR = 0.15
-# Before the ranks, but not before the kernel's own threads: who syncs waits for those.
+# Priority over the ranks, but not over the kernel's own threads: a sync waits for those.
 DEVICES_FIRST = ["setsid", "nice", "-n", "-19"]
 # Ranks and options. What a program reads or writes differs from what the calibration does.
 PROGRAMS = {

@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 SIZE, MEMORY = "600M", "700M"
-# A device has no part in the ranks' processors: what stands for one goes before all of them. The
-# kernel shares processors among sessions first, so it has one of its own.
+# A real device uses no processor of the ranks. So the processes that emulate one get priority over
+# the ranks, and a session of their own, since the kernel divides processors among sessions first.
 FIRST = ["setsid", "sh", "-c", 'echo -19 > /proc/self/autogroup; exec nice -n -19 "$@"', "sh"]
 DELAY = "2ms"
-RATE, BURST = "256M", "0.05"  # bit/s; seconds at most that it saves for later
-# What a file system would finish in the background disturbs what is measured.
+RATE, BURST = "256M", "0.05"  # bit/s; s: at most the quota of this time is saved for later
+# Work that a file system would finish in the background would disturb the measurement.
 COMPLETE = {"ext4": ("-E", "lazy_itable_init=0,lazy_journal_init=0")}
 ADDRESS = "10.9.9.1"
 LIMIT = 32 << 20  # bytes/s that the kernel lets pass
@@ -49,7 +49,7 @@ def mounted(what: str | Path, place: Path, *options: str) -> Iterator[Path]:
 
 @contextmanager
 def in_memory(name: Path) -> Iterator[Path]:
-    """What stands for a disk: the machine's own one may be shared, and is not twice the same."""
+    """Memory in place of a disk: the machine's own disk may be shared, and its times vary."""
     with mounted("sesame", name, "-t", "tmpfs", "-o", f"size={MEMORY}") as m:
         yield m
 
@@ -123,7 +123,7 @@ def disk(*filter_and_its_options: str) -> Callable[[], AbstractContextManager[Pa
 
 @contextmanager
 def limited() -> Iterator[Path]:
-    """ext4 in compressed memory, held to a rate by the kernel: no process stands for the device."""
+    """ext4 in compressed memory. The kernel limits its rate; no process emulates the device."""
     number = (ZRAM / "hot_add").read_text().strip()
     device = Path("/sys/block") / f"zram{number}"
     try:

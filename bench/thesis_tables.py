@@ -33,7 +33,7 @@ RANKS = 2
 GRID_BYTES = 1 << 20
 REAL, TRACED, PRUNED, UNPRUNED, OTHER = "real", "traced", "replayed", "unpruned", "from the other"
 COLUMNS = (REAL, TRACED, PRUNED, UNPRUNED, OTHER)
-# Behind it a file is this program's.
+# This program writes the part of the file after this line.
 MARK = "<!-- What follows is written by bench/thesis_tables.py --markdown. -->"
 
 
@@ -86,7 +86,7 @@ def built(name: str, directory: Path) -> Path:
 
 
 def command(application: Application, program: Path, place: Path) -> list[str]:
-    """In a directory of its own, as every run begins in."""
+    """The command, for a new directory: every run begins with one."""
     directory = place / "run"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
@@ -177,7 +177,7 @@ def thesis_said(application: Application, number: int, system: str) -> str:
 
 
 def against_traced(times: dict[str, list[float]]) -> str:
-    """Without the noise between runs: what the replayer itself makes of a recording."""
+    """The error of the replayer alone, without the noise between runs."""
     pairs = zip(times[PRUNED], times[TRACED], strict=True)
     found = [100 * (replayed / traced - 1) for replayed, traced in pairs]
     return (

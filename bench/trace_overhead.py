@@ -1,8 +1,8 @@
 """Time that tracing adds to a call, in ns, and the ratio to a public tracer in the same run.
 
 One long-lived process without a tracer and one with each tracer run batches of calls by turns, so
-that what else the machine does hits all alike. Prints for each call the time without a tracer and
-what each tracer adds: of the fastest batch of each, and of the median batch.
+that other work of the machine affects all alike. Prints for each call the time without a tracer
+and what each tracer adds, for the fastest and for the median batch.
 
     python bench/trace_overhead.py --library libsesame-trace.so [--darshan libdarshan.so]
         [--calls pwrite,fprintf] [--batches 300] [--directory /dev/shm]
@@ -100,9 +100,7 @@ def main() -> None:
         program = directory / "trace_calls"
         subprocess.run(["cc", "-O2", str(PROGRAM), "-o", str(program)], check=True)
         running = runners(arguments, program, directory, records)
-        print(
-            "ns per call: without a tracer least, median; added by each: of the least, the median"
-        )
+        print("ns per call, fastest and median batch: without a tracer; what each tracer adds")
         for call in arguments.calls.split(","):
             print(compare(call, running, arguments.batches), flush=True)
         for runner in running.values():

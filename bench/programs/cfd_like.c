@@ -3,7 +3,7 @@
  * each rank reads its part of a grid; each iteration computes, exchanges the edges of the blocks
  * without blocking, and finds the largest residual of all; rank 0 notes it in a history; at
  * intervals each rank writes velocity, pressure and temperature of its block to a file of its own
- * and brings them to the disk. The grid is the file `grid` in the directory, of at least
+ * and syncs them to the disk. The grid is the file `grid` in the directory, of at least
  * ranks x cells x 8 bytes.
  * Arguments: iterations, thousands of arithmetic operations per iteration, cells of each rank,
  * directory. */

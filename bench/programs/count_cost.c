@@ -1,4 +1,5 @@
-/* The time of a call of MPI, in ns: a line for each line of stdin, over so many calls. */
+/* The time of an MPI call. For each number on stdin it makes that many calls and prints the mean
+ * time of one, in ns. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* An MPI library that does nothing, with the binary interface of MPICH: what a call costs on top
- * of it is the cost of whatever stands in front. */
+/* An MPI library that does nothing, with the binary interface of MPICH. The time of a call is then
+ * the cost of the hooks in front of it. */
 #include <string.h>
 
 typedef struct {
@@ -72,7 +72,7 @@ int PMPI_Allreduce(const void* from, void* to, int count, int type, int operatio
   return 0;
 }
 
-/* What a tracer asks. */
+/* Queries that a tracer makes. */
 int PMPI_Type_size_x(int type, long long* size) {
   *size = type >> 8 & 0xff;
   return 0;

@@ -2,7 +2,7 @@
  * rank 0 does I/O. At intervals it receives the atoms of all others and prints them, a few bytes
  * with each fprintf. Between, each step computes and exchanges the atoms at the border with both
  * neighbours; at intervals all ranks sum up the energy. The thesis's prints go to stdout, these to
- * a file, for replays do no I/O on pipes.
+ * a file, because replays do no I/O on pipes.
  * Arguments: steps, thousands of arithmetic operations per step, atoms of each rank, directory. */
 #include <mpi.h>
 #include <stdio.h>

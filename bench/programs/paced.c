@@ -1,6 +1,6 @@
-/* Many short computations, each followed by a small write: how exactly a replay waits out what a
- * program computes. Each rank writes to its own file; every hundred steps all ranks call a barrier.
- * Arguments: steps, directory. */
+/* Many short computations, each followed by a small write, to measure how exactly a replay
+ * reproduces the time of computation. Each rank writes to its own file; every hundred steps all
+ * ranks call a barrier. Arguments: steps, directory. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

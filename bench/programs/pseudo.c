@@ -1,8 +1,8 @@
 /* Stands for the pseudo application of Banerjee, MPIOR, 2012, 3.1: ranks read and write one file
  * with pread and pwrite, compute between, and call a barrier after each such operation. First
  * all rounds write, each rank a block of its own in each round; then all rounds read what the next
- * rank wrote. What is written is brought to the disk, as a file system of several nodes would bring
- * it to its server: else a local one would only keep it in memory.
+ * rank wrote. Written data is synced to the disk: a shared file system would send it to its server,
+ * but a local one would only keep it in memory.
  * Arguments: rounds, thousands of arithmetic operations per round, bytes per block, directory. */
 #include <fcntl.h>
 #include <mpi.h>

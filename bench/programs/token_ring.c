@@ -1,6 +1,6 @@
 /* Ranks write in turns: the rank that holds the token writes 4 KiB to a file of its own and
- * brings it to the disk. All I/O hangs on that of others; without the order between ranks a
- * prediction for another file system cannot be right. Arguments: rounds, computation in
+ * syncs it to the disk. Each write waits for that of another rank, so a prediction for another
+ * file system needs the order between ranks. Arguments: rounds, computation in
  * microseconds before each write, directory. */
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
-/* How late a thread is that does nothing but look at the clock until a moment has come: what the
- * machine, not a replayer, makes late. As many threads as asked for wait for 4,000 moments that are
+/* How late threads are that only read the clock until a given time: the lateness that the machine
+ * causes without a replayer. As many threads as asked for wait for 4,000 moments that are
  * 0.4 ms apart. Prints the 99th percentile in ns. */
 #include <pthread.h>
 #include <stdint.h>
