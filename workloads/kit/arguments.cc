@@ -7,7 +7,7 @@
 namespace sesame::workload {
 namespace {
 
-// Turns what is given into a number of bytes.
+// Converts an option's text to a number of bytes.
 std::function<std::string(std::string)> size_of(const std::string& option) {
   return [option](const std::string& text) { return std::to_string(parse_bytes(option, text)); };
 }

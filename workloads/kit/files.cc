@@ -60,7 +60,7 @@ void File::read(void* data, std::size_t bytes, long offset) const {
 }
 
 void File::sync() const {
-  if (::fsync(descriptor_) != 0) fail(path_, "bring to the disk");
+  if (::fsync(descriptor_) != 0) fail(path_, "sync to the disk");
 }
 
 void File::drop_cache() const { ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }

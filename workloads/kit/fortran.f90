@@ -124,7 +124,7 @@ contains
     call c_option_text(c(option), c(meaning))
   end subroutine
 
-  ! What was given for an option of text; empty: nothing.
+  ! The value of a text option; empty if it was not given.
   function kit_text(option) result(text)
     character(*), intent(in) :: option
     character(:), allocatable :: text

@@ -1,5 +1,5 @@
-// Temporary directories of kit/files.h. They hold files only. What a handler of signals calls must
-// not use the heap: names lie in static storage, directories are read by the system call itself.
+// Temporary directories of kit/files.h. They hold files only. Functions that a signal handler calls
+// must not use the heap: names are in static storage, directories are read by the system call.
 #include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -63,18 +63,18 @@ void remove_and_end(int number) {
 
 void handle_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // A program under nohup stays deaf.
+    // A program under nohup continues to ignore SIGHUP.
     struct sigaction present;
     if (::sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = remove_and_end;
     ::sigaction(number, &action, nullptr);
   }
-  // A file over the limit of its size is then an error like others.
+  // Then a write beyond the file size limit fails with an error instead of a signal.
   ::signal(SIGXFSZ, SIG_IGN);
 }
 
-// What is wrong, or empty.
+// Returns the error, or an empty string.
 std::string check_space(const std::string& parent, double bytes) {
   struct statvfs status;
   if (::statvfs(parent.c_str(), &status) != 0) return "";

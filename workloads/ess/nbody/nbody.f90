@@ -14,7 +14,7 @@ module bodies
   real(dp), parameter :: pi = acos(-1.0_dp)
   real(dp), parameter :: orbit_eccentricity = 0.5_dp
   integer, parameter :: orbit_steps = 2000, start_of_random = 271828183
-  ! What the method leaves over: the energy within its step, momentum and answers to rounding.
+  ! Tolerances. Energy: the error of the method at this step. Momentum: rounding errors only.
   real(dp), parameter :: energy_tolerance = 1e-4_dp, momentum_tolerance = 1e-12_dp
   real(dp), parameter :: orbit_tolerance = 1e-3_dp, order_tolerance = 0.02_dp
 

@@ -122,8 +122,9 @@ double Line::reaching_left(const Parabola& p, double share) {
   return p.left + share / 2 * (p.right - p.left + (1 - 2 * share / 3) * p.curvature);
 }
 
-// States at both ends of a cell, averaged over the half step: that of the fastest wave towards the
-// end, less what the slower ones carry there less far.
+// States at both ends of a cell, averaged over the time step: the mean of the parabola over the
+// part from which the fastest wave reaches the end, corrected for slower waves, which come from
+// less far.
 void Line::trace(int cell, double ratio) {
   const Gas& gas = gas_[cell];
   const auto& parabola = parabolas_[cell];

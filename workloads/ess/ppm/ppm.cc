@@ -22,8 +22,9 @@ namespace {
 constexpr double kConserved = 1e-12;  // relative
 constexpr long kTubeCells = 100, kTubeWidth = 4;
 constexpr double kTubeTime = 0.2;
-// Mean error of the density in Sod's tube: a shock and a contact are a cell or two wide, however
-// good the method; with flat cells it is four times what it is.
+// Largest mean error of the density in Sod's tube. It is not zero for any method, since a shock and
+// a contact are a cell or two wide. With flat cells instead of parabolas it would be four times as
+// large.
 constexpr double kTubeError = 0.007;
 // Between the waves, to five digits: Toro, table 4.3.
 constexpr double kTubePressure = 0.30313, kTubeVelocity = 0.92745, kTubeDigits = 2e-5;

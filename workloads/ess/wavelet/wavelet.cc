@@ -170,7 +170,7 @@ class Decomposition {
     return transposer_.transpose(matrix);
   }
 
-  // Rows end up with other ranks when they are turned twice.
+  // The same matrix with its rows divided evenly among the ranks: transposed twice.
   Matrix shared_out(const Matrix& matrix) { return transpose(transpose(matrix)); }
 
   // The quarter that is coarse both ways, still where it was.

@@ -41,7 +41,7 @@ void add_options(Arguments& arguments, Options& options) {
   arguments.add("--averaged", options.filter.averaged, "passes of which the mean is taken");
   arguments.add("--groups", options.filter.groups, "means of which the median is taken");
   arguments.add("--precision", options.precision, "ratio of sizes between which an edge is found");
-  arguments.add("--direct", options.direct, "past the page cache");
+  arguments.add("--direct", options.direct, "past the page cache (O_DIRECT)");
   arguments.add("--drop-caches", options.drop_caches,
                 "empty the machine's caches before each pass; needs root");
   arguments.add("--larger-than-memory", options.larger_than_memory,

@@ -7,7 +7,7 @@
 namespace sesame::workload {
 
 struct Memory {
-  long bytes = 0;            // that this program and what it caches may take
+  long bytes = 0;            // that this program and its cached files may use
   std::string limited_by;    // "the machine" or "the control group PATH"
   long processor_cache = 0;  // of the last level, bytes; 0: unknown
 };

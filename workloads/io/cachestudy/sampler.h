@@ -38,7 +38,7 @@ class Sampler {
   // are emptied before each.
   Sampler(Store& store, MPI_Comm comm, Filter filter, bool warm);
 
-  // A new file, written in full and brought to the device.
+  // Makes a new file, writes it in full and syncs it to the device.
   void make_file(long bytes);
 
   Rate measure(Mode mode, long transfer);
@@ -50,11 +50,11 @@ class Sampler {
   const std::vector<double>& transfer_times() const { return transfer_times_; }
 
   void flush();
-  // Time that it takes to bring to the device what is written, s.
+  // Time to sync written data to the device, s.
   double synchronize();
 
   long file_bytes() const { return file_bytes_; }
-  // Words that were not what had been written, of this rank.
+  // How many words this rank read that differ from what was written.
   long misread() const { return misread_; }
 
  private:

@@ -16,8 +16,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // A new file without contents, in place of the one before. Of the ranks that share the store one
-  // calls create; afterwards all open.
+  // Makes an empty file in place of the previous one. One of the ranks that share the store calls
+  // create(); afterwards all call open().
   virtual void create(long bytes) = 0;
   virtual void open() = 0;
 

@@ -9,7 +9,7 @@
 namespace sesame::workload {
 namespace {
 
-constexpr double kVisible = 1.5;      // a rate that falls less is not looked into
+constexpr double kVisible = 1.5;      // a smaller fall of the rate is ignored
 constexpr double kReadsAhead = 0.25;  // share of transfers
 constexpr long kLeastTransfer = 4096;
 constexpr long kMostTransfer = 4L << 20;
@@ -73,7 +73,7 @@ Edge steepest(const std::vector<Point>& points) {
     most = ratio;
     edge = {points[i - 1].bytes, points[i].bytes};
   }
-  // Between sizes that are close a rate that falls slowly falls little: what counts is both sides.
+  // Between two close sizes even a large fall shows only in part: compare the rates on both sides.
   double fast = 0, slow = points.back().rate.median;
   for (const Point& point : points) {
     if (point.bytes <= edge.fits) fast = std::max(fast, point.rate.median);

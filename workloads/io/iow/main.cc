@@ -37,7 +37,8 @@ void run(Report& report, Plan plan) {
   }
   Experiment experiment(plan, make_temporary_directory("--dir", plan.directory, space));
   describe(report, plan);
-  // All sizes before the next repeat: what disturbs for a while does not look like a size.
+  // All sizes before the next repeat, so that a disturbance does not affect one size in all
+  // repeats.
   for (int repeat = 0; repeat < plan.repeat; ++repeat) {
     for (long size = plan.from; size <= plan.to; size *= 2) experiment.run(size, repeat);
   }
@@ -57,9 +58,9 @@ void add_arguments(Arguments& arguments, Plan& plan) {
   arguments.add("--map", plan.map, "a shared file's records: block or cyclic over the ranks");
   arguments.add("--shift", plan.shift, "rank r reads what rank r + SHIFT wrote");
   arguments.add("--interface", plan.interface, "posix, stdio (buffered by the C library) or mpi");
-  arguments.add("--sync", plan.sync, "bring data to the disk: none, end or each (record)");
-  arguments.add("--direct", plan.direct, "past the kernel's memory (O_DIRECT)");
-  arguments.add("--clear", plan.clear, "have the kernel forget the data before it is read");
+  arguments.add("--sync", plan.sync, "sync data to the disk: none, end or each (record)");
+  arguments.add("--direct", plan.direct, "past the page cache (O_DIRECT)");
+  arguments.add("--clear", plan.clear, "drop the data from the page cache before reading");
   arguments.add("--repeat", plan.repeat, "times that all sizes are measured");
   arguments.add("--dir", plan.directory, "where the files lie while the program runs");
 }

@@ -18,7 +18,7 @@ struct Plan {
   std::string files = "shared";     // shared, each
   std::string map = "block";        // of a shared file: block, cyclic
   int shift = 0;                    // rank r reads what rank r + shift wrote
-  std::string interface = "posix";  // posix, mpi
+  std::string interface = "posix";  // posix, stdio, mpi
   std::string sync = "none";        // none, end, each
   bool direct = false, clear = false;
   int repeat = 5;

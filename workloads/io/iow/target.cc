@@ -22,7 +22,7 @@ class PosixTarget : public Target {
       file_ = File::open(path, flags);
     } catch (const FileError& error) {
       if (!plan.direct) throw;
-      throw FileError(std::string(error.what()) + " (does the file system know O_DIRECT?)");
+      throw FileError(std::string(error.what()) + " (does the file system support O_DIRECT?)");
     }
   }
   void write(const void* data, std::size_t bytes, long offset) override {
@@ -38,7 +38,7 @@ class PosixTarget : public Target {
   File file_;
 };
 
-// Through the C library's buffer. Only where records have gaps is there anything to seek.
+// Through the C library's buffer. Seeks only where records have gaps.
 class StdioTarget : public Target {
  public:
   StdioTarget(const std::string& path, bool writing)
@@ -56,12 +56,12 @@ class StdioTarget : public Target {
     position_ += static_cast<long>(bytes);
   }
   void sync() override {
-    require(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0, "bring to the disk");
+    require(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0, "sync to the disk");
   }
   void close() override { require(std::fclose(file_.release()) == 0, "close"); }
 
  private:
-  // Several ranks may write one file: it is never cut.
+  // Does not truncate the file: several ranks may write it.
   static std::FILE* open(const std::string& path, bool writing) {
     const int flags = writing ? O_CREAT | O_WRONLY : O_RDONLY;
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -100,7 +100,7 @@ class MpiTarget : public Target {
     MPI_Get_count(&status, MPI_BYTE, &count);
     if (count != static_cast<int>(bytes)) throw FileError(path_ + ": cannot read: it is too short");
   }
-  void sync() override { require(MPI_File_sync(file_), "bring to the disk"); }
+  void sync() override { require(MPI_File_sync(file_), "sync to the disk"); }
   void close() override { require(MPI_File_close(&file_), "close"); }
 
  private:

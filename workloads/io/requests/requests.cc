@@ -37,7 +37,7 @@ struct Options {
     arguments.add("--think", think_us, "mean time between requests, in microseconds");
     arguments.add("--file", file, "shared, or own: one for each rank");
     arguments.add("--interface", interface, "posix or mpi");
-    arguments.add("--seed", seed, "another number draws other requests");
+    arguments.add("--seed", seed, "of the random requests");
     arguments.add("--dir", directory, "where the files lie while the program runs");
   }
 };

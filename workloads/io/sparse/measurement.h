@@ -1,4 +1,4 @@
-// One measured pass over a matrix: read, compress, multiply; and what it took.
+// One measured pass over a matrix: read, compress, multiply; and its times.
 #ifndef WORKLOADS_IO_SPARSE_MEASUREMENT_H_
 #define WORKLOADS_IO_SPARSE_MEASUREMENT_H_
 
@@ -22,7 +22,7 @@ struct Plan {
   Mode mode;
   bool dynamic;
   long rows_each;       // of a read
-  bool cold;            // the kernel forgets the file first
+  bool cold;            // the file is dropped from the page cache first
   double product_time;  // s to wait for each nonzero and vector, beside the computation
 };
 

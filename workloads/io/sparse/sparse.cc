@@ -39,7 +39,7 @@ struct Options {
     arguments.add("--mode", mode, "file access mode: unix, log, sync, record, global or async");
     arguments.add("--work", work, "who reads what: static, dynamic or both, one after the other");
     arguments.add_sizes("--read-size", read_sizes, "size of a read, or sizes with commas between");
-    arguments.add("--cold", cold, "ask the kernel to forget the file before reading");
+    arguments.add("--cold", cold, "drop the file from the page cache before reading");
   }
 };
 

@@ -27,7 +27,7 @@ class VectorSource {
       : size_(size),
         nonzeros_(nonzeros),
         scale_(static_cast<double>(std::bit_ceil(static_cast<unsigned>(size)))) {
-    random_.skip(1);  // the specification's generator has given a number by then
+    random_.skip(1);  // the specification's program draws one number before these
   }
 
   void next(int own_place, SparseVector& x) {

@@ -1,5 +1,5 @@
 // NPB kernel EP (NPB specification, RNR-94-007): pairs of normally distributed random numbers
-// by the polar method, counted in square annuli. Ranks talk to each other only at the end.
+// by the polar method, counted in square annuli. Ranks communicate only at the end.
 #include <mpi.h>
 
 #include <algorithm>

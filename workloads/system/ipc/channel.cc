@@ -16,7 +16,7 @@
 namespace sesame::workload {
 namespace {
 
-// What the child is to do; a count of 0 ends it. With `echo` it sends every message back, else one
+// An order to the child; a count of 0 ends it. With `echo` it sends every message back, else one
 // byte after the last.
 struct Order {
   std::int32_t size, count, echo;
@@ -31,7 +31,7 @@ int checked(int result, const char* what) {
   return result;
 }
 
-// Moves all bytes, or throws; false at the end of what comes in.
+// Transfers all bytes or throws; false at the end of the input.
 template <typename Move, typename Byte>
 bool move_all(Move move, int descriptor, Byte* data, size_t size, const char* what) {
   while (size > 0) {
@@ -115,7 +115,7 @@ void serve(int in, int out, std::vector<char>& data) {
   }
 }
 
-// Never returns: nothing of MPI and of the parent's output is to be ended twice.
+// Never returns: the child must not finalise the parent's MPI or flush its output again.
 [[noreturn]] void run_child(const Ends& ends, std::vector<char>& data) {
   close(ends.parent_in);
   if (ends.parent_out != ends.parent_in) close(ends.parent_out);

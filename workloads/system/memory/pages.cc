@@ -11,7 +11,7 @@ namespace {
 
 unsigned char mark(long page) { return static_cast<unsigned char>(page * 7 + 1); }
 
-// Fresh from the system, unlike memory that a library has had before.
+// New pages from the system, unlike memory that a library has used before.
 class Pages {
  public:
   explicit Pages(long bytes) : bytes_(bytes) {

@@ -18,7 +18,7 @@ namespace sesame::workload {
 namespace {
 
 constexpr int kStepsOfAnOctave = 4;
-constexpr double kStep = 0.05;  // of the time: between two sizes there is more than a line
+constexpr double kStep = 0.05;  // of the time: a larger deviation from a line is a step
 constexpr int kPasses = 3;      // over all sizes: a disturbance seldom lasts until the next
 constexpr int kMostSteps = 8;   // whose position is refined
 constexpr int kDone = -1;       // in place of a size
@@ -49,7 +49,8 @@ double extrapolate(const std::pair<int, Timing>& a, const std::pair<int, Timing>
   return a.second.median + slope * (size - a.first);
 }
 
-// The gaps between sizes that neither the line before nor that after crosses: the upper sizes.
+// The steps of the curve: two consecutive sizes whose times differ from the line before them and
+// from the line after them. Gives the upper size of each step.
 std::vector<int> steps_of(const Curve& curve) {
   const std::vector<std::pair<int, Timing>> points(curve.begin(), curve.end());
   std::vector<int> steps;

@@ -6,7 +6,7 @@
 namespace sesame::workload {
 namespace {
 
-constexpr double kSampleSeconds = 3e-4;  // long beside the clock's resolution
+constexpr double kSampleSeconds = 3e-4;  // long compared with the clock's resolution
 constexpr int kMostTrips = 200;
 constexpr int kShortWindow = 8, kLongWindow = 32;
 constexpr int kOverheadWindow = 16;   // calls of a sample

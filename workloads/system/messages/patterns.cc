@@ -16,7 +16,7 @@ constexpr int kMostShifts = 32;  // of all pairs: beyond that a sample, evenly s
 constexpr int kExchanges = 4;    // of a sample
 constexpr int kTag = 3;
 
-// Whom a rank sends to and receives from; no rank when negative.
+// The ranks that a rank sends to and receives from; negative: none.
 struct Partners {
   int to, from;
 };
