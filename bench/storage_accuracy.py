@@ -71,7 +71,7 @@ def simulated(machine: Path, *what: str | Path) -> float:
 
 
 def calibrate(place: Path, output: Path) -> None:
-    options = ["-o", str(output), "--force", "--dir", str(place), "--mpi", "mpicxx.mpich"]
+    options = ["--file", str(output), "--force", "--dir", str(place), "--mpi", "mpicxx.mpich"]
     subprocess.run([*SESAME, "machine", "calibrate", *options], check=True)
 
 
