@@ -5,10 +5,11 @@ set -euo pipefail
 release=$1 root=$2
 shift 2
 [ ! -d "$root" ] || exit 0
-if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
-  echo "make_root: run as root with debootstrap installed (apt-get install debootstrap)" >&2
+if [ "$(id -u)" != 0 ]; then
+  echo "make_root: run as root: a root file system has files of several users" >&2
   exit 1
 fi
+bash "$(dirname "$0")/../install_packages.sh" debootstrap
 mkdir -p "$(dirname "$root")"
 rm -rf "$root.part"
 debootstrap --variant=minbase --include=ca-certificates "$release" "$root.part" \
