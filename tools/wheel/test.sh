@@ -5,6 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD/tools/wheel
 directory=$PWD/build/wheel
+if ! compgen -G 'dist/*.whl' >/dev/null || [ ! -x "$directory/bookworm/usr/bin/mpicc.mpich" ]; then
+  echo "test-wheel: there is no wheel in dist/, or no root that it was built in; run make wheel" >&2
+  exit 1
+fi
 mkdir -p "$directory/bookworm/var/tmp/heat"
 cp examples/heat.c "$directory/bookworm/var/tmp/heat"
 "$here/in_root.sh" "$directory/bookworm" mpicc.mpich -O2 -w -o /var/tmp/heat/heat /var/tmp/heat/heat.c \
