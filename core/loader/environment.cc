@@ -24,12 +24,6 @@ bool is_shared(const RankProcess& process, const char* entry) {
   return false;
 }
 
-char* keep(RankProcess& process, const char* text) {
-  const size_t size = strlen(text) + 1;
-  process.own_strings.push_back(std::make_unique<char[]>(size));
-  return static_cast<char*>(memcpy(process.own_strings.back().get(), text, size));
-}
-
 char** environment_of(const RankProcess& process) {
   return process.variable<char**>(Variable::kEnviron);
 }
@@ -80,6 +74,12 @@ bool is_valid_name(const char* name) {
 
 }  // namespace
 
+char* keep_string(RankProcess& process, const char* text) {
+  const size_t size = strlen(text) + 1;
+  process.own_strings.push_back(std::make_unique<char[]>(size));
+  return static_cast<char*>(memcpy(process.own_strings.back().get(), text, size));
+}
+
 extern "C" {
 
 char* rank_getenv(const char* name) {
@@ -87,7 +87,7 @@ char* rank_getenv(const char* name) {
   if (process == nullptr) return REAL(getenv)(name);
   char** entry = find_entry(*process, name);
   if (entry == nullptr) return nullptr;
-  if (is_shared(*process, *entry)) *entry = keep(*process, *entry);
+  if (is_shared(*process, *entry)) *entry = keep_string(*process, *entry);
   return *entry + strlen(name) + 1;
 }
 GLOBAL_NAME(getenv);
@@ -102,7 +102,7 @@ int rank_setenv(const char* name, const char* value, int overwrite) {
     return -1;
   }
   if (overwrite == 0 && find_entry(*process, name) != nullptr) return 0;
-  put_entry(*process, keep(*process, (std::string(name) + "=" + value).c_str()));
+  put_entry(*process, keep_string(*process, (std::string(name) + "=" + value).c_str()));
   return 0;
 }
 

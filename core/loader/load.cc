@@ -105,13 +105,15 @@ Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program)
   return std::unique_ptr<ProgramImage>(new ProgramImage(program, std::move(*images)));
 }
 
-Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& arguments) {
+Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& arguments,
+                                          const std::vector<std::string>& own_variables) {
   if (arguments.arguments.empty()) return error("a program needs at least its own name");
   RankProcessPtr process(new RankProcess);
   process->rank = rank;
   process->images = images_.get();
   process->program = &program_;
   process->arguments = &arguments;
+  for (const std::string& variable : own_variables) keep_string(*process, variable.c_str());
   process->bases.resize(images_->program.end + 1);
   process->block = std::make_unique<char[]>(images_->block_size);
   process->bases[images_->block_image()] = reinterpret_cast<uint64_t>(process->block.get());

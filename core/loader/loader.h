@@ -110,8 +110,10 @@ class ProgramImage {
   ~ProgramImage();
 
   // Maps the rank's copy. Executes nothing of the program: constructors run in run_program.
-  // The arguments must outlive the copy; ranks may share them.
-  Result<RankProcessPtr> load(int rank, const LaunchArguments& arguments);
+  // The arguments must outlive the copy; ranks may share them. `own_variables`, "NAME=value", are
+  // further ones of its environment, copied.
+  Result<RankProcessPtr> load(int rank, const LaunchArguments& arguments,
+                              const std::vector<std::string>& own_variables = {});
 
   const Program& program() const { return program_; }
 

@@ -152,6 +152,8 @@ inline RankProcess* current() { return g_active; }
 // Set a variable of the active rank, and the host's variable of that name.
 void set_stream(RankProcess& process, Variable which, FILE* file);
 void set_environment(RankProcess& process, char** environment);
+// A copy of the text that lives as long as the rank (own_strings).
+char* keep_string(RankProcess& process, const char* text);
 
 // The hooks in force; those left null have been given their defaults.
 const SimulationHooks& hooks();

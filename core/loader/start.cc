@@ -100,7 +100,8 @@ size_t start_size(const RankProcess& process) {
   const LaunchArguments& arguments = *process.arguments;
   size_t size = 1024 + process.images->images[0]->file.path().size();
   for (const std::string& argument : arguments.arguments) size += argument.size() + 1;
-  return size + sizeof(uint64_t) * (arguments.arguments.size() + arguments.environment.size());
+  return size + sizeof(uint64_t) * (arguments.arguments.size() + arguments.environment.size() +
+                                    process.own_strings.size());
 }
 
 // Lays out the start of the program below `top`; returns the stack pointer for its entry point.
@@ -116,13 +117,16 @@ uint64_t* lay_out_stack(RankProcess& process, char* top) {
   const char* random_bytes = stack.push(random, sizeof random);
   std::vector<uint64_t> words;
   const LaunchArguments& arguments = *process.arguments;
-  words.reserve(arguments.arguments.size() + arguments.environment.size() + 40);
+  words.reserve(arguments.arguments.size() + arguments.environment.size() +
+                process.own_strings.size() + 40);
   words.push_back(arguments.arguments.size());
   for (const std::string& argument : arguments.arguments)
     words.push_back(reinterpret_cast<uint64_t>(stack.push(argument.c_str(), argument.size() + 1)));
   words.push_back(0);
   for (const std::string& variable : arguments.environment)
     words.push_back(reinterpret_cast<uint64_t>(variable.c_str()));
+  for (const auto& variable : process.own_strings)
+    words.push_back(reinterpret_cast<uint64_t>(variable.get()));
   words.push_back(0);
   append_auxiliary_vector(words, process, random_bytes, name);
   uint64_t* start = stack.push_words(words);

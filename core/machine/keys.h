@@ -12,6 +12,9 @@ namespace sesame::machine {
 
 std::span<const Key> keys();
 
+// The words of network.collectives, in the order of CollectiveRules.
+inline constexpr const char* kCollectiveRulesWords[] = {"program", "mpich", "openmpi"};
+
 // "network.segment.3.latency" -> "network.segment.N.latency"; other names as they are.
 std::string pattern_of(std::string_view name);
 

@@ -40,6 +40,9 @@ struct NetworkParameters {
 
 enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kDragonfly };
 
+// Whose algorithms collectives use: those of the MPI that the program is linked to, or of one.
+enum class CollectiveRules { kProgram, kMpich, kOpenMpi };
+
 struct Topology {
   TopologyKind kind = TopologyKind::kCrossbar;
   std::vector<uint32_t> dims;     // mesh, torus: nodes along each dimension, last varies fastest
@@ -62,6 +65,7 @@ struct Machine {
   double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time
   SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
+  CollectiveRules collectives = CollectiveRules::kProgram;
   NetworkParameters network;                      // between nodes
   NetworkParameters intranode;                    // inside a node, and from a rank to itself
   std::optional<StorageParameters> storage;       // the parallel file system

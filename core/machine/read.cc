@@ -50,6 +50,8 @@ Result<Machine> assemble(const Document& document) {
   auto network = read_network(document, "network");
   if (!network) return std::unexpected(network.error());
   machine.network = std::move(*network);
+  machine.collectives =
+      choice_or(document, "network.collectives", kCollectiveRulesWords, CollectiveRules::kProgram);
 
   const bool described = document.find("node.network.latency") != nullptr ||
                          document.find("node.network.bandwidth") != nullptr ||

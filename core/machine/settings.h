@@ -2,6 +2,7 @@
 // single key; after it passed, the look-ups cannot fail.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,16 @@ uint64_t size_or(const Document& document, std::string_view key, uint64_t otherw
 int count_or(const Document& document, std::string_view key, int otherwise);
 double ratio_or(const Document& document, std::string_view key, double otherwise);
 bool flag_or(const Document& document, std::string_view key, bool otherwise);
+// The position of the key's word in the list of words.
+template <typename Enum, size_t n>
+Enum choice_or(const Document& document, std::string_view key, const char* const (&words)[n],
+               Enum otherwise) {
+  const Entry* entry = document.find(key);
+  if (entry == nullptr) return otherwise;
+  const auto* word =
+      std::ranges::find_if(words, [&](const char* known) { return entry->value.text == known; });
+  return static_cast<Enum>(word - words);
+}
 std::string text_of(const Document& document, std::string_view key);
 std::vector<std::string> texts_of(const Document& document, std::string_view key);
 std::vector<uint32_t> counts_of(const Document& document, std::string_view key);

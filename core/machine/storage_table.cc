@@ -14,17 +14,6 @@ namespace {
 
 constexpr uint64_t kMostCacheBlocks = UINT32_MAX;  // the model numbers them in 32 bits
 
-// The position of the key's word in the list of words.
-template <typename Enum, size_t n>
-Enum choice_or(const Document& document, const std::string& key, const char* const (&words)[n],
-               Enum otherwise) {
-  const Entry* entry = document.find(key);
-  if (entry == nullptr) return otherwise;
-  const auto* word =
-      std::ranges::find_if(words, [&](const char* known) { return entry->value.text == known; });
-  return static_cast<Enum>(word - words);
-}
-
 // Looks up keys of one table, and reports contradictions between them.
 class Table {
  public:

@@ -166,6 +166,7 @@ Json to_json(const Simulation& simulation) {
   json["spawned_ranks"] = world.size() - world.jobs.front().size;
   json["spawn_time_s"] = simulation.machine().spawn_time.seconds();
   json["machine"] = simulation.machine().name;
+  json["collectives"] = simulation.world().open_mpi_collectives ? "openmpi" : "mpich";
   json["messages"] = world.messages;
   json["bytes"] = world.message_bytes;
   json["wall_time_s"] = simulation.wall_seconds();

@@ -297,6 +297,20 @@ void Simulation::make_environment(loader::LaunchArguments* launch) const {
   }
 }
 
+void Simulation::add_open_mpi_variables(loader::LaunchArguments* launch,
+                                        const std::vector<StartedProgram>& programs,
+                                        size_t program) const {
+  if (interface_ != loader::BinaryInterface::kOpenMpi) return;
+  std::erase_if(launch->environment, is_open_mpi_variable);
+  for (std::string& variable : open_mpi_variables(programs, program, world_->universe_size))
+    launch->environment.push_back(std::move(variable));
+}
+
+std::vector<std::string> Simulation::own_variables(const RankPlace& place) const {
+  if (interface_ != loader::BinaryInterface::kOpenMpi) return {};
+  return open_mpi_variables(place);
+}
+
 void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
@@ -307,9 +321,19 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
   rank.main.prepare(stack, Hooks::run_rank);
 }
 
+// REQUIRES: the program is open.
+void Simulation::choose_collectives() {
+  using machine::CollectiveRules;
+  const bool links_open_mpi = interface_ == loader::BinaryInterface::kOpenMpi;
+  world_->open_mpi_collectives =
+      machine_.collectives == CollectiveRules::kOpenMpi ||
+      (machine_.collectives == CollectiveRules::kProgram && links_open_mpi);
+}
+
 Result<> Simulation::load_ranks() {
   auto image = open_image(scenario_.program, scenario_.ranks);
   if (!image) return std::unexpected(image.error());
+  choose_collectives();
   if (!scenario_.working_directory.empty() && chdir(scenario_.working_directory.c_str()) != 0) {
     return error_at(scenario_.working_directory, 0,
                     std::string("cannot work in this directory: ") + std::strerror(errno));
@@ -319,12 +343,17 @@ Result<> Simulation::load_ranks() {
   launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
                           scenario_.arguments.end());
   make_environment(&launch);
+  std::vector<int> nodes;
+  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
+  const std::vector<RankPlace> places = places_of(nodes, {});
+  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
 
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
                                               static_cast<size_t>(scenario_.ranks));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
-    auto process = (*image)->load(rank->id, launch);
+    const RankPlace& place = places[static_cast<size_t>(rank->id)];
+    auto process = (*image)->load(rank->id, launch, own_variables(place));
     if (!process) return std::unexpected(process.error());
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());

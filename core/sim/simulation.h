@@ -16,6 +16,7 @@
 #include "core/loader/loader.h"
 #include "core/machine/machine.h"
 #include "core/mpi/messages/world.h"
+#include "core/sim/open_mpi_environment.h"
 #include "core/sim/recording.h"
 #include "core/sim/scenario.h"
 
@@ -53,10 +54,15 @@ class Simulation {
 
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
+  void choose_collectives();
   Result<> read_compute_times();
   Result<> start_recording();
   void take_recorded_times(mpi::Rank& rank);
   void make_environment(loader::LaunchArguments* launch) const;
+  // What mpirun would add to the environment; nothing for programs of another MPI.
+  void add_open_mpi_variables(loader::LaunchArguments* launch,
+                              const std::vector<StartedProgram>& programs, size_t program) const;
+  std::vector<std::string> own_variables(const RankPlace& place) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
@@ -74,8 +80,9 @@ class Simulation {
   // May fail only before the ranks are part of the run; spawn() then gives back what was loaded.
   Result<> start_spawned(std::vector<mpi::ProgramStart>& programs, int parent_port,
                          std::vector<Loaded>* copies);
-  Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs, int ranks,
-                        std::vector<Loaded>* copies);
+  // `nodes`: those of the ranks, command after command.
+  Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs,
+                        const std::vector<int>& nodes, std::vector<Loaded>* copies);
   // The program ready for copying; an Error if `ranks` ranks in all exceed the host's limits.
   Result<loader::ProgramImage*> open_image(const std::string& command, int ranks);
   Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,

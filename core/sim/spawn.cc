@@ -138,21 +138,29 @@ Result<loader::ProgramImage*> Simulation::open_image(const std::string& command,
   return image.get();
 }
 
-Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs, int ranks,
-                                  std::vector<Loaded>* copies) {
+Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
+                                  const std::vector<int>& nodes, std::vector<Loaded>* copies) {
+  const int ranks = static_cast<int>(nodes.size());
+  const std::vector<RankPlace> places = places_of(nodes, occupied_cores(mpi::self().now));
+  std::vector<StartedProgram> started;
+  for (const ProgramStart& program : programs) {
+    StartedProgram& one = started.emplace_back();
+    one.arguments.push_back(program.command);
+    one.arguments.insert(one.arguments.end(), program.arguments.begin(), program.arguments.end());
+    one.ranks = program.started;
+  }
   for (size_t i = 0; i < programs.size(); ++i) {
     const ProgramStart& program = programs[i];
     auto image = open_image(find_command(program), world_->size() + ranks);
     if (!image) return std::unexpected(image.error());
     loader::LaunchArguments& launch = launches_.emplace_back();
-    launch.arguments.push_back(program.command);
-    launch.arguments.insert(launch.arguments.end(), program.arguments.begin(),
-                            program.arguments.end());
+    launch.arguments = started[i].arguments;
     launch.environment = launches_.front().environment;
+    add_open_mpi_variables(&launch, started, i);
     launch.directory = program.directory;
     for (int j = 0; j < program.started; ++j) {
       const int number = world_->size() + static_cast<int>(copies->size());
-      auto process = (*image)->load(number, launch);
+      auto process = (*image)->load(number, launch, own_variables(places[copies->size()]));
       if (!process) return std::unexpected(process.error());
       auto stack = spawned_stacks_->take();
       if (!stack) return std::unexpected(stack.error());
@@ -181,7 +189,7 @@ Result<> Simulation::start_spawned(std::vector<ProgramStart>& programs, int pare
   const SimTime now = mpi::self().now;
   auto nodes = place_spawned(programs, now);
   if (!nodes) return std::unexpected(nodes.error());
-  auto loaded = load_spawned(programs, static_cast<int>(nodes->size()), copies);
+  auto loaded = load_spawned(programs, *nodes, copies);
   if (!loaded) return loaded;
   if (world_->mounts != nullptr) {
     auto extended = extend_file_systems(*world_->mounts, std::ranges::max(*nodes) + 1, scenario_,

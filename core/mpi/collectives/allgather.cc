@@ -5,6 +5,8 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/gather.h"
+#include "core/mpi/collectives/neighbor_steps.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -54,7 +56,37 @@ void allgather_ring(Transfer& transfer, const Target& all) {
   }
 }
 
+void allgather_neighbor(Transfer& transfer, const Target& all) {
+  const int rank = transfer.rank();
+  const auto exchange = [&](int peer, int sent, int received, int blocks) {
+    transfer.send_receive(all.at(sent * all.count), blocks * all.count, *all.type, peer,
+                          all.at(received * all.count), blocks * all.count, *all.type, peer);
+  };
+  exchange(rank ^ 1, rank, rank ^ 1, 1);
+  for_neighbor_steps(rank, transfer.size(),
+                     [&](int peer, int sent, int received) { exchange(peer, sent, received, 2); });
+}
+
 namespace {
+
+// An algorithm that does not serve this number of ranks is replaced as in Open MPI.
+void allgather_as_open_mpi(Transfer& transfer, const Target& all) {
+  using enum open_mpi::Allgather;
+  const int size = transfer.size();
+  switch (open_mpi::choose_allgather(size, all.bytes())) {
+    case kDoubling:
+      if (std::has_single_bit(static_cast<unsigned>(size)))
+        return allgather_doubling(transfer, all);
+      return allgather_bruck(transfer, all);
+    case kBruck:
+      return allgather_bruck(transfer, all);
+    case kNeighbor:
+      if (size % 2 == 0) return allgather_neighbor(transfer, all);
+      return allgather_ring(transfer, all);
+    case kRing:
+      return allgather_ring(transfer, all);
+  }
+}
 
 int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
   const int size = transfer.size();
@@ -65,7 +97,9 @@ int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
              all.count, *all.type);
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
-  if (power_of_two && total < kThresholds.allgather_long) {
+  if (open_mpi::is_followed()) {
+    allgather_as_open_mpi(transfer, all);
+  } else if (power_of_two && total < kThresholds.allgather_long) {
     allgather_doubling(transfer, all);
   } else if (!power_of_two && total < kThresholds.allgather_short) {
     allgather_bruck(transfer, all);

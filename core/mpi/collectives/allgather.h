@@ -1,6 +1,7 @@
 // MPI_Allgather and MPI_Allgatherv: each rank's block to all ranks, in rank order. Functions with
 // an algorithm in their name are for intra-communicators; allgather() and allgatherv() choose one
-// as MPICH does (thresholds.h), serve inter-communicators too, and return an MPI error class.
+// as MPICH (thresholds.h) or Open MPI does (open_mpi_rules.h), serve inter-communicators too, and
+// return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -16,6 +17,10 @@ namespace sesame::mpi::collectives {
 void allgather_doubling(Transfer& transfer, const Target& all);
 void allgather_bruck(Transfer& transfer, const Target& all);
 void allgather_ring(Transfer& transfer, const Target& all);
+// Exchanges with the two neighbours in turn, of two blocks after the first step (Chen, Zhang, Zhang
+// and Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with fast
+// Ethernet", 2005). Requires an even number of ranks.
+void allgather_neighbor(Transfer& transfer, const Target& all);
 // The source may be MPI_IN_PLACE.
 int allgather(Transfer& transfer, const Source& mine, const Target& all);
 
@@ -30,7 +35,9 @@ struct RankBlocks {
 };
 void allgatherv_doubling(Transfer& transfer, const RankBlocks& parts);
 void allgatherv_bruck(Transfer& transfer, const RankBlocks& parts);
-void allgatherv_ring(Transfer& transfer, const RankBlocks& parts);
+// A block is sent in messages of at most `segment_bytes`.
+void allgatherv_ring(Transfer& transfer, const RankBlocks& parts, Count segment_bytes);
+void allgatherv_neighbor(Transfer& transfer, const RankBlocks& parts);
 int allgatherv(Transfer& transfer, const Source& mine, const RankBlocks& parts);
 
 }  // namespace sesame::mpi::collectives

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "core/mpi/collectives/allgather.h"
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/gather.h"
+#include "core/mpi/collectives/neighbor_steps.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -123,22 +126,22 @@ class RingWalk {
 };
 
 // The largest number of elements in one message: that of the longest block, unless it is too long.
-Count ring_segment(const RankBlocks& parts, int ranks) {
+Count ring_segment(const RankBlocks& parts, int ranks, Count segment_bytes) {
   Count longest = 1;
   for (int i = 0; i < ranks; ++i) longest = std::max(longest, parts.counts[i]);
   const Count extent = std::max<Count>(1, parts.all.type->extent());
-  if (longest * extent <= kThresholds.allgatherv_segment) return longest;
-  return std::max<Count>(1, kThresholds.allgatherv_segment / extent);
+  if (longest <= segment_bytes / extent) return longest;
+  return std::max<Count>(1, segment_bytes / extent);
 }
 
 }  // namespace
 
-void allgatherv_ring(Transfer& transfer, const RankBlocks& parts) {
+void allgatherv_ring(Transfer& transfer, const RankBlocks& parts, Count segment_bytes) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const int left = (rank - 1 + size) % size;
   const int right = (rank + 1) % size;
-  const Count segment = ring_segment(parts, size);
+  const Count segment = ring_segment(parts, size, segment_bytes);
   RingWalk out(parts, size, rank, right, segment);
   RingWalk in(parts, size, left, rank, segment);
   const DatatypeObject& type = *parts.all.type;
@@ -157,7 +160,50 @@ void allgatherv_ring(Transfer& transfer, const RankBlocks& parts) {
   }
 }
 
+void allgatherv_neighbor(Transfer& transfer, const RankBlocks& parts) {
+  const int rank = transfer.rank();
+  PackedBlocks packed(parts, transfer.size(), 0);
+  packed.load(rank);
+  const auto exchange = [&](int peer, int sent, int received, int blocks) {
+    transfer.send_receive(packed.at(sent), packed.bytes(sent, blocks), byte_type(), peer,
+                          packed.at(received), packed.bytes(received, blocks), byte_type(), peer);
+  };
+  exchange(rank ^ 1, rank, rank ^ 1, 1);
+  for_neighbor_steps(rank, transfer.size(),
+                     [&](int peer, int sent, int received) { exchange(peer, sent, received, 2); });
+  packed.store_all_but(rank);
+}
+
 namespace {
+
+// Gatherv at rank 0, which broadcasts all blocks.
+void allgatherv_by_root(Transfer& transfer, const RankBlocks& parts) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const Source mine{rank == 0 ? MPI_IN_PLACE : parts.at(rank), parts.counts[rank], parts.all.type};
+  gatherv(transfer, mine, parts.all, parts.counts, parts.displacements, 0);
+  PackedBlocks packed(parts, size, 0);
+  for (int i = 0; rank == 0 && i < size; ++i) packed.load(i);
+  bcast(transfer, Target{packed.at(0), packed.begin(size), DatatypeRef(&byte_type())}, 0);
+  if (rank != 0) packed.store_all_but(rank);
+}
+
+void allgatherv_as_open_mpi(Transfer& transfer, const RankBlocks& parts) {
+  using enum open_mpi::Allgatherv;
+  constexpr Count kWhole = std::numeric_limits<Count>::max();
+  const int size = transfer.size();
+  switch (open_mpi::choose_allgatherv(size, total_bytes(parts, size) / size)) {
+    case kGatherBcast:
+      return allgatherv_by_root(transfer, parts);
+    case kBruck:
+      return allgatherv_bruck(transfer, parts);
+    case kNeighbor:
+      if (size % 2 == 0) return allgatherv_neighbor(transfer, parts);
+      return allgatherv_ring(transfer, parts, kWhole);
+    case kRing:
+      return allgatherv_ring(transfer, parts, kWhole);
+  }
+}
 
 int allgatherv_intra(Transfer& transfer, const Source& mine, const RankBlocks& parts) {
   const int size = transfer.size();
@@ -169,12 +215,14 @@ int allgatherv_intra(Transfer& transfer, const Source& mine, const RankBlocks& p
              *parts.all.type);
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
-  if (power_of_two && total < kThresholds.allgather_long) {
+  if (open_mpi::is_followed()) {
+    allgatherv_as_open_mpi(transfer, parts);
+  } else if (power_of_two && total < kThresholds.allgather_long) {
     allgatherv_doubling(transfer, parts);
   } else if (!power_of_two && total < kThresholds.allgather_short) {
     allgatherv_bruck(transfer, parts);
   } else {
-    allgatherv_ring(transfer, parts);
+    allgatherv_ring(transfer, parts, kThresholds.allgatherv_segment);
   }
   return transfer.error();
 }

@@ -6,6 +6,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/reduce.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
@@ -92,15 +93,75 @@ void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reductio
   fold_out(transfer, ranks, vector, reduction);
 }
 
+// In step i a rank sends the block that is i before its own number, and receives the one before
+// that. After p - 1 steps it has the whole of the block after its number; then the results go on.
+void allreduce_ring(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const int left = (rank - 1 + size) % size;
+  const int right = (rank + 1) % size;
+  const EvenBlocks blocks(reduction.count, size);
+  const DatatypeObject& type = *reduction.type;
+  TypedWorkspace scratch(blocks.length(0, 1), type);
+  const auto at = [&](int block) { return shift(vector, reduction.offset(blocks.begin(block))); };
+  const auto length = [&](int block) { return blocks.length(block, block + 1); };
+  int sent = rank;
+  for (int step = 1; step < 2 * size - 1; ++step) {
+    const int received = (sent - 1 + size) % size;
+    const bool is_reducing = step < size;
+    transfer.send_receive(at(sent), length(sent), type, right,
+                          is_reducing ? scratch.data() : at(received), length(received), type,
+                          left);
+    if (is_reducing) reduction.combine(scratch.data(), at(received), length(received));
+    sent = received;
+  }
+}
+
 namespace {
+
+// Reduce at rank 0 and Bcast from there, each as Open MPI chooses.
+void allreduce_by_root(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const void* const send = transfer.rank() == 0 ? MPI_IN_PLACE : vector;
+  reduce_intra(transfer, send, vector, reduction, 0);
+  bcast(transfer, Target{vector, reduction.count, reduction.type}, 0);
+}
+
+void allreduce_linear(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const void* const send = transfer.rank() == 0 ? MPI_IN_PLACE : vector;
+  reduce_linear(transfer, send, vector, reduction, 0);
+  bcast_linear(transfer, Target{vector, reduction.count, reduction.type}, 0);
+}
+
+// Where an algorithm needs more elements than there are, Open MPI uses another.
+void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction) {
+  using enum open_mpi::Allreduce;
+  const int size = transfer.size();
+  const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
+  switch (open_mpi::choose_allreduce(size, reduction.bytes(), reduction.is_commutative())) {
+    case kLinear:
+      return allreduce_linear(transfer, vector, reduction);
+    case kReduceBcast:
+      return allreduce_by_root(transfer, vector, reduction);
+    case kDoubling:
+      return allreduce_doubling(transfer, vector, reduction);
+    case kRing:
+      if (reduction.count < size) return allreduce_doubling(transfer, vector, reduction);
+      return allreduce_ring(transfer, vector, reduction);
+    case kHalvingDoubling:
+      if (reduction.count < core_ranks) return allreduce_linear(transfer, vector, reduction);
+      return allreduce_halving_doubling(transfer, vector, reduction);
+  }
+}
 
 int allreduce_intra(Transfer& transfer, const void* send, void* receive,
                     const Reduction& reduction) {
   if (reduction.count == 0) return MPI_SUCCESS;
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, receive, reduction.count);
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
-  if (reduction.bytes() > kThresholds.allreduce_short && reduction.op->is_predefined() &&
-      reduction.count >= core_ranks) {
+  if (open_mpi::is_followed()) {
+    allreduce_as_open_mpi(transfer, receive, reduction);
+  } else if (reduction.bytes() > kThresholds.allreduce_short && reduction.op->is_predefined() &&
+             reduction.count >= core_ranks) {
     allreduce_halving_doubling(transfer, receive, reduction);
   } else {
     allreduce_doubling(transfer, receive, reduction);

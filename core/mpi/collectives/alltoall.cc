@@ -2,6 +2,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/exchange.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -59,6 +60,20 @@ void alltoall_bruck(Transfer& transfer, const Source& out, const Target& in) {
 
 namespace {
 
+template <typename OutBlocks, typename InBlocks>
+void alltoall_as_open_mpi(Transfer& transfer, const Source& out, const Target& in,
+                          const OutBlocks& out_block, const InBlocks& in_block) {
+  using enum open_mpi::Alltoall;
+  switch (open_mpi::choose_alltoall(transfer.size(), in.bytes())) {
+    case kScattered:
+      return exchange_scattered(transfer, out_block, in_block, transfer.size());
+    case kPairwise:
+      return exchange_pairwise(transfer, out_block, in_block);
+    case kBruck:
+      return alltoall_bruck(transfer, out, in);
+  }
+}
+
 int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
   const Count block = in.bytes();
   if (block == 0) return MPI_SUCCESS;
@@ -70,6 +85,8 @@ int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
   };
   if (out.is_in_place()) {
     exchange_in_place(transfer, in_block);
+  } else if (open_mpi::is_followed()) {
+    alltoall_as_open_mpi(transfer, out, in, out_block, in_block);
   } else if (block <= kThresholds.alltoall_short &&
              transfer.size() >= kThresholds.alltoall_min_ranks) {
     alltoall_bruck(transfer, out, in);

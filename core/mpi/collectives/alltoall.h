@@ -1,5 +1,5 @@
 // MPI_Alltoall: a block of one size from each rank to each rank. alltoall() chooses the algorithm
-// as MPICH does (thresholds.h) and returns an MPI error class.
+// as MPICH (thresholds.h) or Open MPI does (open_mpi_rules.h) and returns an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"

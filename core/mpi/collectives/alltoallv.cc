@@ -1,6 +1,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/exchange.h"
 #include "core/mpi/collectives/launch.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/validate.h"
 
 namespace sesame::mpi {
@@ -33,8 +34,12 @@ int alltoallv(Transfer& transfer, const OutBlocks& out, const InBlocks& in) {
     exchange_between_groups(transfer, out, in);
   } else if (out.all.is_in_place()) {
     exchange_in_place(transfer, in);
-  } else {
+  } else if (!open_mpi::is_followed()) {
     exchange_scattered(transfer, out, in);
+  } else if (open_mpi::choose_alltoallv(transfer.size()) == open_mpi::Alltoall::kPairwise) {
+    exchange_pairwise(transfer, out, in);
+  } else {
+    exchange_scattered(transfer, out, in, transfer.size());
   }
   return transfer.error();
 }

@@ -1,4 +1,5 @@
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/typed_blocks.h"
 #include "core/mpi/collectives/validate.h"
 
@@ -35,7 +36,8 @@ int alltoallw(Transfer& transfer, const TypedBlocks& out, const TypedBlocks& in)
   } else if (out.data == MPI_IN_PLACE) {
     exchange_in_place(transfer, in_block);
   } else {
-    exchange_scattered(transfer, out_block, in_block);
+    const int most = open_mpi::is_followed() ? transfer.size() : kThresholds.alltoall_batch;
+    exchange_scattered(transfer, out_block, in_block, most);
   }
   return transfer.error();
 }

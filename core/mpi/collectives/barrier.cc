@@ -1,8 +1,12 @@
 #include "core/mpi/collectives/barrier.h"
 
+#include <bit>
+
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/validate.h"
+#include "core/mpi/collectives/workspace.h"
 
 namespace sesame::mpi {
 namespace collectives {
@@ -18,11 +22,86 @@ void barrier_dissemination(Transfer& transfer) {
 
 namespace {
 
+void send_signal(Transfer& transfer, int to) { transfer.send(nullptr, 0, byte_type(), to); }
+void await_signal(Transfer& transfer, int from) { transfer.receive(nullptr, 0, byte_type(), from); }
+
+}  // namespace
+
+void barrier_linear(Transfer& transfer) {
+  if (transfer.rank() != 0) {
+    send_signal(transfer, 0);
+    await_signal(transfer, 0);
+    return;
+  }
+  RequestBatch signals(static_cast<size_t>(transfer.size()));
+  for (int rank = 1; rank < transfer.size(); ++rank)
+    transfer.start_receive(signals.next(), nullptr, 0, byte_type(), rank);
+  transfer.wait_all(signals.started());
+  for (int rank = 1; rank < transfer.size(); ++rank) send_signal(transfer, rank);
+}
+
+void barrier_doubling(Transfer& transfer) {
+  const int rank = transfer.rank();
+  const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(transfer.size())));
+  const int extra = transfer.size() - core;
+  if (rank >= core) {
+    send_signal(transfer, rank - core);
+    await_signal(transfer, rank - core);
+    return;
+  }
+  if (rank < extra) await_signal(transfer, rank + core);
+  for (int mask = 1; mask < core; mask *= 2) {
+    transfer.send_receive(nullptr, 0, byte_type(), rank ^ mask, nullptr, 0, byte_type(),
+                          rank ^ mask);
+  }
+  if (rank < extra) send_signal(transfer, rank + core);
+}
+
+void barrier_tree(Transfer& transfer) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  int mask = 1;
+  for (; mask < size && (rank & mask) == 0; mask *= 2) {
+    if (rank + mask < size) await_signal(transfer, rank + mask);
+  }
+  if (rank != 0) {
+    send_signal(transfer, rank - mask);
+    await_signal(transfer, rank - mask);
+  }
+  for (mask /= 2; mask > 0; mask /= 2) {
+    if (rank + mask < size) send_signal(transfer, rank + mask);
+  }
+}
+
+namespace {
+
+void barrier_as_open_mpi(Transfer& transfer) {
+  using enum open_mpi::Barrier;
+  switch (open_mpi::choose_barrier(transfer.size())) {
+    case kLinear:
+      return barrier_linear(transfer);
+    case kDoubling:
+      return barrier_doubling(transfer);
+    case kDissemination:
+      return barrier_dissemination(transfer);
+    case kTree:
+      return barrier_tree(transfer);
+  }
+}
+
+void barrier_intra(Transfer& transfer) {
+  if (open_mpi::is_followed()) {
+    barrier_as_open_mpi(transfer);
+  } else {
+    barrier_dissemination(transfer);
+  }
+}
+
 // A barrier inside each group, then a signal from each rank 0 to all ranks of the other group,
 // first from that of the low group.
 int barrier_inter(Transfer& transfer) {
   Transfer local = transfer.local();
-  barrier_dissemination(local);
+  barrier_intra(local);
   char signal = 0;
   const Target target{&signal, 1, DatatypeRef(&byte_type())};
   const int my_root = transfer.rank() == 0 ? MPI_ROOT : MPI_PROC_NULL;
@@ -42,7 +121,7 @@ int launch_barrier(const Launch& launch, Comm comm) {
 
 int barrier(Transfer& transfer) {
   if (transfer.comm().is_inter) return barrier_inter(transfer);
-  barrier_dissemination(transfer);
+  barrier_intra(transfer);
   return transfer.error();
 }
 

@@ -3,7 +3,9 @@
 #include <bit>
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/tree.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
 
@@ -23,6 +25,47 @@ void bcast_binomial(Transfer& transfer, const Target& buffer, int root) {
     if (relative + mask >= size) continue;
     transfer.send(buffer.data, buffer.count, *buffer.type, (relative + mask + root) % size);
   }
+}
+
+void bcast_linear(Transfer& transfer, const Target& buffer, int root) {
+  TreePlace place;
+  if (transfer.rank() != root) place.parent = root;
+  for (int rank = 0; transfer.rank() == root && rank < transfer.size(); ++rank) {
+    if (rank != root) place.children.push_back(rank);
+  }
+  bcast_tree(transfer, buffer, place);
+}
+
+// The odd ones of the ranks, counted from the root, are the first child's side. The root and, if
+// the number of ranks is even, the last rank are a pair.
+void bcast_split_binary(Transfer& transfer, const Target& buffer, int root) {
+  const int size = transfer.size();
+  const int number = (transfer.rank() - root + size) % size;
+  const Count first = (buffer.count + 1) / 2;
+  const Target halves[] = {{buffer.data, first, buffer.type},
+                           {buffer.at(first), buffer.count - first, buffer.type}};
+  const TreePlace place = binary_place(transfer.rank(), size, root);
+  if (number == 0) {
+    for (size_t side = 0; side < place.children.size(); ++side) {
+      const Target& half = halves[side];
+      transfer.send(half.data, half.count, *half.type, place.children[side]);
+    }
+    if (size % 2 == 0) {
+      transfer.send(halves[1].data, halves[1].count, *buffer.type, (root + size - 1) % size);
+    }
+    return;
+  }
+  const int side = number % 2 == 1 ? 0 : 1;
+  const Target& mine = halves[side];
+  const Target& other = halves[1 - side];
+  bcast_tree(transfer, mine, place);
+  if (size % 2 == 0 && number == size - 1) {
+    transfer.receive(other.data, other.count, *other.type, root);
+    return;
+  }
+  const int pair = (root + (side == 0 ? number + 1 : number - 1)) % size;
+  transfer.send_receive(mine.data, mine.count, *mine.type, pair, other.data, other.count,
+                        *other.type, pair);
 }
 
 namespace {
@@ -96,28 +139,64 @@ void bcast_scatter_ring(Transfer& transfer, char* data, Count bytes, int root) {
 
 namespace {
 
-void bcast_long(Transfer& transfer, char* data, Count bytes, int root) {
-  if (bytes <= kThresholds.bcast_long &&
-      std::has_single_bit(static_cast<unsigned>(transfer.size()))) {
+// Scatter and allgather, by recursive doubling if the number of ranks is a power of two and the
+// data are no longer than `most_doubled`, else around a ring.
+void bcast_chunks(Transfer& transfer, char* data, Count bytes, int root, Count most_doubled) {
+  if (bytes <= most_doubled && std::has_single_bit(static_cast<unsigned>(transfer.size()))) {
     bcast_scatter_doubling(transfer, data, bytes, root);
   } else {
     bcast_scatter_ring(transfer, data, bytes, root);
   }
 }
 
+void bcast_scatter(Transfer& transfer, const Target& buffer, int root, Count most_doubled) {
+  const Count bytes = buffer.bytes();
+  if (buffer.type->is_contiguous()) {
+    bcast_chunks(transfer, static_cast<char*>(buffer.data), bytes, root, most_doubled);
+    return;
+  }
+  Workspace packed(bytes);
+  const bool root_here = transfer.rank() == root;
+  if (root_here) pack(buffer.data, buffer.count, *buffer.type, packed.data());
+  bcast_chunks(transfer, packed.data(), bytes, root, most_doubled);
+  if (!root_here) unpack(packed.data(), buffer.data, buffer.count, *buffer.type);
+}
+
+// Where an algorithm needs more elements than there are, Open MPI uses another.
+void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root) {
+  using enum open_mpi::Bcast;
+  constexpr int kRadix = 4;  // of Open MPI's parameter bcast_algorithm_knomial_radix
+  const int rank = transfer.rank();
+  const int size = transfer.size();
+  switch (open_mpi::choose_bcast(size, buffer.bytes())) {
+    case kLinear:
+      return bcast_linear(transfer, buffer, root);
+    case kChain:
+      return bcast_tree(transfer, buffer, chain_place(rank, size, root));
+    case kSplitBinary:
+      if (buffer.count < 2) return bcast_tree(transfer, buffer, chain_place(rank, size, root));
+      return bcast_split_binary(transfer, buffer, root);
+    case kBinary:
+      return bcast_tree(transfer, buffer, binary_place(rank, size, root));
+    case kBinomial:
+      return bcast_binomial(transfer, buffer, root);
+    case kQuadnomial:
+      return bcast_tree(transfer, buffer, nomial_place(rank, size, root, kRadix));
+    case kScatterDoubling:
+      if (buffer.count < size) return bcast_linear(transfer, buffer, root);
+      return bcast_scatter(transfer, buffer, root, buffer.bytes());
+  }
+}
+
 int bcast_intra(Transfer& transfer, const Target& buffer, int root) {
   const Count bytes = buffer.bytes();
   if (bytes == 0) return MPI_SUCCESS;
-  if (bytes <= kThresholds.bcast_short || transfer.size() < kThresholds.bcast_min_ranks) {
+  if (open_mpi::is_followed()) {
+    bcast_as_open_mpi(transfer, buffer, root);
+  } else if (bytes <= kThresholds.bcast_short || transfer.size() < kThresholds.bcast_min_ranks) {
     bcast_binomial(transfer, buffer, root);
-  } else if (buffer.type->is_contiguous()) {
-    bcast_long(transfer, static_cast<char*>(buffer.data), bytes, root);
   } else {
-    Workspace packed(bytes);
-    const bool root_here = transfer.rank() == root;
-    if (root_here) pack(buffer.data, buffer.count, *buffer.type, packed.data());
-    bcast_long(transfer, packed.data(), bytes, root);
-    if (!root_here) unpack(packed.data(), buffer.data, buffer.count, *buffer.type);
+    bcast_scatter(transfer, buffer, root, kThresholds.bcast_long);
   }
   return transfer.error();
 }

@@ -1,5 +1,5 @@
-// MPI_Bcast: the root's buffer to all ranks. bcast() chooses the algorithm as MPICH does
-// (thresholds.h) and returns an MPI error class.
+// MPI_Bcast: the root's buffer to all ranks. bcast() chooses the algorithm as MPICH (thresholds.h)
+// or Open MPI does (open_mpi_rules.h) and returns an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -8,6 +8,11 @@
 namespace sesame::mpi::collectives {
 
 void bcast_binomial(Transfer& transfer, const Target& buffer, int root);
+// The root sends to all other ranks at once.
+void bcast_linear(Transfer& transfer, const Target& buffer, int root);
+// Each half of the data down one side of a binary tree (binary_place() in tree.h); then pairs of
+// ranks, one of each side, exchange their halves. For at least two elements and ranks.
+void bcast_split_binary(Transfer& transfer, const Target& buffer, int root);
 // Scatter `bytes` bytes in p chunks by a binomial tree, then allgather them: by recursive doubling
 // (p must be a power of two) or around a ring. Intra-communicators only.
 void bcast_scatter_doubling(Transfer& transfer, char* data, Count bytes, int root);

@@ -35,13 +35,14 @@ void copy_own_block(Transfer& transfer, const Out& out, const In& in) {
   copy_own(transfer, from.data, from.count, *from.type, to.data, to.count, *to.type);
 }
 
-// Non-blocking messages to and from all ranks, a batch of peers at a time; empty blocks are not
+// Non-blocking messages to and from all ranks, of `most` peers at a time; empty blocks are not
 // sent.
 template <typename Out, typename In>
-void exchange_scattered(Transfer& transfer, const Out& out, const In& in) {
+void exchange_scattered(Transfer& transfer, const Out& out, const In& in,
+                        int most = kThresholds.alltoall_batch) {
   const int size = transfer.size();
   const int rank = transfer.rank();
-  const int batch = std::min(kThresholds.alltoall_batch, size);
+  const int batch = std::min(most, size);
   copy_own_block(transfer, out, in);
   RequestBatch requests(2 * static_cast<size_t>(batch));
   for (int begin = 0; begin < size; begin += batch) {

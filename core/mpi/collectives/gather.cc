@@ -1,6 +1,7 @@
 #include "core/mpi/collectives/gather.h"
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -26,11 +27,14 @@ void receive_subtree(Transfer& transfer, const Target& all, int root, int first,
          *all.type);
 }
 
+void gather_own(Transfer& transfer, const Source& mine, const Target& all, int root) {
+  if (mine.is_in_place()) return;
+  copy_own(transfer, mine.data, mine.count, *mine.type, all.at(root * all.count), all.count,
+           *all.type);
+}
+
 void gather_at_root(Transfer& transfer, const Source& mine, const Target& all, int root) {
-  if (!mine.is_in_place()) {
-    copy_own(transfer, mine.data, mine.count, *mine.type, all.at(root * all.count), all.count,
-             *all.type);
-  }
+  gather_own(transfer, mine, all, root);
   const int size = transfer.size();
   for (int child = 1; child < size; child *= 2) {
     receive_subtree(transfer, all, root, child, std::min(child, size - child));
@@ -65,10 +69,61 @@ void gather_binomial(Transfer& transfer, const Source& mine, const Target& all, 
   transfer.send(staged.data(), subtree * block, byte_type(), parent);
 }
 
+void gather_linear(Transfer& transfer, const Source& mine, const Target& all, int root) {
+  if (transfer.rank() != root) {
+    if (mine.bytes() > 0) transfer.send(mine.data, mine.count, *mine.type, root);
+    return;
+  }
+  if (all.bytes() == 0) return;
+  gather_own(transfer, mine, all, root);
+  for (int from = 0; from < transfer.size(); ++from) {
+    if (from != root) transfer.receive(all.at(from * all.count), all.count, *all.type, from);
+  }
+}
+
+void gather_linear_sync(Transfer& transfer, const Source& mine, const Target& all, int root) {
+  if (transfer.rank() != root) {
+    if (mine.bytes() == 0) return;
+    transfer.receive(nullptr, 0, byte_type(), root);
+    transfer.send(mine.data, mine.count, *mine.type, root);
+    transfer.send(nullptr, 0, byte_type(), root);
+    return;
+  }
+  if (all.bytes() == 0) return;
+  RequestBatch seconds(static_cast<size_t>(transfer.size()));
+  for (int from = 0; from < transfer.size(); ++from) {
+    if (from == root) continue;
+    RequestObject first;
+    transfer.start_receive(first, all.at(from * all.count), all.count, *all.type, from);
+    transfer.send(nullptr, 0, byte_type(), from);
+    transfer.start_receive(seconds.next(), nullptr, 0, byte_type(), from);
+    transfer.wait_all({&first, 1});
+  }
+  gather_own(transfer, mine, all, root);
+  transfer.wait_all(seconds.started());
+}
+
 namespace {
 
+void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& all, int root) {
+  using enum open_mpi::Gather;
+  const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  switch (open_mpi::choose_gather(transfer.size(), block)) {
+    case kLinear:
+      return gather_linear(transfer, mine, all, root);
+    case kBinomial:
+      return gather_binomial(transfer, mine, all, root);
+    case kLinearSync:
+      return gather_linear_sync(transfer, mine, all, root);
+  }
+}
+
 int gather_intra(Transfer& transfer, const Source& mine, const Target& all, int root) {
-  gather_binomial(transfer, mine, all, root);
+  if (open_mpi::is_followed()) {
+    gather_as_open_mpi(transfer, mine, all, root);
+  } else {
+    gather_binomial(transfer, mine, all, root);
+  }
   return transfer.error();
 }
 

@@ -5,7 +5,9 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/tree.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
 
@@ -117,12 +119,82 @@ void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
   gather_blocks(transfer, reduction, ranks, blocks, core, range, vector, root);
 }
 
+// From the last rank to the first, so that each operand is combined from the left.
+void reduce_linear(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+                   int root) {
+  const int rank = transfer.rank();
+  const DatatypeObject& type = *reduction.type;
+  if (rank != root) {
+    transfer.send(send, reduction.count, type, root);
+    return;
+  }
+  TypedWorkspace own(reduction.count, type);
+  TypedWorkspace incoming(reduction.count, type);
+  reduction.copy_elements(send == MPI_IN_PLACE ? receive : send, own.data(), reduction.count);
+  for (int from = transfer.size() - 1; from >= 0; --from) {
+    const bool is_first = from == transfer.size() - 1;
+    void* const operand = is_first ? receive : incoming.data();
+    if (from == root) {
+      reduction.copy_elements(own.data(), operand, reduction.count);
+    } else {
+      transfer.receive(operand, reduction.count, type, from);
+    }
+    if (!is_first) reduction.combine(operand, receive, reduction.count);
+  }
+}
+
+namespace {
+
+// Along a tree that is rooted at `tree_root`, which sends the result to the root.
+void reduce_along(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+                  int root, const TreePlace& place, int tree_root) {
+  const int rank = transfer.rank();
+  TypedWorkspace own_vector(rank == root ? 0 : reduction.count, *reduction.type);
+  void* const vector = rank == root ? receive : own_vector.data();
+  if (send != MPI_IN_PLACE) reduction.copy_elements(send, vector, reduction.count);
+  reduce_tree(transfer, vector, reduction, place);
+  if (tree_root == root) return;
+  if (rank == tree_root) transfer.send(vector, reduction.count, *reduction.type, root);
+  if (rank == root) transfer.receive(receive, reduction.count, *reduction.type, tree_root);
+}
+
+void reduce_as_open_mpi(Transfer& transfer, const void* send, void* receive,
+                        const Reduction& reduction, int root) {
+  using enum open_mpi::Reduce;
+  const int rank = transfer.rank();
+  const int size = transfer.size();
+  const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
+  switch (open_mpi::choose_reduce(size, reduction.bytes(), reduction.is_commutative())) {
+    case kLinear:
+      return reduce_linear(transfer, send, receive, reduction, root);
+    case kChain:
+      return reduce_along(transfer, send, receive, reduction, root, chain_place(rank, size, root),
+                          root);
+    case kBinary:
+      return reduce_along(transfer, send, receive, reduction, root, binary_place(rank, size, root),
+                          root);
+    case kBinomial:
+      return reduce_binomial(transfer, send, receive, reduction, root);
+    case kOrderedBinary:
+      return reduce_along(transfer, send, receive, reduction, root, ordered_place(rank, size),
+                          size - 1);
+    case kScatterGather:
+      if (reduction.count < core_ranks)
+        return reduce_linear(transfer, send, receive, reduction, root);
+      return reduce_scatter_gather(transfer, send, receive, reduction, root);
+  }
+}
+
+}  // namespace
+
 int reduce_intra(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
                  int root) {
   if (reduction.count == 0) return MPI_SUCCESS;
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
-  if (reduction.bytes() > kThresholds.reduce_short && reduction.op->is_predefined() &&
-      reduction.count >= core_ranks) {
+  if (open_mpi::is_followed()) {
+    reduce_as_open_mpi(transfer, send, receive, reduction, root);
+  } else if (reduction.bytes() > kThresholds.reduce_short && reduction.op->is_predefined() &&
+             reduction.count >= core_ranks) {
     reduce_scatter_gather(transfer, send, receive, reduction, root);
   } else {
     reduce_binomial(transfer, send, receive, reduction, root);

@@ -1,5 +1,6 @@
 // MPI_Reduce: the reduction of all ranks' vectors, in rank order, at the root. reduce() chooses the
-// algorithm as MPICH does (thresholds.h); it and reduce_intra() return an MPI error class.
+// algorithm as MPICH (thresholds.h) or Open MPI does (open_mpi_rules.h); it and reduce_intra()
+// return an MPI error class.
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
@@ -14,6 +15,9 @@ void reduce_binomial(Transfer& transfer, const void* send, void* receive,
 // operations and at least as many elements as the largest power of two of ranks.
 void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
                            const Reduction& reduction, int root);
+// The root receives all vectors, one after the other from the last rank's on.
+void reduce_linear(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+                   int root);
 
 // Intra-communicators only.
 int reduce_intra(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,

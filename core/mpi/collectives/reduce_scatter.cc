@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/reduce.h"
 #include "core/mpi/collectives/scatter.h"
 #include "core/mpi/collectives/thresholds.h"
@@ -29,12 +30,79 @@ bool Partition::is_uniform() const {
 
 namespace {
 
+// MPI_Scatterv of the result at rank 0.
+void scatter_parts(Transfer& transfer, const void* result, void* receive, const Partition& parts,
+                   const DatatypeRef& type) {
+  std::vector<Count> counts;
+  std::vector<Count> displacements;
+  const int ranks = transfer.rank() == 0 ? transfer.size() : 0;
+  for (int i = 0; i < ranks; ++i) {
+    counts.push_back(parts.count(i));
+    displacements.push_back(parts.begin(i));
+  }
+  const Launch now = Launch::now();
+  scatterv(transfer, Source{result, 0, type},
+           RankArray(IntArray(counts.data()), transfer.size(), now),
+           RankArray(IntArray(displacements.data()), transfer.size(), now),
+           Target{receive, parts.count(transfer.rank()), type}, 0);
+}
+
+}  // namespace
+
+void reduce_scatter_by_root(Transfer& transfer, const void* send, void* receive,
+                            const Partition& parts, const Reduction& reduction) {
+  Reduction whole = reduction;
+  whole.count = parts.total();
+  TypedWorkspace result(transfer.rank() == 0 ? whole.count : 0, *reduction.type);
+  reduce_intra(transfer, send, result.data(), whole, 0);
+  if (parts.is_block()) {
+    const Count count = parts.count(0);
+    scatter(transfer, Source{result.data(), count, reduction.type},
+            Target{receive, count, reduction.type}, 0);
+  } else {
+    scatter_parts(transfer, result.data(), receive, parts, reduction.type);
+  }
+}
+
+namespace {
+
+open_mpi::ReduceScatter choose_as_open_mpi(const Partition& parts, const Reduction& reduction) {
+  const Count size = reduction.type->size();
+  const bool commutes = reduction.is_commutative();
+  return parts.is_block()
+             ? open_mpi::choose_reduce_scatter_block(parts.ranks(), parts.count(0) * size, commutes)
+             : open_mpi::choose_reduce_scatter(parts.ranks(), parts.total() * size, commutes);
+}
+
+// The ring of Open MPI has the same messages as the pairwise exchange, between other ranks. Its
+// butterfly is the mirrored exchange, and where that does not serve, recursive halving.
+void reduce_scatter_as_open_mpi(Transfer& transfer, const void* send, void* receive,
+                                const Partition& parts, const Reduction& reduction) {
+  using enum open_mpi::ReduceScatter;
+  switch (choose_as_open_mpi(parts, reduction)) {
+    case kReduceScatterv:
+      return reduce_scatter_by_root(transfer, send, receive, parts, reduction);
+    case kHalving:
+      return reduce_scatter_halving(transfer, send, receive, parts, reduction);
+    case kPairwise:
+      return reduce_scatter_pairwise(transfer, send, receive, parts, reduction);
+    case kMirrored:
+      if (!parts.is_uniform() || !std::has_single_bit(static_cast<unsigned>(transfer.size())))
+        return reduce_scatter_halving(transfer, send, receive, parts, reduction);
+      return reduce_scatter_mirrored(transfer, send, receive, parts, reduction);
+    case kDoubling:
+      return reduce_scatter_doubling(transfer, send, receive, parts, reduction);
+  }
+}
+
 int reduce_scatter_intra(Transfer& transfer, const void* send, void* receive,
                          const Partition& parts, const Reduction& reduction) {
   if (parts.total() == 0) return MPI_SUCCESS;
   if (send == MPI_IN_PLACE) send = receive;
   const Count bytes = parts.total() * reduction.type->size();
-  if (reduction.is_commutative()) {
+  if (open_mpi::is_followed()) {
+    reduce_scatter_as_open_mpi(transfer, send, receive, parts, reduction);
+  } else if (reduction.is_commutative()) {
     if (bytes < kThresholds.reduce_scatter_long) {
       reduce_scatter_halving(transfer, send, receive, parts, reduction);
     } else {
@@ -52,7 +120,6 @@ int reduce_scatter_intra(Transfer& transfer, const void* send, void* receive,
 // of the high group first.
 int reduce_scatter_inter(Transfer& transfer, const void* send, void* receive,
                          const Partition& parts, const Reduction& reduction) {
-  const int size = transfer.size();
   const int rank = transfer.rank();
   const Count total = parts.total();
   Reduction whole = reduction;
@@ -62,18 +129,8 @@ int reduce_scatter_inter(Transfer& transfer, const void* send, void* receive,
   const bool low = transfer.comm().low_group;
   int error = reduce(transfer, send, result.data(), whole, low ? my_root : 0);
   error = first_error(error, reduce(transfer, send, result.data(), whole, low ? 0 : my_root));
-  std::vector<Count> counts;
-  std::vector<Count> displacements;
-  for (int i = 0; rank == 0 && i < size; ++i) {
-    counts.push_back(parts.count(i));
-    displacements.push_back(parts.begin(i));
-  }
   Transfer local = transfer.local();
-  const Launch now = Launch::now();
-  scatterv(local, Source{result.data(), 0, reduction.type},
-           RankArray(IntArray(counts.data()), size, now),
-           RankArray(IntArray(displacements.data()), size, now),
-           Target{receive, parts.count(rank), reduction.type}, 0);
+  scatter_parts(local, result.data(), receive, parts, reduction.type);
   return first_error(error, local.error());
 }
 

@@ -1,6 +1,6 @@
 // MPI_Reduce_scatter and MPI_Reduce_scatter_block: reduce all ranks' vectors and give each rank its
-// block of the result. reduce_scatter() chooses the algorithm as MPICH does (thresholds.h) and
-// returns an MPI error class.
+// block of the result. reduce_scatter() chooses the algorithm as MPICH (thresholds.h) or Open MPI
+// does (open_mpi_rules.h), and returns an MPI error class.
 #pragma once
 
 #include <vector>
@@ -25,6 +25,8 @@ class Partition {
   Count count(int rank) const { return count(rank, rank + 1); }
   Count total() const { return begin(ranks_); }
   bool is_uniform() const;
+  // Whether all ranks have blocks of one size by the call's nature (MPI_Reduce_scatter_block).
+  bool is_block() const { return begins_.empty(); }
 
  private:
   int ranks_;
@@ -44,6 +46,9 @@ void reduce_scatter_mirrored(Transfer& transfer, const void* send, void* receive
                              const Partition& parts, const Reduction& reduction);
 void reduce_scatter_doubling(Transfer& transfer, const void* send, void* receive,
                              const Partition& parts, const Reduction& reduction);
+// Reduce to rank 0, which scatters the result.
+void reduce_scatter_by_root(Transfer& transfer, const void* send, void* receive,
+                            const Partition& parts, const Reduction& reduction);
 
 // `send` may be MPI_IN_PLACE: the contribution is at `receive` then.
 int reduce_scatter(Transfer& transfer, const void* send, void* receive, const Partition& parts,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
 
@@ -45,7 +46,37 @@ void scan_doubling(Transfer& transfer, ScanKind kind, const void* send, void* re
   }
 }
 
+// Each rank sends the next one the reduction up to itself.
+void scan_linear(Transfer& transfer, ScanKind kind, const void* send, void* receive,
+                 const Reduction& reduction) {
+  const int rank = transfer.rank();
+  const Count count = reduction.count;
+  const DatatypeObject& type = *reduction.type;
+  TypedWorkspace inclusive(count, type);
+  TypedWorkspace before(rank > 0 ? count : 0, type);
+  reduction.copy_elements(send == MPI_IN_PLACE ? receive : send, inclusive.data(), count);
+  if (rank > 0) {
+    transfer.receive(before.data(), count, type, rank - 1);
+    reduction.combine(before.data(), inclusive.data(), count);
+  }
+  if (rank + 1 < transfer.size()) transfer.send(inclusive.data(), count, type, rank + 1);
+  if (kind == ScanKind::kInclusive) {
+    reduction.copy_elements(inclusive.data(), receive, count);
+  } else if (rank > 0) {
+    reduction.copy_elements(before.data(), receive, count);
+  }
+}
+
 namespace {
+
+void scan(Transfer& transfer, ScanKind kind, const void* send, void* receive,
+          const Reduction& reduction) {
+  if (open_mpi::is_followed()) {
+    scan_linear(transfer, kind, send, receive, reduction);
+  } else {
+    scan_doubling(transfer, kind, send, receive, reduction);
+  }
+}
 
 int launch_scan(const Launch& launch, ScanKind kind, const void* sendbuf, void* recvbuf,
                 Count count, Datatype datatype, Op op, Comm comm) {
@@ -58,8 +89,7 @@ int launch_scan(const Launch& launch, ScanKind kind, const void* sendbuf, void* 
   const CollectiveSignature signature = collective_signature(reduction);
   return launch(*object, signature,
                 [kind, sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
-                  if (reduction.count > 0)
-                    scan_doubling(transfer, kind, sendbuf, recvbuf, reduction);
+                  if (reduction.count > 0) scan(transfer, kind, sendbuf, recvbuf, reduction);
                   return transfer.error();
                 });
 }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -28,16 +29,19 @@ void send_subtree(Transfer& transfer, const Source& all, int root, int first, in
   transfer.send(staged.data(), blocks * all.bytes(), byte_type(), begin);
 }
 
+void scatter_own(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  if (mine.data == MPI_IN_PLACE) return;
+  copy_own(transfer, all.at(root * all.count), all.count, *all.type, mine.data, mine.count,
+           *mine.type);
+}
+
 void scatter_from_root(Transfer& transfer, const Source& all, const Target& mine, int root) {
   const int size = transfer.size();
   for (int child = static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)) / 2); child > 0;
        child /= 2) {
     send_subtree(transfer, all, root, child, std::min(child, size - child));
   }
-  if (mine.data != MPI_IN_PLACE) {
-    copy_own(transfer, all.at(root * all.count), all.count, *all.type, mine.data, mine.count,
-             *mine.type);
-  }
+  scatter_own(transfer, all, mine, root);
 }
 
 }  // namespace
@@ -69,10 +73,59 @@ void scatter_binomial(Transfer& transfer, const Source& all, const Target& mine,
   unpack(staged.data(), mine.data, mine.count, *mine.type);
 }
 
+void scatter_linear(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  if (transfer.rank() != root) {
+    if (mine.bytes() > 0) transfer.receive(mine.data, mine.count, *mine.type, root);
+    return;
+  }
+  if (all.bytes() == 0) return;
+  for (int to = 0; to < transfer.size(); ++to) {
+    if (to == root) {
+      scatter_own(transfer, all, mine, root);
+    } else {
+      transfer.send(all.at(to * all.count), all.count, *all.type, to);
+    }
+  }
+}
+
+void scatter_at_once(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  if (transfer.rank() != root) {
+    if (mine.bytes() > 0) transfer.receive(mine.data, mine.count, *mine.type, root);
+    return;
+  }
+  if (all.bytes() == 0) return;
+  RequestBatch sends(static_cast<size_t>(transfer.size()));
+  for (int to = 0; to < transfer.size(); ++to) {
+    if (to == root) {
+      scatter_own(transfer, all, mine, root);
+    } else {
+      transfer.start_send(sends.next(), all.at(to * all.count), all.count, *all.type, to);
+    }
+  }
+  transfer.wait_all(sends.started());
+}
+
 namespace {
 
+void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  using enum open_mpi::Scatter;
+  const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  switch (open_mpi::choose_scatter(transfer.size(), block)) {
+    case kLinear:
+      return scatter_linear(transfer, all, mine, root);
+    case kBinomial:
+      return scatter_binomial(transfer, all, mine, root);
+    case kAtOnce:
+      return scatter_at_once(transfer, all, mine, root);
+  }
+}
+
 int scatter_intra(Transfer& transfer, const Source& all, const Target& mine, int root) {
-  scatter_binomial(transfer, all, mine, root);
+  if (open_mpi::is_followed()) {
+    scatter_as_open_mpi(transfer, all, mine, root);
+  } else {
+    scatter_binomial(transfer, all, mine, root);
+  }
   return transfer.error();
 }
 

@@ -97,6 +97,7 @@ struct World {
   Recorder* recorder = nullptr;
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // for file systems that set none
+  bool open_mpi_collectives = false;            // algorithms as Open MPI chooses; else MPICH
   std::shared_ptr<FileLocks> file_locks;        // made by MPI-IO at its first use
   std::set<std::pair<SignatureId, SignatureId>> reported_mismatches;  // see mismatch.h
   std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine

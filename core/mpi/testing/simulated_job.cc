@@ -144,6 +144,8 @@ void run_rank(pdes::Fiber* fiber) {
 SimulatedJob::SimulatedJob(int ranks, const std::string& network, int cores)
     : world_(make_network(ranks, network, cores), ranks) {
   world_.meter.configure({.mode = ComputeMode::kNone, .fixed = SimTime::zero()});
+  const char* collectives = std::getenv("SESAME_TEST_COLLECTIVES");
+  world_.open_mpi_collectives = collectives != nullptr && std::string(collectives) == "openmpi";
   world_.hooks.node_name = [](int) { return "node"; };
   warned.clear();
   world_.hooks.warn = [](const std::string& text) { warned.push_back(text); };

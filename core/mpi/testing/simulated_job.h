@@ -3,8 +3,9 @@
 // Use: SimulatedJob job(4); job.run([](int rank) { Send(...); EXPECT_EQ(self().now, ...); }); Each
 // rank runs the function on its own fiber after MPI_Init; compute time is zero. Functions of the
 // simulated MPI (core/mpi/api.h) are called directly, so that they return their error and call no
-// error handler. Also defines callbacks(): functions of user operations have the type OpFunction,
-// other callbacks have those of C. One job at a time, one thread.
+// error handler. Collectives use MPICH's algorithms, with SESAME_TEST_COLLECTIVES=openmpi in the
+// environment Open MPI's. Also defines callbacks(): functions of user operations have the type
+// OpFunction, other callbacks have those of C. One job at a time, one thread.
 #pragma once
 
 #include <functional>

@@ -67,7 +67,7 @@ def simulate(
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
     `program` is an unmodified MPI program (MPICH, MPI 5 or, in C and C++, Open MPI), or a traced
-    run (NAME.sesame), whose calls are played. Collectives use MPICH's algorithms. `machine` is a
+    run (NAME.sesame), whose calls are played. Collectives use its MPI's algorithms. `machine` is a
     `Machine`, the name of a model or a machine file; `settings` changes keys of it for this
     run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
     its own copy of them. `stack_size` is the size of each rank's stack.

@@ -208,8 +208,8 @@ def simulate(**options: Any) -> int:
 
     PROGRAM is an unmodified binary, linked to MPICH, to the MPI 5 standard interface or, in C and
     C++, to Open MPI. Its ranks run on this machine; communication takes the time that the machine
-    model calculates, and collectives use MPICH's algorithms. PROGRAM may also be a traced run,
-    whose calls are repeated.
+    model calculates, and collectives use the algorithms of the program's MPI. PROGRAM may also be a
+    traced run, whose calls are repeated.
 
     \b
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat

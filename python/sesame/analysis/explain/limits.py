@@ -27,7 +27,7 @@ def limits_of(messages: dict[str, Array], nodes: Array, end_ps: int, info: Any) 
         _crowding(messages, nodes, end_ps, "source"),
         _unexpected(messages),
         _shared_nodes(nodes, info),
-        _collectives(messages),
+        _collectives(messages, info),
     ]
     return [doubt for doubt in found if doubt is not None]
 
@@ -111,15 +111,17 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     )
 
 
-def _collectives(messages: dict[str, Array]) -> Doubt | None:
+def _collectives(messages: dict[str, Array], info: Any) -> Doubt | None:
     if not len(messages["flags"]):
         return None
     share = float(np.mean((messages["flags"] & OF_COLLECTIVE) != 0))
     if share < COLLECTIVE_SHARE:
         return None
+    followed = "Open MPI's" if info["result"].get("collectives") == "openmpi" else "MPICH's"
     return _limit(
-        f"{_percent(share)} of the messages are of collectives, which follow MPICH's "
-        "algorithms and thresholds; another MPI may choose others"
+        f"{_percent(share)} of the messages are of collectives, which follow {followed} "
+        "algorithms and thresholds; another MPI may choose others",
+        "--set network.collectives=mpich or openmpi chooses whose",
     )
 
 
