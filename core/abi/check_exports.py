@@ -22,7 +22,6 @@ LEFT_OUT_OF_STANDARD = {
     r"MPII_.*": "for MPICH's Fortran layer, which does not stand on the standard interface",
 }
 LEFT_OUT_OF_OPEN_MPI = {
-    r"MPIX_\w+_init|PMPIX_\w+_init": "persistent collectives, before MPI 4 gave them names",
     r"P?MPI_(AINT_ADD|AINT_DIFF|WTICK|WTIME)_F90": "of the Fortran layer",
     r"MPI_(COMM_|TYPE_|WIN_)?(DUP|NULL_COPY|NULL_DELETE)_FN": "Fortran's",
     r"MPI_CONVERSION_FN_NULL": "Fortran's",

@@ -18,6 +18,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
 
 from mpi_functions import CONSTANTS, HANDLES, KINDS, declare, read_functions
 
+# Persistent collectives, which Open MPI 4 calls MPIX_…_init (mpi-ext.h) and MPI 4 MPI_…_init.
+OPENMPI_PERSISTENT = {
+    f"{name}_init" for name in (
+        "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Barrier",
+        "Bcast", "Exscan", "Gather", "Gatherv", "Neighbor_allgather", "Neighbor_allgatherv",
+        "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw", "Reduce",
+        "Reduce_scatter", "Reduce_scatter_block", "Scan", "Scatter", "Scatterv",
+    )
+}  # fmt: skip
+
 # Symbols beside the functions of the table, defined by hand.
 EXTRA_SYMBOLS = {
     "mpich": [
@@ -32,11 +42,16 @@ EXTRA_SYMBOLS = {
     "openmpi": [
         *(f"OMPI_C_MPI_{of}{function}" for of in ("", "COMM_", "TYPE_", "WIN_")
           for function in ("DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN")),
-        "MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "ompi_mpi_file_null",
+        *(f"{p}MPIX_{name}" for name in sorted(OPENMPI_PERSISTENT) for p in ("", "P")),
+        "OMPI_Affinity_str", "MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "ompi_mpi_file_null",
         # For the C++ layer (openmpi_bindings.cc).
-        "ompi_errcode_intern_lastused", "ompi_errcodes_intern", "ompi_mpi_errors_throw_exceptions",
-        "ompi_registered_datareps", "opal_class_init_epoch", "opal_list_item_t_class",
-        "opal_uses_threads",
+        *(f"ompi_cxx_attr_create_keyval_{of}" for of in ("comm", "type", "win")),
+        *(f"ompi_cxx_errhandler_create_{of}" for of in ("comm", "file", "win")),
+        "ompi_cxx_comm_get_type", "ompi_cxx_errhandler_invoke_comm",
+        "ompi_cxx_errhandler_invoke_file", "ompi_cxx_errhandler_set_callbacks",
+        "ompi_cxx_new_intercept_state", "ompi_op_set_cxx_callback",
+        "ompi_errcode_intern_lastused", "ompi_errcodes_intern", "ompi_registered_datareps",
+        "opal_class_init_epoch", "opal_list_item_t_class", "opal_uses_threads",
     ],
 }  # fmt: skip
 OPENMPI_HANDLES = Path(__file__).resolve().parent / "openmpi_handles.def"
@@ -249,6 +264,10 @@ def entry(interface, function, large):
         return (
             f"SESAME_ENTRY int {symbol}() {{\n  CallScope call(CallId::{function.name});\n"
             f"  call.not_implemented();\n}}\n{profile}\n"
+        )
+    if interface.name == "openmpi" and function.name in OPENMPI_PERSISTENT and not large:
+        profile += "".join(
+            f"\nSESAME_SECOND_NAME({symbol}, {prefix}MPIX_{function.name})" for prefix in ("", "P")
         )
     declarations, lines = body(interface, function, large)
     returns = KINDS[function.returns].c if function.returns else "int"

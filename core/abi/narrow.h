@@ -13,6 +13,10 @@
   extern "C"                 \
       __attribute__((visibility("default"), copy(name), alias(#name))) decltype(name) P##name;
 
+// The same for an older name that programs link to.
+#define SESAME_SECOND_NAME(name, second) \
+  extern "C" __attribute__((visibility("default"), copy(name), alias(#name))) decltype(name) second;
+
 namespace sesame::abi {
 
 using namespace sesame::mpi;

@@ -119,6 +119,15 @@ SESAME_ENTRY int MPI_Get_library_version(char* version, int* length) {
 }
 SESAME_PROFILE(MPI_Get_library_version)
 
+// Where the rank may run, as texts of up to 1,024 bytes (mpiext_affinity_c.h): what Open MPI bound
+// it to, where it is bound now, and what there is.
+SESAME_ENTRY int OMPI_Affinity_str(int, char* bound, char* now, char* there) {
+  std::strcpy(bound, "not bound");
+  std::strcpy(now, "not bound");
+  std::strcpy(there, "not modelled");
+  return MPI_SUCCESS;
+}
+
 // No memory of the modelled machine is a GPU's.
 SESAME_ENTRY int MPIX_Query_cuda_support() { return 0; }
 SESAME_PROFILE(MPIX_Query_cuda_support)

@@ -1,5 +1,5 @@
-// Calls functions of a program that uses a binary interface other than MPICH's. There is no Fortran
-// layer below these interfaces' own, which use C functions only.
+// Calls functions of a program that uses a binary interface other than MPICH's. Fortran layers of
+// these interfaces use C functions only.
 #include "core/abi/operation_chunks.h"
 #include "core/abi/translate.h"
 #include "core/mpi/objects/callbacks.h"
@@ -21,6 +21,12 @@ using LargeConvertFunction = int (*)(void*, AbiDatatype, Count, void*, Offset, v
 using ExtentFunction = int (*)(AbiDatatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
 
+// Functions of Open MPI's C++ layer, through which those of C++ are called. That of operations is
+// the operation's function, and the one of C++ its proxy: the layer gives them in this order.
+using OpIntercept = void (*)(void*, void*, int*, AbiDatatype*, Function);
+template <typename Handle>
+using ErrorIntercept = void (*)(Handle*, int*, const char*, Function);
+
 template <typename Type>
 Type as(Function function) {
   return reinterpret_cast<Type>(function);
@@ -31,6 +37,12 @@ void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, v
   void* input = const_cast<void*>(in);
   AbiDatatype type = AbiDatatype::out(datatype);
   const Function function = user.function;
+  if (user.proxy != nullptr) {
+    for_each_chunk(input, inout, count, datatype, [&](void* from, void* to, int length) {
+      as<OpIntercept>(function)(from, to, &length, &type, user.proxy);
+    });
+    return;
+  }
   if (kind == CallbackKind::kCLargeCount) {
     as<LargeOpFunction>(function)(input, inout, &count, &type);
     return;
@@ -79,7 +91,11 @@ template <typename Handle>
 int call_errhandler(const ProxiedFunction& function, typename Handle::Inside object, int error) {
   Handle handle = Handle::out(object);
   int code = error_out(error);
-  as<ErrorFunction<Handle>>(function.function)(&handle, &code);
+  if (function.proxy != nullptr) {
+    as<ErrorIntercept<Handle>>(function.proxy)(&handle, &code, "", function.function);
+  } else {
+    as<ErrorFunction<Handle>>(function.function)(&handle, &code);
+  }
   return code == error_out(error) ? error : error_in(code);
 }
 

@@ -131,6 +131,9 @@ const void* loaded_program(const RankProcess& process);
 uintptr_t program_address(const RankProcess& process);
 // The variable of this name that the program defines or holds a copy of; null: none.
 const void* program_variable(const RankProcess& process, const char* name);
+// The function of this name in the program or in a library of which the rank has a copy; null:
+// none.
+const void* program_function(const RankProcess& process, const char* name);
 
 // Addresses that a rank reads whenever it resumes, for prefetching: a few cache lines, the same
 // number for every rank.

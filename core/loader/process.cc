@@ -227,6 +227,15 @@ const void* program_variable(const RankProcess& process, const char* name) {
   return reinterpret_cast<const void*>(process.bases[0] + symbol->st_value);
 }
 
+const void* program_function(const RankProcess& process, const char* name) {
+  for (const uint32_t image : process.images->program.start_order) {
+    const Elf64_Sym* symbol = process.images->images[image]->file.find(name);
+    if (symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+      return reinterpret_cast<const void*>(process.bases[image] + symbol->st_value);
+  }
+  return nullptr;
+}
+
 int rank_of(const RankProcess& process) { return process.rank; }
 
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) {

@@ -165,6 +165,12 @@ class Resolver {
     return address == nullptr ? Target{} : absolute(address);
   }
 
+  // Functions of Open MPI's C++ layer that read structures of its C library have replacements here,
+  // in the simulator of its interface.
+  bool is_replaced(const char* name) const {
+    return strncmp(name, "ompi_cxx_", 9) == 0 && host_->find(name) != nullptr;
+  }
+
   Target find(uint32_t index) {
     const Elf64_Sym& symbol = file().symbols()[index];
     const char* name = file().name_of(symbol);
@@ -176,6 +182,7 @@ class Resolver {
         return {Target::Kind::kAbsolute, kNoImage, symbol.st_value, nullptr};
       return {Target::Kind::kInImage, image_, symbol.st_value, &symbol};
     }
+    if (is_replaced(name)) return find_outside(name, {});
     if (Target target = find_in_images(name, kNoImage); target.kind != Target::Kind::kMissing) {
       remember_binding(target.image);
       return target;

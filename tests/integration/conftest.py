@@ -30,6 +30,14 @@ ROOT = Path(__file__).resolve().parents[2]
 VENV_BIN = Path(sys.executable).parent
 
 
+# What lets Open MPI start more ranks than processors, as root, that yield while they wait.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
 # Simulated files in the working directory are those that are there, and stay when the run ends.
 IN_PLACE = ("--files", ".")
 
@@ -52,6 +60,9 @@ MPIS = {
         "Debian's MPICH",
         {"c": "mpicc.mpich", "cc": "mpicxx.mpich", "f90": "mpif90.mpich"},
         "mpiexec.mpich",
+    ),
+    "openmpi": Mpi(
+        "Debian's Open MPI", {"c": "mpicc.openmpi", "cc": "mpicxx.openmpi"}, "mpiexec.openmpi"
     ),
     "wheel": Mpi(
         "the mpich wheel", {"c": _wheel("mpicc"), "cc": _wheel("mpicxx")}, _wheel("mpiexec")
@@ -101,7 +112,7 @@ def mpiexec(tmp_path: Path, yielding: dict[str, str]) -> Callable[..., Outcome]:
         if shutil.which(starter) is None:
             pytest.skip(f"{starter} is not installed")
         libraries = [os.environ.get("LD_PRELOAD"), yielding["LD_PRELOAD"]]
-        env = {**os.environ, "LD_PRELOAD": ":".join(filter(None, libraries))}
+        env = {**os.environ, **OPEN_MPI, "LD_PRELOAD": ":".join(filter(None, libraries))}
         return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path, env=env)
 
     return execute

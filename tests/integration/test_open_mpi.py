@@ -43,6 +43,36 @@ def test_what_differs_between_interfaces_is_translated(ranks, simulate, tmp_path
     assert done.status == 0, done.stderr
 
 
+def test_environment_and_extensions_are_those_of_a_real_run(compiled, mpiexec, simulate):
+    program = compiled("tests/programs/answers/open_mpi.c", "openmpi")
+    for ranks in (1, 3):
+        real = mpiexec(ranks, program, "one", "two words", mpi="openmpi")
+        # All ranks on one node, as in the real run.
+        ours = simulate(
+            "-n", ranks, "--machine", "infiniband", "--", program, "one", "two words"
+        )
+        assert real.status == 0, real.stderr
+        assert ours.status == 0, ours.stderr
+        assert sorted(ours.stdout.splitlines()) == sorted(real.stdout.splitlines())
+
+
+def test_ranks_know_their_place_on_their_node(compiled, simulate, monkeypatch):
+    """Also if the command itself was started by mpirun."""
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "77")
+    program = compiled("tests/programs/answers/open_mpi.c", "openmpi")
+    nodes = ("--set", "nodes=2", "--set", "node.cores=2", "--placement", "cyclic")
+    ours = simulate("-n", 3, "--machine", "ethernet", *nodes, "--", program)
+    for line in ("2: OMPI_COMM_WORLD_LOCAL_RANK=1", "2: OMPI_COMM_WORLD_LOCAL_SIZE=2",
+                 "1: OMPI_COMM_WORLD_LOCAL_SIZE=1", "2: was 2", "2: OMPI_ARGV=unset"):  # fmt: skip
+        assert line in ours.stdout.splitlines()
+
+
+def test_programs_of_other_mpis_do_not_see_the_variables(compiled, simulate):
+    program = compiled("tests/programs/answers/getenv.c")
+    ours = simulate("-n", 1, "--machine", "infiniband", "--", program, "OMPI_COMM_WORLD_RANK")
+    assert ours.stdout.splitlines() == ["OMPI_COMM_WORLD_RANK is not set"]
+
+
 def test_netpipe_runs_as_it_is(simulate):
     program = shutil.which("NPopenmpi")
     if program is None:

@@ -50,7 +50,7 @@ def printed_by_mpich(compiled, yielding, tmp_path_factory) -> Callable[[int], li
 
 
 # Debian's MPICH is built on a transport that cannot spawn: "currently not supported with ucx".
-@pytest.mark.parametrize("built_with", ["debian", "wheel", "wheel-abi"])
+@pytest.mark.parametrize("built_with", ["debian", "wheel", "wheel-abi", "openmpi"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_program_spawns_as_under_mpiexec(built_with, ranks, compiled, printed_by_mpich, simulate):
     ours = simulate("-n", ranks, *ON, "--", compiled(SPAWN, built_with))
@@ -62,7 +62,7 @@ def joined(who: str, rank: int, local: int, remote: int, merged: int) -> str:
 
 
 # No MPI for one node that Debian or PyPI have opens ports: what is right follows from the program.
-@pytest.mark.parametrize("built_with", ["debian", "wheel-abi"])
+@pytest.mark.parametrize("built_with", ["debian", "wheel-abi", "openmpi"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_groups_connect_at_ports(built_with, ranks, compiled, simulate):
     program = compiled("tests/programs/answers/ports.c", built_with)
@@ -93,7 +93,7 @@ def test_a_fortran_program_spawns(compiled, simulate):
 
 
 def test_a_program_that_is_not_there_gives_an_error_on_all_ranks(compiled, simulate):
-    for built_with in ("debian", "wheel-abi"):
+    for built_with in ("debian", "wheel-abi", "openmpi"):
         outcome = simulate("-n", 3, *ON, "--", compiled(CASES, built_with), "missing")
         assert lines(outcome) == [
             f"missing {rank}: MPI_ERR_SPAWN, 0 started, 0 there" for rank in range(3)

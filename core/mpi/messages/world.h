@@ -68,6 +68,9 @@ struct WorldHooks {
   // The address of the variable of this name that the rank's program defines or has a copy of; null
   // if there is none.
   const void* (*program_variable)(const Rank& rank, const char* name) = nullptr;
+  // The function of this name in the rank's program or in a library of which it has a copy; null:
+  // none.
+  const void* (*program_function)(const Rank& rank, const char* name) = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };

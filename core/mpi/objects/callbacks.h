@@ -95,6 +95,9 @@ void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy);
 // The same for the function of an operation and of an error handler.
 void Op_set_proxy(Op op, Function proxy);
 void Errhandler_set_proxy(Errhandler errhandler, Function proxy);
+// MPI::ERRORS_THROW_EXCEPTIONS calls this function, a communicator's error handler that throws,
+// also for other objects. Without one it returns the error, and the C++ layer throws.
+void Errhandler_throw_by(Function function);
 // The functions of this generalised request are Fortran functions.
 void Grequest_set_fortran(Request request);
 

@@ -84,7 +84,9 @@ int check_errhandler(Errhandler handle, Kind kind, ErrhandlerObject** errhandler
                                  ? "the error handler is MPI_ERRHANDLER_NULL"
                                  : "no such error handler, or it was freed");
   }
-  if ((*errhandler)->function.function != nullptr && (*errhandler)->kind != kind) {
+  const bool is_for_one_kind =
+      (*errhandler)->function.function != nullptr && (*errhandler)->kind != Kind::kThrow;
+  if (is_for_one_kind && (*errhandler)->kind != kind) {
     return fail(MPI_ERR_ARG, "the error handler was made for another kind of object");
   }
   return MPI_SUCCESS;
@@ -100,6 +102,7 @@ int raise_with(const ErrhandlerObject* errhandler, int object, int error,
       end_job(owner, error, function_name, detail);
     case Kind::kReturn:
       break;
+    case Kind::kThrow:
     case Kind::kComm:
       return callbacks().comm_errhandler(errhandler->function, object, error);
     case Kind::kWin:
@@ -143,6 +146,12 @@ int Session_create_errhandler(Function session_errhandler_fn, Errhandler* errhan
 void Errhandler_set_proxy(Errhandler handle, Function proxy) {
   ErrhandlerObject* errhandler = this_owner().objects.errhandlers.find(handle);
   if (errhandler != nullptr) errhandler->function.proxy = proxy;
+}
+
+void Errhandler_throw_by(Function function) {
+  ErrhandlerObject* errhandler = find_errhandler(this_owner(), MPIR_ERRORS_THROW_EXCEPTIONS);
+  errhandler->kind = Kind::kThrow;
+  errhandler->function = function;
 }
 
 int Errhandler_free(Errhandler* errhandler) {

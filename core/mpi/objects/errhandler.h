@@ -21,9 +21,10 @@ struct CommObject;
 struct ObjectOwner;
 
 struct ErrhandlerObject : Counted {
-  enum class Kind : uint8_t { kFatal, kAbort, kReturn, kComm, kWin, kFile, kSession };
+  // kThrow: a function that throws, whatever the object.
+  enum class Kind : uint8_t { kFatal, kAbort, kReturn, kThrow, kComm, kWin, kFile, kSession };
   Kind kind = Kind::kFatal;
-  ProxiedFunction function;  // of the program, for the last four kinds
+  ProxiedFunction function;  // of the program, for the last five kinds
   Errhandler handle = MPI_ERRORS_ARE_FATAL;
   int user_references = 1;  // how often the program must still free the handle
 };

@@ -119,7 +119,11 @@ static void infos(void) {
   MPI_Info_get_nkeys(second, &keys);
   for (int i = 0; i < keys; ++i) {
     MPI_Info_get_nthkey(second, i, key);
+#if MPI_VERSION >= 4
     MPI_Info_get_string(second, key, &length, value, &flag);
+#else
+    MPI_Info_get(second, key, length, value, &flag);
+#endif
     printf("%d info %s = '%s' (%d)\n", me, key, value, length);
     length = 4;
   }
