@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# demo.sh VENV: compiles examples/heat.c with an ordinary mpicc and predicts it on two machines.
+# demo.sh VENV: compiles examples/heat.c with the mpicc that it finds, of MPICH, Open MPI or another
+# MPI, and predicts it on two machines.
 # The second run repeats the computation that the first one measured, so that the two differ in
 # the machine alone.
 set -euo pipefail
@@ -8,17 +9,18 @@ ranks=16
 sesame=$venv/bin/sesame
 
 mpicc=
-for candidate in "$venv/bin/mpicc" mpicc.mpich mpicc; do
+for candidate in mpicc "$venv/bin/mpicc" mpicc.mpich mpicc.openmpi; do
   if command -v "$candidate" >/dev/null; then
     mpicc=$candidate
     break
   fi
 done
 if [ -z "$mpicc" ]; then
-  echo "demo: no mpicc; install MPICH (Debian: libmpich-dev)" >&2
+  echo "demo: no mpicc; install an MPI (Debian: libopenmpi-dev or libmpich-dev)" >&2
   exit 1
 fi
 mkdir -p demo
+echo "\$ $mpicc -O2 -o demo/heat examples/heat.c -lm"
 "$mpicc" -O2 -o demo/heat examples/heat.c -lm
 
 predict() {  # predict MACHINE OPTIONS…

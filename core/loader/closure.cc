@@ -61,6 +61,17 @@ struct Node {
   bool is_private = false;
 };
 
+bool needs_mpi(const ElfFile& file) {
+  return std::ranges::any_of(
+      file.needed(), [](const std::string& name) { return mpi_family(name) != MpiFamily::kNone; });
+}
+
+bool has_open_mpi_handles(const ElfFile& file) {
+  return std::ranges::any_of(file.symbols(), [&](const Elf64_Sym& symbol) {
+    return strncmp(file.name_of(symbol), "ompi_mpi_", 9) == 0;
+  });
+}
+
 bool is_stateful(const std::string& name, const std::vector<std::string>& patterns) {
   if (matches_any(kStateful, name)) return true;
   return std::ranges::any_of(patterns,
@@ -218,17 +229,23 @@ Result<Closure> find_closure(const ElfFile& program, const std::string& interpre
   std::map<std::string, std::string> paths(listed->begin(), listed->end());
 
   Closure closure;
+  closure.names_open_mpi_handles = needs_mpi(program) && has_open_mpi_handles(program);
   const std::set<std::string> copied = copied_variables(program);
   std::vector<Node> nodes;
   std::set<std::string> seen;
-  const std::vector<std::string> first = program.needed();
-  std::deque<std::string> queue(first.begin(), first.end());
+  struct Need {
+    std::string name;
+    std::string by;
+  };
+  std::deque<Need> queue;
+  for (const std::string& name : program.needed()) queue.push_back({name, {}});
   while (!queue.empty()) {
-    const std::string name = queue.front();
+    const auto [name, by] = queue.front();
     queue.pop_front();
     if (!seen.insert(name).second || name.starts_with("ld-linux")) continue;
     if (mpi_family(name) != MpiFamily::kNone) {
       closure.mpi_libraries.push_back(name);
+      closure.mpi_users.push_back(by);
       continue;
     }
     const std::string path = paths[name];
@@ -240,7 +257,8 @@ Result<Closure> find_closure(const ElfFile& program, const std::string& interpre
     if (!file) return std::unexpected(file.error());
     const bool is_held = !matches_any(kSystem, name) && defines_any(*file, copied);
     nodes.push_back({name, path, file->needed(), is_held});
-    queue.insert(queue.end(), nodes.back().needed.begin(), nodes.back().needed.end());
+    for (const std::string& needed : nodes.back().needed) queue.push_back({needed, name});
+    if (needs_mpi(*file) && has_open_mpi_handles(*file)) closure.names_open_mpi_handles = true;
   }
   mark_private(nodes, private_patterns);
   for (Node& node : nodes)

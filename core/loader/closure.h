@@ -21,8 +21,15 @@ MpiFamily mpi_family(std::string_view library_name);
 struct Closure {
   std::vector<Library> libraries;          // breadth first, without the MPI libraries
   std::vector<std::string> mpi_libraries;  // names, in the order found
+  std::vector<std::string> mpi_users;      // which library needs each; empty: the program
   std::vector<std::string> missing;        // names, MPI libraries not counted
+  // Whether the program, or a library that needs MPI, names Open MPI's predefined handles.
+  bool names_open_mpi_handles = false;
 };
+
+// Refuses a plug-in that needs an MPI of another binary interface than the program's, `interface`;
+// the Error is one sentence.
+Result<> check_same_mpi(const Closure& plugin, const std::string& path, BinaryInterface interface);
 
 // The libraries that the program needs, as the dynamic loader finds them: pairs of name and path.
 // The path of a library that is not found is empty. `interpreter` is the path of the dynamic

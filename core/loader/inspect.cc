@@ -100,15 +100,13 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
   return {};
 }
 
-bool names_open_mpi_handles(const ElfFile& file) {
-  return std::ranges::any_of(file.symbols(), [&](const Elf64_Sym& symbol) {
-    return strncmp(file.name_of(symbol), "ompi_mpi_", 9) == 0;
-  });
-}
-
+// "libmpi.so.40", or "libmpi.so.40 for libfoo.so"; empty: none of this family.
 std::string first_of(MpiFamily family, const Closure& closure) {
   const auto found = std::ranges::find(closure.mpi_libraries, family, mpi_family);
-  return found == closure.mpi_libraries.end() ? std::string() : *found;
+  if (found == closure.mpi_libraries.end()) return {};
+  const std::string& user =
+      closure.mpi_users[static_cast<size_t>(found - closure.mpi_libraries.begin())];
+  return user.empty() ? *found : *found + " for " + user;
 }
 
 constexpr struct {
@@ -132,11 +130,11 @@ Result<> refuse_open_mpi_fortran(const std::string& name, const Closure& closure
   return {};
 }
 
-Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile& file,
-                                         const Closure& closure) {
+Result<BinaryInterface> decide_interface(const std::string& name, const Closure& closure) {
   const std::string old = first_of(MpiFamily::kOldOpenMpi, closure);
   const std::string mpich = first_of(MpiFamily::kMpich, closure);
-  const bool is_old = !old.empty() || (!mpich.empty() && names_open_mpi_handles(file));
+  const bool is_old = !old.empty() || (!mpich.empty() && closure.names_open_mpi_handles &&
+                                       first_of(MpiFamily::kOpenMpi, closure).empty());
   if (is_old)
     return error(quoted(name) + " is linked to Open MPI 3 or older (" +
                      (old.empty() ? mpich : old) + "), expected Open MPI 4 or newer",
@@ -180,6 +178,16 @@ std::string join(const std::vector<std::string>& names) {
 
 }  // namespace
 
+Result<> check_same_mpi(const Closure& plugin, const std::string& path, BinaryInterface interface) {
+  for (const auto& family : kFamilies) {
+    const std::string library = first_of(family.family, plugin);
+    if (library.empty() || family.interface == interface) continue;
+    return error(path + ": needs " + family.name + " (" + library +
+                 "), which is not the MPI of the program");
+  }
+  return {};
+}
+
 const char* name_of(BinaryInterface interface) {
   switch (interface) {
     case BinaryInterface::kMpich:
@@ -202,7 +210,7 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
     return std::unexpected(usable.error());
   Result<Closure> closure = find_closure(*file, file->interpreter(), options.private_libraries);
   if (!closure) return std::unexpected(closure.error());
-  const Result<BinaryInterface> interface = decide_interface(name, *file, *closure);
+  const Result<BinaryInterface> interface = decide_interface(name, *closure);
   if (!interface) return std::unexpected(interface.error());
   if (!closure->missing.empty())
     return error(

@@ -121,6 +121,38 @@ TEST_F(Inspect, RefusesOldOpenMpi) {
     expect_words(refusal(linked_to(directory_, library)), {"Open MPI 3 or older", library});
 }
 
+// Open MPI 1.10 has the name of MPICH's library: its handles tell.
+TEST_F(Inspect, RefusesOpenMpiOneByItsHandles) {
+  const std::string build =
+      "cd " + directory_ + " && echo 'int ompi_mpi_comm_world; int f(void){return 0;}' > l.c && " +
+      "cc -shared -fPIC l.c -o libmpi.so.12 -Wl,-soname,libmpi.so.12 && " +
+      "echo 'extern int ompi_mpi_comm_world; int f(void); int g(void)" +
+      "{return f() + ompi_mpi_comm_world;}' > m.c && echo 'int g(void); int main(void)" +
+      "{return g();}' > p.c && cc m.c p.c -o one ./libmpi.so.12 && " +
+      "cc -shared -fPIC m.c -o libuser.so ./libmpi.so.12 && " +
+      "cc p.c -o two ./libuser.so -Wl,-rpath-link,.";
+  ASSERT_EQ(run_command(build).status, 0);
+  expect_words(refusal(directory_ + "/one"), {"Open MPI 3 or older (libmpi.so.12)", "hint"});
+  expect_words(refusal(directory_ + "/two"), {"Open MPI 3 or older (libmpi.so.12 for ./libuser"});
+}
+
+TEST_F(Inspect, RefusesTwoMpisAndNamesWhatNeedsTheSecond) {
+  const std::string build =
+      "cd " + directory_ + " && echo 'int f(void){return 0;}' > l.c && " +
+      "cc -shared -fPIC l.c -o libmpi.so.40 -Wl,-soname,libmpi.so.40 && " +
+      "echo 'int h(void){return 0;}' > k.c && " +
+      "cc -shared -fPIC k.c -o libmpich.so.12 -Wl,-soname,libmpich.so.12 && " +
+      "echo 'int h(void); int g(void){return h();}' > u.c && " +
+      "cc -shared -fPIC u.c -o libuser.so -Wl,-soname,libuser.so -L. -l:libmpich.so.12 && " +
+      "echo 'int f(void); int g(void); int main(void){return f() + g();}' > m.c && " +
+      "cc m.c -o mixed -Wl,-rpath," + directory_ + " -L. -l:libmpi.so.40 -l:libuser.so";
+  ASSERT_EQ(run_command(build).status, 0);
+  expect_words(refusal(directory_ + "/mixed"),
+               {"needs both MPICH's binary interface and Open MPI's (libmpich.so.12 for "
+                "libuser.so, libmpi.so.40)",
+                "hint"});
+}
+
 TEST_F(Inspect, NamesMissingLibrariesButNeedsNoMpiLibrary) {
   const std::string build = "cd " + directory_ + " && echo 'int f(void){return 0;}' > l.c && " +
                             "cc -shared -fPIC l.c -o libmpi.so.12 -Wl,-soname,libmpi.so.12 && " +

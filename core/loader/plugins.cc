@@ -160,6 +160,8 @@ class GroupBuilder {
       return error(path_ + ": cannot dynamically load executable");
     auto closure = find_closure(file, interpreter_of(process_), process_.program->private_patterns);
     if (!closure) return std::unexpected(closure.error());
+    if (auto same = check_same_mpi(*closure, path_, process_.program->interface); !same)
+      return same;
     if (!closure->missing.empty()) return cannot_open(closure->missing.front(), ENOENT);
     std::vector<Library> shared;
     for (const Library& library : closure->libraries) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -34,6 +35,25 @@ def test_the_commands_of_the_page_work(page, tmp_path):
         outcome = run(command, tmp_path)
         assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
     assert [name for name in PAGES[page] if not (tmp_path / name).exists()] == []
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_the_demonstration_takes_the_mpi_that_it_finds(mpi, tmp_path, monkeypatch):
+    compiler = shutil.which(f"mpicc.{mpi}")
+    if compiler is None:
+        pytest.skip(f"mpicc.{mpi} is not here")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mpicc").write_text(f'#!/bin/sh\nexec {compiler} "$@"\n')
+    (tmp_path / "bin/mpicc").chmod(0o755)
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    demo = EXAMPLES.parent / "tools/demo.sh"
+    outcome = run(["bash", str(demo), str(EXAMPLES.parent / ".venv")], tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    assert "Predicted from one measurement of the computation" in outcome.stdout
+    needed = run(["readelf", "-d", "demo/heat"], tmp_path).stdout
+    assert ("libmpi.so.40" in needed) == (mpi == "openmpi")
+    assert (tmp_path / "demo/report.html").exists()
 
 
 def test_commands_of_the_page_on_slurm_use_the_recorded_job(tmp_path):

@@ -27,8 +27,11 @@ def test_a_program_on_files_says_the_same_as_under_mpiexec(
     name, mpi, compiled, mpiexec, simulate, tmp_path
 ):
     program = compiled(f"{DIRECTORY}/{name}", mpi)
+    # Open MPI 4.1.4's own MPI-IO crashes in some of these calls, and accepts others that are wrong.
+    true_mpi = "debian" if mpi == "openmpi" else mpi
+    true_program = compiled(f"{DIRECTORY}/{name}", true_mpi)
     for ranks in (1, 4):
-        real = mpiexec(ranks, program, str(tmp_path / "real"), mpi=mpi)
+        real = mpiexec(ranks, true_program, str(tmp_path / "real"), mpi=true_mpi)
         ours = simulate("-n", ranks, "--machine", "infiniband", "--", program, tmp_path / "ours")
         assert real.status == 0, real.stdout + real.stderr
         assert ours.status == 0, ours.stdout + ours.stderr

@@ -43,14 +43,21 @@ def test_what_differs_between_interfaces_is_translated(ranks, simulate, tmp_path
     assert done.status == 0, done.stderr
 
 
+@pytest.mark.parametrize("way", ["file", "spawn", "connect"])
+def test_every_function_can_be_called(way, compiled, simulate):
+    """A program that calls all of MPI, for the tracer: arguments that were passed on untranslated
+    would end it."""
+    program = compiled("tests/programs/trace/mpi_coverage.c", "openmpi")
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program, way)
+    assert done.status == 0, done.stderr
+
+
 def test_environment_and_extensions_are_those_of_a_real_run(compiled, mpiexec, simulate):
     program = compiled("tests/programs/answers/open_mpi.c", "openmpi")
     for ranks in (1, 3):
         real = mpiexec(ranks, program, "one", "two words", mpi="openmpi")
         # All ranks on one node, as in the real run.
-        ours = simulate(
-            "-n", ranks, "--machine", "infiniband", "--", program, "one", "two words"
-        )
+        ours = simulate("-n", ranks, "--machine", "infiniband", "--", program, "one", "two words")
         assert real.status == 0, real.stderr
         assert ours.status == 0, ours.stderr
         assert sorted(ours.stdout.splitlines()) == sorted(real.stdout.splitlines())
@@ -100,3 +107,92 @@ def test_fortran_programs_are_refused_in_a_sentence(simulate, tmp_path):
     assert done.status == 2
     assert "uses MPI from Fortran through Open MPI" in done.stderr
     assert "mpif90.mpich" in done.stderr
+
+
+def link(directory: Path, *steps: str) -> Path:
+    """The program `app` that these commands make; f.c has the function f, main.c calls it."""
+    (directory / "f.c").write_text("int f(void) { return 0; }\n")
+    (directory / "main.c").write_text("int f(void); int main(void) { return f(); }\n")
+    for step in steps:
+        subprocess.run(step, shell=True, cwd=directory, check=True)
+    return directory / "app"
+
+
+SHARED = "cc -shared -fPIC"
+
+
+def stub(soname: str, source: str = "f.c") -> str:
+    return f"{SHARED} {source} -o {soname} -Wl,-soname,{soname}"
+
+
+@pytest.mark.parametrize("soname", ["libmpi.so.20", "libmpi.so.1"])
+def test_programs_of_older_versions_are_refused_in_a_sentence(soname, simulate, tmp_path):
+    program = link(tmp_path, stub(soname), f"cc main.c -o app -L. -l:{soname} -Wl,-rpath,$PWD")
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    done.assert_refused(f"is linked to Open MPI 3 or older ({soname}), expected Open MPI 4")
+    assert "hint: rebuild it with Open MPI 4 or 5" in done.stderr
+
+
+def test_open_mpi_one_has_the_name_of_mpichs_library(simulate, tmp_path):
+    (tmp_path / "f.c").write_text("")
+    (tmp_path / "old.c").write_text("int ompi_mpi_comm_world; int g(void) { return 0; }\n")
+    (tmp_path / "use.c").write_text(
+        "extern int ompi_mpi_comm_world; int g(void);"
+        "int main(void) { return g() + ompi_mpi_comm_world; }\n"
+    )
+    program = link(
+        tmp_path,
+        stub("libmpi.so.12", "old.c"),
+        "cc use.c -o app -L. -l:libmpi.so.12 -Wl,-rpath,$PWD",
+    )
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    done.assert_refused("is linked to Open MPI 3 or older (libmpi.so.12)")
+
+
+def test_a_library_that_is_missing_is_named(simulate, tmp_path):
+    (tmp_path / "gone.c").write_text("int f(void) { return 0; }\n")
+    (tmp_path / "app.c").write_text(
+        "#include <mpi.h>\nint f(void); int main(void) { return MPI_Init(0, 0) + f(); }\n"
+    )
+    program = link(
+        tmp_path, stub("libgone.so", "gone.c"), "mpicc.openmpi app.c -o app -L. -lgone",
+        "rm libgone.so",
+    )  # fmt: skip
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    done.assert_refused("needs shared libraries that are not found: libgone.so")
+
+
+@pytest.fixture
+def of_mpich(tmp_path: Path) -> Path:
+    """A library that is linked to MPICH."""
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("libmpich-dev is not here")
+    (tmp_path / "two.c").write_text(
+        "#include <mpi.h>\nint f(void) { int size; return MPI_Comm_size(MPI_COMM_WORLD, &size); }\n"
+    )
+    link(tmp_path, "mpicc.mpich -shared -fPIC two.c -o libtwo.so -Wl,-soname,libtwo.so")
+    return tmp_path / "libtwo.so"
+
+
+def test_two_mpis_in_a_program_are_refused_in_a_sentence(of_mpich, simulate, tmp_path):
+    (tmp_path / "mixed.c").write_text(
+        "#include <mpi.h>\nint f(void); int main(void) { return MPI_Init(0, 0) + f(); }\n"
+    )
+    program = link(tmp_path, "mpicc.openmpi mixed.c -o app -L. -ltwo -Wl,-rpath,$PWD")
+    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    done.assert_refused("needs both MPICH's binary interface and Open MPI's (libmpich.so.12 for")
+    assert "libtwo.so" in done.stderr
+
+
+def test_a_library_of_another_mpi_cannot_be_opened(of_mpich, simulate, tmp_path):
+    (tmp_path / "opens.c").write_text(
+        "#include <dlfcn.h>\n#include <mpi.h>\n#include <stdio.h>\n"
+        "int main(int argc, char** argv) { MPI_Init(&argc, &argv);"
+        "if (dlopen(argv[1], RTLD_NOW) == NULL) puts(dlerror()); MPI_Finalize(); return 0; }\n"
+    )
+    program = link(tmp_path, "mpicc.openmpi opens.c -o app")
+    done = simulate("-n", 1, "--machine", "infiniband", "--", program, of_mpich)
+    assert "needs MPICH's binary interface (libmpich.so.12), which is not the MPI of the" in (
+        done.stdout
+    )
+    assert done.status == 0, done.stderr
