@@ -130,6 +130,19 @@ Result<> refuse_open_mpi_fortran(const std::string& name, const Closure& closure
   return {};
 }
 
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Result<> refuse_missing(const std::string& name, const Closure& closure) {
+  if (closure.missing.empty()) return {};
+  return error(
+      quoted(name) + " needs shared libraries that are not found: " + join(closure.missing),
+      "install them, or set LD_LIBRARY_PATH to where they are");
+}
+
 Result<BinaryInterface> decide_interface(const std::string& name, const Closure& closure) {
   const std::string old = first_of(MpiFamily::kOldOpenMpi, closure);
   const std::string mpich = first_of(MpiFamily::kMpich, closure);
@@ -149,9 +162,13 @@ Result<BinaryInterface> decide_interface(const std::string& name, const Closure&
                    "rebuild it and its libraries with one MPI compiler");
     one = &family;
   }
-  if (one == nullptr)
+  if (one == nullptr) {
+    // A library that is missing may be the one that needs MPI.
+    if (Result<> complete = refuse_missing(name, closure); !complete)
+      return std::unexpected(complete.error());
     return error(quoted(name) + " is not an MPI program: no MPI library among those it needs",
                  "build it with an MPI compiler, for instance mpicc");
+  }
   if (one->interface == BinaryInterface::kOpenMpi) {
     if (Result<> fortran = refuse_open_mpi_fortran(name, closure); !fortran)
       return std::unexpected(fortran.error());
@@ -168,12 +185,6 @@ Result<> refuse_sanitizers(const std::string& name, const Closure& closure) {
                          "), which watches one program per process",
                      "rebuild it without -fsanitize");
   return {};
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace
@@ -212,10 +223,8 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   if (!closure) return std::unexpected(closure.error());
   const Result<BinaryInterface> interface = decide_interface(name, *closure);
   if (!interface) return std::unexpected(interface.error());
-  if (!closure->missing.empty())
-    return error(
-        quoted(name) + " needs shared libraries that are not found: " + join(closure->missing),
-        "install them, or set LD_LIBRARY_PATH to where they are");
+  if (Result<> complete = refuse_missing(name, *closure); !complete)
+    return std::unexpected(complete.error());
   if (Result<> refused = refuse_sanitizers(name, *closure); !refused)
     return std::unexpected(refused.error());
   Program program;

@@ -129,11 +129,13 @@ TEST_F(Inspect, RefusesOpenMpiOneByItsHandles) {
       "echo 'extern int ompi_mpi_comm_world; int f(void); int g(void)" +
       "{return f() + ompi_mpi_comm_world;}' > m.c && echo 'int g(void); int main(void)" +
       "{return g();}' > p.c && cc m.c p.c -o one ./libmpi.so.12 && " +
-      "cc -shared -fPIC m.c -o libuser.so ./libmpi.so.12 && " +
-      "cc p.c -o two ./libuser.so -Wl,-rpath-link,.";
+      "cc -shared -fPIC m.c -o libuser.so -Wl,-soname,libuser.so ./libmpi.so.12 && " +
+      "cc p.c -o two -Wl,-rpath," + directory_ + " ./libuser.so";
   ASSERT_EQ(run_command(build).status, 0);
   expect_words(refusal(directory_ + "/one"), {"Open MPI 3 or older (libmpi.so.12)", "hint"});
-  expect_words(refusal(directory_ + "/two"), {"Open MPI 3 or older (libmpi.so.12 for ./libuser"});
+  expect_words(refusal(directory_ + "/two"), {"Open MPI 3 or older (libmpi.so.12 for libuser.so)"});
+  fs::remove(directory_ + "/libuser.so");
+  expect_words(refusal(directory_ + "/two"), {"not found: libuser.so"});
 }
 
 TEST_F(Inspect, RefusesTwoMpisAndNamesWhatNeedsTheSecond) {
