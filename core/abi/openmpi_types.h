@@ -14,6 +14,7 @@
 // address of a process can be equal to; nothing is stored for them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -77,10 +78,30 @@ constexpr bool is_predefined(int handle) {
   return bits >> 31 == 0 || (bits & ~7U) == 0x8c000000U;
 }
 
+// The position of a kind's first handle in the table, and that after its last one: a search for a
+// handle looks at those of its kind only. Most requests that are returned are found in none.
+template <ConstantKind kind>
+inline constexpr auto kPredefinedOf = [] {
+  std::array<size_t, 2> range{kPredefinedCount, 0};
+  for (size_t i = 0; i < kPredefinedCount; ++i) {
+    if (kPredefined[i].kind == kind) range = {std::min(range[0], i), i + 1};
+  }
+  return range;
+}();
+
+// openmpi_handles.def has the handles of a kind together.
+static_assert([] {
+  size_t changes = 0;
+  for (size_t i = 1; i < kPredefinedCount; ++i)
+    changes += kPredefined[i].kind != kPredefined[i - 1].kind;
+  return changes;
+}() == 9);
+
 template <ConstantKind kind>
 constexpr size_t predefined_index(int inside) {
-  for (size_t i = 0; i < kPredefinedCount; ++i) {
-    if (kPredefined[i].kind == kind && kPredefined[i].inside == inside) return i;
+  constexpr auto kRange = kPredefinedOf<kind>;
+  for (size_t i = kRange[0]; i < kRange[1]; ++i) {
+    if (kPredefined[i].inside == inside) return i;
   }
   return kPredefinedCount;
 }
@@ -103,8 +124,9 @@ constexpr size_t predefined_index<ConstantKind::datatype>(int inside) {
   const size_t near = kDatatypeIndices[bits & 0xff];
   if (kPredefined[near].kind == ConstantKind::datatype && kPredefined[near].inside == inside)
     return near;
-  for (size_t i = 0; i < kPredefinedCount; ++i) {
-    if (kPredefined[i].kind == ConstantKind::datatype && kPredefined[i].inside == inside) return i;
+  constexpr auto kRange = kPredefinedOf<ConstantKind::datatype>;
+  for (size_t i = kRange[0]; i < kRange[1]; ++i) {
+    if (kPredefined[i].inside == inside) return i;
   }
   return kPredefinedCount;
 }

@@ -318,9 +318,11 @@ class HandleArrayInOut {
     }
   }
   int* get() { return target_ == nullptr ? nullptr : values_.data(); }
+  // Of completed requests all are null: what one handle becomes is kept for the next.
   void store() {
     for (Count i = 0; target_ != nullptr && i < values_.size(); ++i) {
-      target_[i] = Handle::out(values_[i]);
+      const bool is_same = i > 0 && values_[i] == values_[i - 1];
+      target_[i] = is_same ? target_[i - 1] : Handle::out(values_[i]);
     }
   }
 

@@ -86,6 +86,15 @@ TEST(ReadMachine, TakesEveryKeyInSiUnits) {
   EXPECT_EQ(machine->topology.dims, (std::vector<uint32_t>{3, 4}));
 }
 
+TEST(ReadMachine, ChoosesWhoseAlgorithmsCollectivesUse) {
+  const auto chosen = [](std::vector<std::string> overrides) {
+    return parse_machine(kMesh, "m.toml", overrides)->collectives;
+  };
+  EXPECT_EQ(chosen({}), CollectiveRules::kProgram);
+  EXPECT_EQ(chosen({"network.collectives=openmpi"}), CollectiveRules::kOpenMpi);
+  EXPECT_EQ(chosen({"network.collectives=mpich"}), CollectiveRules::kMpich);
+}
+
 TEST(ReadMachine, FillsSegmentsFromTheTable) {
   const auto machine = parse_machine(kMesh, "m.toml");
   ASSERT_TRUE(machine);

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sesame.datasets import DataSet
+
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 INTERFACE = Path(__file__).resolve().parents[2] / "core/abi/programs/interface.c"
 pytestmark = pytest.mark.skipif(
@@ -78,6 +80,48 @@ def test_programs_of_other_mpis_do_not_see_the_variables(compiled, simulate):
     program = compiled("tests/programs/answers/getenv.c")
     ours = simulate("-n", 1, "--machine", "infiniband", "--", program, "OMPI_COMM_WORLD_RANK")
     assert ours.stdout.splitlines() == ["OMPI_COMM_WORLD_RANK is not set"]
+
+
+BCAST = """
+#include <mpi.h>
+static char data[1 << 20];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Bcast(data, sizeof data, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_collectives_use_the_algorithms_of_the_programs_mpi_or_of_the_chosen_one(
+    simulate, tmp_path
+):
+    """The root of 12 ranks sends 1 MiB to each in Open MPI, and in MPICH a part to each."""
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("libmpich-dev is not here")
+    times = {}
+    for mpi in ("openmpi", "mpich"):
+        source = tmp_path / f"{mpi}.c"
+        source.write_text(BCAST)
+        program = build(source, tmp_path, f"mpicc.{mpi}")
+        for rules in ("program", "openmpi", "mpich"):
+            done = simulate(
+                "-n", 12, "--machine", "ethernet", "--compute", "none", "--json", "-o",
+                "run.sesame", "--force", "--set", f"network.collectives={rules}", "--", program,
+            )  # fmt: skip
+            assert done.status == 0, done.stderr
+            times[mpi, rules] = done.json["predicted_time_s"]
+            used = DataSet(tmp_path / "run.sesame").info["result"]["collectives"]
+            assert used == (mpi if rules == "program" else rules)
+    for mpi in ("openmpi", "mpich"):
+        assert times[mpi, "program"] == times["openmpi", mpi] == times["mpich", mpi]
+    assert times["openmpi", "program"] > 3 * times["mpich", "program"]
+
+
+def test_an_unknown_choice_of_collectives_is_refused(simulate):
+    options = ("--machine", "infiniband", "--set", "network.collectives=mvapich")
+    done = simulate("-n", 2, *options, "--", "true")
+    done.assert_refused("expected program, mpich or openmpi")
 
 
 def test_netpipe_runs_as_it_is(simulate):

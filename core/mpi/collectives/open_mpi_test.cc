@@ -1,6 +1,6 @@
 // The algorithms that Open MPI chooses, and their simulated times against the closed forms of
-// docs/models/collectives.md. That they give the right answers the tests of answers check, which
-// run with these algorithms, too (SESAME_TEST_COLLECTIVES).
+// docs/models/collectives.md. The tests of answers run with these algorithms, too
+// (SESAME_TEST_COLLECTIVES); here are answers of algorithms for more ranks than those tests have.
 #include <gtest/gtest.h>
 
 #include "core/mpi/collectives/open_mpi_rules.h"
@@ -258,6 +258,59 @@ TEST(TimeOfOpenMpisReduceScatter, IsThatOfReduceAndScatterForSmallBlocks) {
     Reduce_scatter_block(in.data(), &out, 1, MPI_INT64_T, MPI_SUM, kWorld);
   });
   expect_time(measured, 5 * message(256) + 5 * kLatency + 31 * 8, "32 ranks");
+}
+
+// Where the root or the number of ranks is odd or even, and where a type has gaps.
+TEST(OpenMpisBcast, GivesManyRanksTheRootsData) {
+  for (const auto& [ranks, root] : {std::pair{256, 0}, {257, 100}, {300, 299}}) {
+    SimulatedJob job(ranks);
+    job.world().open_mpi_collectives = true;
+    job.run([root](int rank) {
+      for (const Count count : {Count{1}, Count{5001}}) {  // a tree of radix 4, two halves
+        std::vector<int> data = values(rank, count);
+        EXPECT_EQ(Bcast(data.data(), count, MPI_INT, root, kWorld), MPI_SUCCESS);
+        EXPECT_TRUE(data == values(root, count)) << "rank " << rank << ", root " << root;
+      }
+      const Datatype gapped = make_gapped_type();
+      std::vector<int> wide(3 * 5000, -1);
+      for (int i = 0; rank == root && i < 5000; ++i) wide[static_cast<size_t>(3 * i)] = i;
+      Bcast(wide.data(), 5000, gapped, root, kWorld);
+      EXPECT_EQ(wide[3 * 4999], 4999);
+      EXPECT_EQ(wide[1], -1);
+    });
+  }
+}
+
+TEST(OpenMpisBarrier, ReleasesNoneOfManyRanksBeforeTheLastHasEntered) {
+  for (const int ranks : {65, 256, 300}) {
+    SimulatedJob job(ranks);
+    job.world().open_mpi_collectives = true;
+    const SimTime late = SimTime::from_ns(1'000'000);
+    job.run([ranks, late](int rank) {
+      if (rank == ranks / 3) self().now += late;
+      Barrier(kWorld);
+      EXPECT_GE(self().now, late);
+    });
+  }
+}
+
+TEST(OpenMpisReductions, GiveManyRanksTheSum) {
+  for (const int ranks : {130, 257}) {
+    SimulatedJob job(ranks);
+    job.world().open_mpi_collectives = true;
+    job.run([ranks](int rank) {
+      for (const Count count : {Count{1}, Count{3000}}) {  // binomial, in rank order
+        const std::vector<int> mine = values(rank, count);
+        std::vector<int> sums(static_cast<size_t>(count));
+        Allreduce(mine.data(), sums.data(), count, MPI_INT, MPI_SUM, kWorld);
+        EXPECT_EQ(sums.back(), sum_of_values(0, ranks, count - 1));
+        Reduce(mine.data(), sums.data(), count, MPI_INT, MPI_SUM, 7, kWorld);
+        if (rank == 7) {
+          EXPECT_EQ(sums.front(), sum_of_values(0, ranks, 0));
+        }
+      }
+    });
+  }
 }
 
 }  // namespace
