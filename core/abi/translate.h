@@ -320,9 +320,12 @@ class HandleArrayInOut {
   int* get() { return target_ == nullptr ? nullptr : values_.data(); }
   // Of completed requests all are null: what one handle becomes is kept for the next.
   void store() {
-    for (Count i = 0; target_ != nullptr && i < values_.size(); ++i) {
-      const bool is_same = i > 0 && values_[i] == values_[i - 1];
-      target_[i] = is_same ? target_[i - 1] : Handle::out(values_[i]);
+    if (target_ == nullptr || values_.size() == 0) return;
+    int inside = values_[0];
+    Handle handle = Handle::out(inside);
+    for (Count i = 0; i < values_.size(); ++i) {
+      if (values_[i] != inside) handle = Handle::out(inside = values_[i]);
+      target_[i] = handle;
     }
   }
 

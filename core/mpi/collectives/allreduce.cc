@@ -94,7 +94,8 @@ void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reductio
 }
 
 // In step i a rank sends the block that is i before its own number, and receives the one before
-// that. After p - 1 steps it has the whole of the block after its number; then the results go on.
+// that. After p - 1 steps it has the whole of the block after its number; then the results are
+// passed on.
 void allreduce_ring(Transfer& transfer, void* vector, const Reduction& reduction) {
   const int size = transfer.size();
   const int rank = transfer.rank();

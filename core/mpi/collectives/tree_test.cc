@@ -8,34 +8,34 @@
 namespace sesame::mpi::collectives {
 namespace {
 
-using Shape = std::function<TreePlace(int rank, int size)>;
+using PlaceInTree = std::function<TreePlace(int rank, int size)>;
 
 // The ranks below `rank`, and itself, in the order in which reduce_tree() has their operands, from
 // the right: the rank's own, then those of its first child, and so on.
-void collect(const Shape& shape, int rank, int size, std::vector<int>* ranks) {
+void collect(const PlaceInTree& place, int rank, int size, std::vector<int>* ranks) {
   ranks->push_back(rank);
-  for (const int child : shape(rank, size).children) collect(shape, child, size, ranks);
+  for (const int child : place(rank, size).children) collect(place, child, size, ranks);
 }
 
 TEST(Trees, HaveEveryRankOnceBelowTheRoot) {
   for (const int size : {1, 2, 3, 4, 7, 16, 17, 100}) {
     for (const int root : {0, size / 2, size - 1}) {
-      const Shape shapes[] = {
+      const PlaceInTree trees[] = {
           [root](int rank, int ranks) { return chain_place(rank, ranks, root); },
           [root](int rank, int ranks) { return binary_place(rank, ranks, root); },
           [root](int rank, int ranks) { return nomial_place(rank, ranks, root, 2); },
           [root](int rank, int ranks) { return nomial_place(rank, ranks, root, 4); },
       };
-      for (const Shape& shape : shapes) {
+      for (const PlaceInTree& place : trees) {
         std::vector<int> ranks;
-        collect(shape, root, size, &ranks);
+        collect(place, root, size, &ranks);
         std::ranges::sort(ranks);
         ASSERT_EQ(ranks.size(), static_cast<size_t>(size));
         for (int rank = 0; rank < size; ++rank) EXPECT_EQ(ranks[static_cast<size_t>(rank)], rank);
-        EXPECT_EQ(shape(root, size).parent, MPI_PROC_NULL);
+        EXPECT_EQ(place(root, size).parent, MPI_PROC_NULL);
         for (int rank = 0; rank < size; ++rank) {
-          for (const int child : shape(rank, size).children)
-            EXPECT_EQ(shape(child, size).parent, rank);
+          for (const int child : place(rank, size).children)
+            EXPECT_EQ(place(child, size).parent, rank);
         }
       }
     }
