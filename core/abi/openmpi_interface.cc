@@ -3,31 +3,21 @@
 #include <cstring>
 
 #include "core/abi/narrow.h"
+#include "core/abi/openmpi_fortran.h"
 #include "core/abi/translate.h"
 #include "core/abi/version.h"
-#include "core/mpi/io/file_handle.h"
 
 namespace sesame::abi {
 namespace {
 
-// A predefined handle has a small number in Fortran; others have ours, which are larger.
 template <ConstantKind kind>
 Fint fortran_of(AbiHandle<kind> handle) {
-  const int inside = AbiHandle<kind>::in(handle);
-  for (const PredefinedConstant& constant : kPredefined) {
-    if (constant.kind == kind && constant.inside == inside && constant.fortran != kNoFortran)
-      return constant.fortran;
-  }
-  return inside;
+  return fortran_number<kind>(AbiHandle<kind>::in(handle));
 }
 
 template <ConstantKind kind>
 AbiHandle<kind> from_fortran(Fint number) {
-  for (const PredefinedConstant& constant : kPredefined) {
-    if (constant.kind == kind && constant.fortran == number && number != kNoFortran)
-      return AbiHandle<kind>::out(constant.inside);
-  }
-  return AbiHandle<kind>::out(number);
+  return AbiHandle<kind>::out(from_fortran_number<kind>(number));
 }
 
 }  // namespace

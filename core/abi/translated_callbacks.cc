@@ -1,5 +1,5 @@
-// Calls functions of a program that uses a binary interface other than MPICH's. Fortran layers of
-// these interfaces use C functions only.
+// Calls functions of a program that uses a binary interface other than MPICH's. Functions of other
+// languages than C are called through functions that convert what they take.
 #include "core/abi/operation_chunks.h"
 #include "core/abi/translate.h"
 #include "core/mpi/objects/callbacks.h"
@@ -21,11 +21,19 @@ using LargeConvertFunction = int (*)(void*, AbiDatatype, Count, void*, Offset, v
 using ExtentFunction = int (*)(AbiDatatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
 
-// Functions of Open MPI's C++ layer, through which those of C++ are called. That of operations is
-// the operation's function, and the one of C++ its proxy: the layer gives them in this order.
+// Fortran's own: the error code comes back through the last argument.
+using FortranQueryFunction = void (*)(void*, AbiStatus*, Fint*);
+using FortranFreeFunction = void (*)(void*, Fint*);
+using FortranCancelFunction = void (*)(void*, Fint*, Fint*);
+
+// Functions through which those of C++ (Open MPI's layer has them) and Fortran
+// (openmpi_fortran_callbacks.cc) are called. That of operations is the operation's function, and
+// the program's its proxy: the C++ layer gives them in this order.
 using OpIntercept = void (*)(void*, void*, int*, AbiDatatype*, Function);
 template <typename Handle>
 using ErrorIntercept = void (*)(Handle*, int*, const char*, Function);
+using CopyIntercept = int (*)(uintptr_t, int, void*, void*, void**, int*, Function);
+using DeleteIntercept = int (*)(uintptr_t, int, void*, void*, Function);
 
 template <typename Type>
 Type as(Function function) {
@@ -74,8 +82,14 @@ int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int ob
     return MPI_SUCCESS;
   }
   int flag = 0;
-  const int error = as<CopyFunction>(function.function)(
-      owner_out(owner, object), keyval_out(keyval), extra_state, value, copy, &flag);
+  int error;
+  if (function.proxy != nullptr) {
+    error = as<CopyIntercept>(function.proxy)(owner_out(owner, object), keyval_out(keyval),
+                                              extra_state, value, copy, &flag, function.function);
+  } else {
+    error = as<CopyFunction>(function.function)(owner_out(owner, object), keyval_out(keyval),
+                                                extra_state, value, copy, &flag);
+  }
   *keep = flag != 0;
   return error_in(error);
 }
@@ -83,6 +97,10 @@ int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int ob
 int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int object, int keyval,
                      void* extra_state, AttributeType, void* value) {
   if (function.function == nullptr) return MPI_SUCCESS;
+  if (function.proxy != nullptr) {
+    return error_in(as<DeleteIntercept>(function.proxy)(
+        owner_out(owner, object), keyval_out(keyval), value, extra_state, function.function));
+  }
   return error_in(as<DeleteFunction>(function.function)(owner_out(owner, object),
                                                         keyval_out(keyval), value, extra_state));
 }
@@ -114,20 +132,33 @@ int datarep_extent(Function function, Datatype datatype, Aint* extent, void* ext
   return error_in(as<ExtentFunction>(function)(AbiDatatype::out(datatype), extent, extra_state));
 }
 
-int grequest_query(Function function, CallbackKind, void* extra_state, Status* status) {
+int grequest_query(Function function, CallbackKind kind, void* extra_state, Status* status) {
   AbiStatus given{};
   status_out(*status, &given);
-  const int error = as<QueryFunction>(function)(extra_state, &given);
+  int error = MPI_SUCCESS;
+  if (kind == CallbackKind::kFortran) {
+    as<FortranQueryFunction>(function)(extra_state, &given, &error);
+  } else {
+    error = as<QueryFunction>(function)(extra_state, &given);
+  }
   status_in(given, status);
   return error_in(error);
 }
 
-int grequest_free(Function function, CallbackKind, void* extra_state) {
-  return error_in(as<FreeFunction>(function)(extra_state));
+int grequest_free(Function function, CallbackKind kind, void* extra_state) {
+  if (kind != CallbackKind::kFortran) return error_in(as<FreeFunction>(function)(extra_state));
+  Fint error = MPI_SUCCESS;
+  as<FortranFreeFunction>(function)(extra_state, &error);
+  return error_in(error);
 }
 
-int grequest_cancel(Function function, CallbackKind, void* extra_state, bool complete) {
-  return error_in(as<CancelFunction>(function)(extra_state, complete));
+int grequest_cancel(Function function, CallbackKind kind, void* extra_state, bool complete) {
+  if (kind != CallbackKind::kFortran)
+    return error_in(as<CancelFunction>(function)(extra_state, complete));
+  Fint error = MPI_SUCCESS;
+  Fint flag = complete;
+  as<FortranCancelFunction>(function)(extra_state, &flag, &error);
+  return error_in(error);
 }
 
 constexpr Callbacks kCallbacks = {

@@ -32,9 +32,9 @@ bool matches_any(const std::array<const char*, N>& patterns, std::string_view na
 
 // Libraries known to keep state that belongs to one process: unit tables, handle tables.
 constexpr std::array kStateful = {
-    "libgfortran.so*", "libmpichfort*", "libmpifort*", "libmpi_mpifh*", "libmpi_usempi*",
-    "libmpi_cxx*",     "libhdf5*",      "libnetcdf*",  "libpnetcdf*",   "libifcore*",
-    "libifport*",      "libnvf*",       "libpgf90*",   "libflang*"};
+    "libgfortran.so*", "libmpichfort*", "libmpifort*", "libmpi_usempi*", "libmpi_cxx*",
+    "libhdf5*",        "libnetcdf*",    "libpnetcdf*", "libifcore*",     "libifport*",
+    "libnvf*",         "libpgf90*",     "libflang*"};
 
 // Libraries that exist once in a process; the loader treats each of their variables separately.
 constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*", "libgcc_s.so*",
@@ -45,8 +45,8 @@ constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*"
 // their error messages: one copy serves all ranks.
 constexpr std::array kShared = {"libopenblas*", "libmkl_*", "libblis*"};
 
-constexpr std::array kOpenMpi = {"libmpi.so.40*", "libopen-rte.so.40*", "libopen-pal.so.40*",
-                                 "libopen-pal.so.80*"};
+constexpr std::array kOpenMpi = {"libmpi.so.40*", "libmpi_mpifh.so.40*", "libopen-rte.so.40*",
+                                 "libopen-pal.so.40*", "libopen-pal.so.80*"};
 constexpr std::array kOldOpenMpi = {"libmpi.so.20*", "libmpi.so.1", "libopen-rte.so*",
                                     "libopen-pal.so*"};
 constexpr std::array kStandard = {"libmpi_abi.so*"};

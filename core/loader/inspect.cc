@@ -119,17 +119,6 @@ constexpr struct {
     {MpiFamily::kOpenMpi, BinaryInterface::kOpenMpi, "Open MPI's"},
 };
 
-// Open MPI's Fortran layers read the structures that its handles point to, which ours do not.
-Result<> refuse_open_mpi_fortran(const std::string& name, const Closure& closure) {
-  for (const Library& library : closure.libraries)
-    for (const char* prefix : {"libmpi_mpifh.so", "libmpi_usempi"})
-      if (library.name.starts_with(prefix))
-        return error(quoted(name) + " uses MPI from Fortran through Open MPI (" + library.name +
-                         "); of Open MPI's programs, those in C and C++ can be simulated",
-                     "rebuild it with MPICH (mpif90.mpich)");
-  return {};
-}
-
 std::string join(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -168,10 +157,6 @@ Result<BinaryInterface> decide_interface(const std::string& name, const Closure&
       return std::unexpected(complete.error());
     return error(quoted(name) + " is not an MPI program: no MPI library among those it needs",
                  "build it with an MPI compiler, for instance mpicc");
-  }
-  if (one->interface == BinaryInterface::kOpenMpi) {
-    if (Result<> fortran = refuse_open_mpi_fortran(name, closure); !fortran)
-      return std::unexpected(fortran.error());
   }
   return one->interface;
 }

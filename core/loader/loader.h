@@ -134,6 +134,9 @@ const void* program_variable(const RankProcess& process, const char* name);
 // The function of this name in the program or in a library of which the rank has a copy; null:
 // none.
 const void* program_function(const RankProcess& process, const char* name);
+// That which the rank's program and private libraries use by this name: the one of the first of
+// them that defines it, in the order in which they were loaded; null: none.
+const void* private_variable(const RankProcess& process, const char* name);
 
 // Addresses that a rank reads whenever it resumes, for prefetching: a few cache lines, the same
 // number for every rank.

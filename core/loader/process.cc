@@ -221,10 +221,22 @@ const void* loaded_program(const RankProcess& process) { return process.images; 
 
 uintptr_t program_address(const RankProcess& process) { return process.bases[0]; }
 
-const void* program_variable(const RankProcess& process, const char* name) {
-  const Elf64_Sym* symbol = process.images->images[0]->file.find(name);
+static const void* variable_in(const RankProcess& process, size_t image, const char* name) {
+  const Elf64_Sym* symbol = process.images->images[image]->file.find(name);
   if (symbol == nullptr || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) return nullptr;
-  return reinterpret_cast<const void*>(process.bases[0] + symbol->st_value);
+  return reinterpret_cast<const void*>(process.bases[image] + symbol->st_value);
+}
+
+const void* program_variable(const RankProcess& process, const char* name) {
+  return variable_in(process, 0, name);
+}
+
+const void* private_variable(const RankProcess& process, const char* name) {
+  for (size_t i = 0; i < process.bases.size(); ++i) {
+    if (process.images->images[i] == nullptr || process.bases[i] == 0) continue;
+    if (const void* variable = variable_in(process, i, name)) return variable;
+  }
+  return nullptr;
 }
 
 const void* program_function(const RankProcess& process, const char* name) {

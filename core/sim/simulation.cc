@@ -123,6 +123,9 @@ struct Hooks {
   static const void* program_function(const mpi::Rank& rank, const char* name) {
     return loader::program_function(*process_of(rank), name);
   }
+  static const void* private_variable(const mpi::Rank& rank, const char* name) {
+    return loader::private_variable(*process_of(rank), name);
+  }
 
   static const char* name_of_node(int node) {
     static std::string name;
@@ -268,6 +271,7 @@ void Simulation::set_hooks() {
   world_->hooks.spawn = Hooks::spawn;
   world_->hooks.program_variable = Hooks::program_variable;
   world_->hooks.program_function = Hooks::program_function;
+  world_->hooks.private_variable = Hooks::private_variable;
   world_->universe_size =
       static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
   world_->hooks.warn = Hooks::warn;

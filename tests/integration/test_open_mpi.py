@@ -143,16 +143,6 @@ def test_cpp_programs_run_with_their_layer(simulate, tmp_path):
     assert done.stdout.splitlines()[0] == "sum 3"
 
 
-def test_fortran_programs_are_refused_in_a_sentence(simulate, tmp_path):
-    source = tmp_path / "f.f90"
-    source.write_text("use mpi\ncall mpi_init(i)\ncall mpi_finalize(i)\nend\n")
-    program = build(source, tmp_path, "mpif90.openmpi")
-    done = simulate("-n", 2, "--machine", "infiniband", "--", program)
-    assert done.status == 2
-    assert "uses MPI from Fortran through Open MPI" in done.stderr
-    assert "mpif90.mpich" in done.stderr
-
-
 def link(directory: Path, *steps: str) -> Path:
     """The program `app` that these commands make; f.c has the function f, main.c calls it."""
     (directory / "f.c").write_text("int f(void) { return 0; }\n")

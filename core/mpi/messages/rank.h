@@ -115,6 +115,7 @@ struct alignas(64) Rank final : ObjectOwner {
   uintptr_t program_address = 0;            // added to addresses in the program's file
   const void* loaded_program = nullptr;     // the same for all ranks of one program file
   const void* interface_handles = nullptr;  // predefined handles of the binary interface (core/abi)
+  std::shared_ptr<const void> fortran_constants;  // Fortran's of the interface, once looked up
   OpTable ops;
   HandleTable<MatchedMessage, 0xa8000000> messages;
   RecordedCompute recorded;

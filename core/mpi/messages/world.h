@@ -71,6 +71,8 @@ struct WorldHooks {
   // The function of this name in the rank's program or in a library of which it has a copy; null:
   // none.
   const void* (*program_function)(const Rank& rank, const char* name) = nullptr;
+  // That which the rank's program and its private libraries use by this name; null: none.
+  const void* (*private_variable)(const Rank& rank, const char* name) = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };
