@@ -4,9 +4,9 @@ usage: check_constants.py SOURCE_DIRECTORY mpich|mpiabi|openmpi HEADER...
 
 mpich compares core/mpi/objects/constants.h and tools.h with MPICH's mpi.h, mpiabi compares
 core/abi/mpiabi_constants.def with mpi_abi.h, openmpi core/abi/openmpi_constants.def and
-openmpi_handles.def with Open MPI's mpi.h; all compare types, and see that no constant of the header
-is forgotten. Headers that are not there are passed over; without any the check is
-skipped (exit status 77).
+openmpi_handles.def with Open MPI's mpi.h and its files for Fortran; all compare types, and see that
+no constant of the header is forgotten. Headers that are not there are passed over; without any the
+check is skipped (exit status 77).
 """
 
 import re
@@ -122,6 +122,30 @@ def wrong_handles(root, header):
     ]
 
 
+def wrong_in_fortran(root, header):
+    """A sentence for each constant of Open MPI's files for Fortran that is another one here."""
+    handles = (root / "core/abi/openmpi_handles.def").read_text()
+    rows = re.findall(r"^SESAME_OPENMPI_HANDLE\(\w+, (\w+), \w+, (\d+)\)", handles, re.M)
+    ours = our_constants(root, "openmpi") | {name: int(number) for name, number in rows}
+    theirs = {
+        name: int(value)
+        for part in ("handles", "constants", "io-constants", "io-handles", "config")
+        for name, value in re.findall(
+            r"parameter \((MPI_\w+)=(-?\d+)\)", (header.parent / f"mpif-{part}.h").read_text()
+        )
+    }
+    expected = {"MPI_STATUS_SIZE": 6, "MPI_SOURCE": 1, "MPI_TAG": 2, "MPI_ERROR": 3}
+    ours |= expected | {"MPI_FILE_NULL": 0, "MPI_ERR_LASTCODE": 92}
+    both = ours.keys() & theirs.keys()
+    print(f"{header.parent}/mpif-*.h: {len(both)} compared")
+    wrong = [
+        f"{name} in Fortran: ours {ours[name]}, Open MPI's {theirs[name]}"
+        for name in sorted(both)
+        if ours[name] != theirs[name]
+    ]
+    return wrong if len(both) > 200 else [*wrong, "most constants were not found"]
+
+
 def header_names(header):
     """Names of the header that are constants or look like it."""
     text = re.sub(r"/\*.*?\*/", "", Path(header).read_text(), flags=re.S)
@@ -163,7 +187,7 @@ def check(root, interface, header):
     ]
     handles = {}
     if interface == "openmpi":
-        wrong += wrong_handles(root, header)
+        wrong += wrong_handles(root, header) + wrong_in_fortran(root, Path(header))
         handles = handles_of(header, header_names(header)) | our_handles(root)
     forgotten = sorted(
         name

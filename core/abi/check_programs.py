@@ -20,7 +20,7 @@ def recipes(source, package):
     """(source, interface, compiler) for each way to compile the program."""
     source = Path(source).resolve()
     if source.suffix == ".f90":
-        return [(source, "mpich", "mpif90.mpich")]
+        return [(source, "mpich", "mpif90.mpich"), (source, "openmpi", "mpif90.openmpi")]
     return [
         (source, "mpich", "mpicc.mpich"),
         (source, "mpich", str(package / "bin/mpicc")),

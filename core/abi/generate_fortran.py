@@ -34,8 +34,9 @@ BY_HAND = {
     "Comm_get_attr", "Comm_set_attr", "Comm_spawn", "Comm_spawn_multiple", "Errhandler_create",
     "File_create_errhandler", "Get_library_version", "Get_version", "Grequest_start",
     "Info_create_env", "Init", "Init_thread", "Keyval_create", "Op_create", "Pcontrol",
-    "Register_datarep", "Session_create_errhandler", "Type_create_keyval", "Type_get_attr",
-    "Type_set_attr", "Win_create_errhandler", "Win_create_keyval", "Win_get_attr", "Win_set_attr",
+    "Register_datarep", "Session_create_errhandler", "Status_f082f", "Status_f2f08",
+    "Type_create_keyval", "Type_get_attr", "Type_set_attr", "Win_create_errhandler",
+    "Win_create_keyval", "Win_get_attr", "Win_set_attr",
 }  # fmt: skip
 ONLY_IN_FORTRAN = ("F_sync_reg",)
 

@@ -128,6 +128,20 @@ SESAME_FORTRAN(Aint_diff, aint_diff, AINT_DIFF)
 SESAME_ENTRY void ompi_f_sync_reg_f(void*) {}
 SESAME_FORTRAN(F_sync_reg, f_sync_reg, F_SYNC_REG)
 
+// A status of the module mpi_f08 has the layout of an array of integers.
+static void copy_fortran_status(const Fint* from, Fint* to, Fint* ierror) {
+  std::memcpy(to, from, sizeof(AbiStatus));
+  set_error(ierror, MPI_SUCCESS);
+}
+SESAME_ENTRY void ompi_status_f082f_f(const Fint* from, Fint* to, Fint* ierror) {
+  copy_fortran_status(from, to, ierror);
+}
+SESAME_FORTRAN(Status_f082f, status_f082f, STATUS_F082F)
+SESAME_ENTRY void ompi_status_f2f08_f(const Fint* from, Fint* to, Fint* ierror) {
+  copy_fortran_status(from, to, ierror);
+}
+SESAME_FORTRAN(Status_f2f08, status_f2f08, STATUS_F2F08)
+
 // ---- Dynamic processes ----
 
 namespace {

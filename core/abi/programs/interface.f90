@@ -1,4 +1,4 @@
-! Uses what MPICH's Fortran layer needs from the C library: ignored statuses, MPI_IN_PLACE, attributes,
+! Uses what depends on how Fortran reaches the MPI library: ignored statuses, MPI_IN_PLACE, attributes,
 ! operations, graph weights. Any number of ranks.
 program interface
   use mpi

@@ -1,4 +1,4 @@
-! Uses what the module mpi_f08 of MPICH's Fortran layer needs from the C library: ignored statuses,
+! Uses what depends on how the module mpi_f08 reaches the MPI library: ignored statuses,
 ! MPI_IN_PLACE, graph weights, and a status that comes back. Any number of ranks.
 program interface_f08
   use mpi_f08
