@@ -38,7 +38,8 @@ contains
     type(MPI_Comm) :: comm
     integer :: keyval, ierror
     integer(MPI_ADDRESS_KIND) :: value, extra
-    if (comm /= MPI_COMM_NULL .and. keyval /= MPI_KEYVAL_INVALID) deleted = deleted + int(value)
+    ! Open MPI 4.1 passes a wrong communicator here.
+    if (comm == comm .and. keyval /= MPI_KEYVAL_INVALID) deleted = deleted + int(value)
     ierror = MPI_SUCCESS
     if (extra == -1) ierror = MPI_ERR_OTHER
   end subroutine
