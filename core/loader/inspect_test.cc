@@ -231,7 +231,8 @@ TEST_F(Inspect, KnowsTheNamesOfMpiLibraries) {
   EXPECT_EQ(mpi_family("libmpi_abi.so.1"), MpiFamily::kMpiStandard);
   EXPECT_EQ(mpi_family("libmpi.so.40"), MpiFamily::kOpenMpi);
   EXPECT_EQ(mpi_family("libmpi.so.20"), MpiFamily::kOldOpenMpi);
-  EXPECT_EQ(mpi_family("libmpi_mpifh.so.40"), MpiFamily::kNone);
+  EXPECT_EQ(mpi_family("libmpi_mpifh.so.40"), MpiFamily::kOpenMpi);
+  EXPECT_EQ(mpi_family("libmpi_usempif08.so.40"), MpiFamily::kNone);
   EXPECT_EQ(mpi_family("libmpichfort.so.12"), MpiFamily::kNone);
   EXPECT_EQ(mpi_family("libmpifort.so.12"), MpiFamily::kNone);
 }

@@ -62,7 +62,9 @@ MPIS = {
         "mpiexec.mpich",
     ),
     "openmpi": Mpi(
-        "Debian's Open MPI", {"c": "mpicc.openmpi", "cc": "mpicxx.openmpi"}, "mpiexec.openmpi"
+        "Debian's Open MPI",
+        {"c": "mpicc.openmpi", "cc": "mpicxx.openmpi", "f90": "mpif90.openmpi"},
+        "mpiexec.openmpi",
     ),
     "wheel": Mpi(
         "the mpich wheel", {"c": _wheel("mpicc"), "cc": _wheel("mpicxx")}, _wheel("mpiexec")

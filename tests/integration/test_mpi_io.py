@@ -12,7 +12,7 @@ DIRECTORY = "tests/programs/files"
 PROGRAMS = ("data.c", "views.c", "whole.c", "forms.c")
 FORTRAN = ("mpif.f90", "module.f90", "f08.f90")
 CASES = [(name, mpi) for name in PROGRAMS for mpi in ("debian", "wheel-abi", "openmpi")]
-CASES += [(name, "debian") for name in FORTRAN]
+CASES += [(name, mpi) for name in FORTRAN for mpi in ("debian", "openmpi")]
 CASES.remove(("whole.c", "wheel-abi"))  # the wheel's own library crashes in it under mpiexec
 CASES.remove(("forms.c", "openmpi"))  # functions of MPI 4 with large counts
 

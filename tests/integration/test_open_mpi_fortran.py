@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -130,43 +131,6 @@ def test_programs_may_replace_functions_and_call_the_second_names(simulate, tmp_
     assert done.stdout.splitlines()[0] == "2 barriers"
 
 
-SPAWNED = """
-program spawned
-  use mpi
-  implicit none
-  integer :: parent, children, codes(2), total, one, ierr
-  character(100) :: words(3)
-  character(30) :: word
-  call mpi_init(ierr)
-  call mpi_comm_get_parent(parent, ierr)
-  if (parent == MPI_COMM_NULL) then
-    call get_command_argument(0, words(1))
-    words(2) = ' first word '
-    words(3) = ' '
-    call mpi_comm_spawn(words(1), words(2:3), 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, &
-                        codes, ierr)
-    call mpi_reduce(one, total, 1, MPI_INTEGER, MPI_SUM, MPI_ROOT, children, ierr)
-    print '(a,i0,a,2i2)', 'children ', total, ' codes', codes
-    call mpi_comm_disconnect(children, ierr)
-  else
-    call get_command_argument(1, word)
-    one = merge(1, 0, word == 'first word')
-    call mpi_reduce(one, total, 1, MPI_INTEGER, MPI_SUM, 0, parent, ierr)
-    call mpi_comm_disconnect(parent, ierr)
-  end if
-  call mpi_finalize(ierr)
-end program
-"""
-
-
-def test_fortran_programs_spawn_others(simulate, tmp_path):
-    (tmp_path / "spawned.f90").write_text(SPAWNED)
-    program = build(tmp_path, "spawned", "spawned.f90")
-    done = simulate("-n", 1, "--machine", "infiniband", "--", program, cwd=tmp_path)
-    assert done.status == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "children 2 codes 0 0"
-
-
 REPRESENTATION = """
 module functions
   use mpi
@@ -216,18 +180,20 @@ def test_data_representations_are_fortran_functions(simulate, tmp_path):
     assert done.stdout.splitlines()[0].split() == ["-1", "-2", "-3"]
 
 
-def test_the_tester_of_blacs_gives_the_same_output(debian_program, simulate, tmp_path):
-    """170,000 checks of the communication library below ScaLAPACK, in Fortran."""
+def test_the_tester_of_blacs_finds_no_error(debian_program, simulate, tmp_path):
+    """Of the communication library below ScaLAPACK, in Fortran."""
     program = debian_program("scalapack-mpi-test", str(SCALAPACK / "xFbtest"))
     for data in (SCALAPACK / "BLACS").glob("*.dat"):
         shutil.copy(data, tmp_path)
-    real = run([*MPIEXEC, "-n", "4", program], tmp_path, env=os.environ.copy())
     options = ("-n", 4, "--machine", "infiniband", *IN_PLACE, "--compute", "none", "--")
-    ours = simulate(*options, program, cwd=tmp_path)
-
-    def results(text: str) -> list[str]:
-        return [line for line in text.splitlines() if "PASSED" in line or "TEST" in line]
-
-    assert len(results(ours.stdout)) > 30
-    assert "0 FAILED" in ours.stdout
-    assert results(ours.stdout) == results(real.stdout)
+    outcome = simulate(*options, program, cwd=tmp_path)
+    counts = re.findall(
+        r"TESTS: *(\d+) TESTS; *(\d+) PASSED, *\d+ SKIPPED, *(\d+) FAILED", outcome.stdout
+    )
+    # As many as under mpiexec: five types with sends and broadcasts, four with three reductions.
+    assert len(counts) == 22, outcome.stdout[-2000:]
+    assert sum(int(tests) for tests, _, _ in counts) == 62199
+    assert all(int(passed) > 0 and int(failed) == 0 for _, passed, failed in counts)
+    # At the end it aborts on purpose.
+    assert "your BLACS_ABORT is incorrect" in outcome.stdout.splitlines()[-1]
+    assert outcome.status != 0

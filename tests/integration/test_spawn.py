@@ -79,8 +79,9 @@ def test_groups_connect_at_ports(built_with, ranks, compiled, simulate):
     assert Counter(lines(simulate("-n", ranks, *ON, "--", program))) == expected
 
 
-def test_a_fortran_program_spawns(compiled, simulate):
-    program = compiled("tests/programs/answers/spawn.f90")
+@pytest.mark.parametrize("built_with", ["debian", "openmpi"])
+def test_a_fortran_program_spawns(built_with, compiled, simulate):
+    program = compiled("tests/programs/answers/spawn.f90", built_with)
     printed = Counter(lines(simulate("-n", 2, *ON, "--", program)))
     expected = Counter({"parent 0 codes T total 6": 2, "parent 1 codes T total 6": 2})
     for rank in range(3):

@@ -206,9 +206,9 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 def simulate(**options: Any) -> int:
     """Predict how an MPI program runs on a machine.
 
-    PROGRAM is an unmodified binary, linked to MPICH, to the MPI 5 standard interface or, in C and
-    C++, to Open MPI. Its ranks run on this machine; communication takes the time that the machine
-    model calculates, and collectives use the algorithms of the program's MPI. PROGRAM may also be a
+    PROGRAM is an unmodified binary, linked to MPICH, to Open MPI or, in C, to the MPI 5 standard
+    interface. Its ranks run on this machine; communication takes the time that the machine model
+    calculates, and collectives use the algorithms of the program's MPI. PROGRAM may also be a
     traced run, whose calls are repeated.
 
     \b
