@@ -66,7 +66,7 @@ def simulate(
 ) -> SimulatedRun:
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
-    `program` is an unmodified MPI program (MPICH, MPI 5 or, in C and C++, Open MPI), or a traced
+    `program` is an unmodified MPI program (MPICH, Open MPI or, in C, MPI 5), or a traced
     run (NAME.sesame), whose calls are played. Collectives use its MPI's algorithms. `machine` is a
     `Machine`, the name of a model or a machine file; `settings` changes keys of it for this
     run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
