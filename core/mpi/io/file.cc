@@ -1,18 +1,10 @@
 #include "core/mpi/io/file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <utility>
 
-#include "core/mpi/io/file_errors.h"
-#include "core/mpi/io/file_record.h"
-#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/range_locks.h"
-#include "core/mpi/io/seek.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errhandler.h"
-#include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
@@ -32,72 +24,6 @@ bool FileObject::is_first_of_host_file() const {
 
 RangeLocks& locks_of(const FileObject& file) {
   return locks_of(this_rank().world, file.path().system, file.path().file);
-}
-
-FileObject* find_file(File handle) {
-  return file_tables(this_rank()).files.find(file_number(handle));
-}
-
-int check_file(File handle, FileObject** file) {
-  *file = find_file(handle);
-  if (*file != nullptr) return MPI_SUCCESS;
-  return fail(MPI_ERR_FILE, handle == nullptr ? "the file is MPI_FILE_NULL"
-                                              : "no such file handle, or it was closed");
-}
-
-int raise_file_error(File handle, int error, const char* function_name) {
-  if (storage::FileCallRecord* record = current_file_record())
-    record->error = static_cast<uint16_t>(error);
-  const FileObject* file = find_file(handle);
-  const ErrhandlerObject* handler =
-      file != nullptr ? file->errhandler : file_tables(this_rank()).errhandler;
-  using Kind = ErrhandlerObject::Kind;
-  const Kind kind = handler != nullptr ? handler->kind : Kind::kReturn;
-  if (kind != Kind::kReturn && kind != Kind::kFile) {
-    return raise_with(handler, 0, error, function_name);
-  }
-  record_reason(this_rank(), error, std::exchange(this_rank().error_detail, {}));
-  if (kind == Kind::kReturn) return error;
-  return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
-}
-
-int query_file_size(const FileObject& file, uint64_t* bytes) {
-  const int error = file.open->size(bytes);
-  if (error == 0) return MPI_SUCCESS;
-  return fail(file_error_class(error), "cannot ask for the size of " + file.shared->name);
-}
-
-int fail_host_call(const char* doing, const std::string& name, int error) {
-  return fail(file_error_class(error),
-              std::string("cannot ") + doing + " " + name + ": " + strerrordesc_np(error));
-}
-
-int file_error_class(int error) {
-  switch (error) {
-    case 0:
-      return MPI_SUCCESS;
-    case ENOENT:
-    case ENOTDIR:
-      return MPI_ERR_NO_SUCH_FILE;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    case EEXIST:
-      return MPI_ERR_FILE_EXISTS;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    case ENOSPC:
-    case EFBIG:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case ENAMETOOLONG:
-    case EISDIR:
-    case ELOOP:
-      return MPI_ERR_BAD_FILE;
-    default:
-      return MPI_ERR_IO;
-  }
 }
 
 }  // namespace sesame::mpi

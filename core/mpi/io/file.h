@@ -110,9 +110,4 @@ struct FileObject : Counted {
 // The range locks of this file, shared by all its handles.
 RangeLocks& locks_of(const FileObject& file);
 
-// Returns null unless the handle is that of an open file of the running rank.
-FileObject* find_file(File handle);
-// MPI_SUCCESS and the object, or MPI_ERR_FILE.
-int check_file(File handle, FileObject** file);
-
 }  // namespace sesame::mpi

@@ -4,6 +4,7 @@
 
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_record.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"

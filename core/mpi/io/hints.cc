@@ -7,6 +7,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_record.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/info.h"

@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/mpi/api.h"
-#include "core/mpi/io/file_errors.h"
-#include "core/mpi/io/file_tables.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_elements.h"
-#include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/pack.h"
 
@@ -210,35 +206,16 @@ int decode_external(const std::byte* packed, Count bytes, void* buffer, Count co
   return MPI_SUCCESS;
 }
 
-int register_representation(const char* name, Function read, Function write, Function extent,
-                            void* extra_state, bool large) {
-  Rank& rank = this_rank();
-  if (name == nullptr || *name == '\0' || std::strlen(name) >= MPI_MAX_DATAREP_STRING) {
-    return fail(MPI_ERR_ARG, "the name of a data representation has 1 to " +
-                                 std::to_string(MPI_MAX_DATAREP_STRING - 1) + " characters");
-  }
-  if (find_representation(rank, name) != nullptr) {
-    return fail(MPI_ERR_DUP_DATAREP,
-                "there is a data representation '" + std::string(name) + "' already");
-  }
-  if (extent == nullptr) {
-    return fail(MPI_ERR_ARG, "the function for the extent of datatypes in files is null");
-  }
-  file_tables(rank).representations.push_back(std::make_unique<Representation>(
-      Representation{name, Kind::kUser, read, write, extent, extra_state, large}));
-  return MPI_SUCCESS;
-}
-
 }  // namespace
 
 const Representation& native_representation() { return kPredefined[0]; }
 
-const Representation* find_representation(const Rank& rank, std::string_view name) {
+const Representation* find_representation(const RegisteredRepresentations& registered,
+                                          std::string_view name) {
   const std::string text(name);
   for (const Representation& known : kPredefined)
     if (strcasecmp(known.name.c_str(), text.c_str()) == 0) return &known;
-  if (rank.objects.files == nullptr) return nullptr;
-  for (const auto& known : rank.objects.files->representations)
+  for (const auto& known : registered)
     if (known->name == name) return known.get();
   return nullptr;
 }
@@ -303,14 +280,6 @@ int decode(const Representation& representation, const std::byte* packed, Count 
   }
   unpack_range(packed, buffer, count, type, 0, bytes);
   return MPI_SUCCESS;
-}
-
-// The call names no file, so errors go to the handler of MPI_FILE_NULL, as those of MPI_File_open.
-int Register_datarep(const char* datarep, Function read_conversion_fn, Function write_conversion_fn,
-                     Function dtype_file_extent_fn, void* extra_state, bool large) {
-  const int error = register_representation(datarep, read_conversion_fn, write_conversion_fn,
-                                            dtype_file_extent_fn, extra_state, large);
-  return error == MPI_SUCCESS ? error : raise_file_error(nullptr, error, "MPI_Register_datarep");
 }
 
 }  // namespace sesame::mpi

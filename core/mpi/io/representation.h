@@ -14,8 +14,6 @@
 
 namespace sesame::mpi {
 
-struct Rank;
-
 struct Representation {
   enum class Kind { kNative, kExternal32, kUser };
   std::string name;
@@ -28,9 +26,14 @@ struct Representation {
   bool large = false;  // its conversions take large counts (MPI_Count)
 };
 
+// Those that the program has registered, in the order of their registration.
+using RegisteredRepresentations = std::vector<std::unique_ptr<Representation>>;
+
 const Representation& native_representation();
-// Returns null if there is none of that name.
-const Representation* find_representation(const Rank& rank, std::string_view name);
+// Finds one that MPI defines (in any case of letters) or one of `registered`. Returns null if there
+// is none of that name.
+const Representation* find_representation(const RegisteredRepresentations& registered,
+                                          std::string_view name);
 
 // Sets *stored to the type as stored in files: basic elements have their size in the file, and
 // displacements in bytes do not change (MPI 4.1, 14.5.1: such types are not portable).

@@ -3,6 +3,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_record.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/errors.h"

@@ -4,6 +4,7 @@
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_record.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/shared_pointer.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/objects/errors.h"

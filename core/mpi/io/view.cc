@@ -5,6 +5,7 @@
 #include "core/mpi/collectives/barrier.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_record.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/representation.h"
@@ -74,7 +75,9 @@ int build_view(const FileObject& file, Offset disp, Datatype etype, Datatype fil
   const bool writable = (file.amode & MPI_MODE_RDONLY) == 0;
   MPI_TRY(check_displacements(*view->etype, "elementary type", writable));
   MPI_TRY(check_displacements(*view->filetype, "file type", writable));
-  view->representation = datarep == nullptr ? nullptr : find_representation(this_rank(), datarep);
+  view->representation =
+      datarep == nullptr ? nullptr
+                         : find_representation(file_tables(this_rank()).representations, datarep);
   if (view->representation == nullptr) {
     return fail(
         MPI_ERR_UNSUPPORTED_DATAREP,
@@ -160,28 +163,6 @@ int File_get_type_extent(File fh, Datatype datatype, Count* extent) {
   MPI_TRY(stored_type(*file->view.representation, DatatypeRef(type), &stored));
   *extent = stored->extent();
   return MPI_SUCCESS;
-}
-
-int seek_target(const FileObject& file, int64_t position, Offset offset, int whence,
-                int64_t* target) {
-  switch (whence) {
-    case MPI_SEEK_SET:
-      *target = offset;
-      break;
-    case MPI_SEEK_CUR:
-      *target = position + offset;
-      break;
-    case MPI_SEEK_END: {
-      uint64_t bytes = 0;
-      MPI_TRY(query_file_size(file, &bytes));
-      *target = items_below(file.view, bytes) + offset;
-      break;
-    }
-    default:
-      return fail(MPI_ERR_ARG, "whence is none of MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END");
-  }
-  if (*target >= 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "the seek leads before the beginning of the view");
 }
 
 int File_seek(File fh, Offset offset, int whence) {
