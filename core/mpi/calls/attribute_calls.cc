@@ -79,7 +79,7 @@ const int* predefined_value(Rank& rank, int keyval) {
     case MPI_UNIVERSE_SIZE:
       return &rank.world.universe_size;
     case MPI_LASTUSEDCODE:
-      return &rank.objects.last_used_code;
+      return &rank.errors.last_used_code;
     default:
       return nullptr;
   }

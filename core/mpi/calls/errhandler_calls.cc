@@ -24,7 +24,7 @@ int get_errhandler(ErrhandlerObject* errhandler, Errhandler* handle) {
 
 int call_errhandler(const ErrhandlerObject* errhandler, int object, int errorcode,
                     const char* function_name) {
-  this_rank().error_detail = kCalledByProgram;
+  this_rank().errors.detail = kCalledByProgram;
   raise_with(errhandler, object, errorcode, function_name);
   return MPI_SUCCESS;
 }

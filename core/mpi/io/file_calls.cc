@@ -160,7 +160,7 @@ int File_call_errhandler(File handle, int errorcode) {
     FileObject* file;
     MPI_TRY(check_file(handle, &file));
   }
-  this_rank().error_detail = "the program called the error handler";
+  this_rank().errors.detail = "the program called the error handler";
   raise_file_error(handle, errorcode, "MPI_File_call_errhandler");
   return MPI_SUCCESS;
 }

@@ -23,7 +23,8 @@ int raise_file_error(File handle, int error, const char* function_name) {
   if (kind != Kind::kReturn && kind != Kind::kFile) {
     return raise_with(handler, 0, error, function_name);
   }
-  record_reason(this_rank(), error, std::exchange(this_rank().error_detail, {}));
+  ErrorState& state = this_rank().errors;
+  state.added_codes().record_reason(error, std::exchange(state.detail, {}));
   if (kind == Kind::kReturn) return error;
   return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
 }

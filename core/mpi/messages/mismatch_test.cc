@@ -130,7 +130,7 @@ TEST(Mismatch, OfLengthsSaysBoth) {
     } else {
       EXPECT_EQ(Recv(&one, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
       EXPECT_EQ(
-          this_rank().error_detail,
+          this_rank().errors.detail,
           "the message of 12 bytes from rank 0, tag 7 is longer than the receive, which takes "
           "4");
     }
@@ -146,7 +146,7 @@ std::string error_of(const std::function<int(int rank)>& collective, int expecte
     const int error = collective(rank);
     if (error == MPI_SUCCESS) return;
     EXPECT_EQ(error, expected_class);
-    this_rank().world.hooks.abort_job(1, this_rank().error_detail);
+    this_rank().world.hooks.abort_job(1, this_rank().errors.detail);
   });
 }
 

@@ -1,15 +1,14 @@
 #include "core/mpi/objects/attributes.h"
 
-#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/error_state.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
 
 // Only codes that the program added are passed on, since others may mean anything.
 int user_function_failed(const char* which, int error) {
-  const ErrorCodes* added = this_owner().objects.error_codes.get();
+  const ErrorCodes* added = this_error_state().codes.get();
   const bool known = added != nullptr && added->text_of(error) != nullptr;
   return fail(known ? error : MPI_ERR_OTHER, "the program's attribute " + std::string(which) +
                                                  " function returned " + std::to_string(error));

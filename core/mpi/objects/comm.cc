@@ -2,8 +2,8 @@
 
 #include "core/mpi/objects/attached_buffer.h"
 #include "core/mpi/objects/attributes.h"
-#include "core/mpi/objects/errhandler.h"
-#include "core/mpi/objects/info.h"
+#include "core/mpi/objects/errhandler_object.h"
+#include "core/mpi/objects/info_object.h"
 #include "core/mpi/objects/topology.h"
 
 namespace sesame::mpi {

@@ -40,7 +40,7 @@ void attach(ErrhandlerObject*& attached, ErrhandlerObject* errhandler) {
 
 [[noreturn]] void end_job(ObjectOwner& owner, int error, const char* function_name,
                           const std::string& detail) {
-  std::string text = owner.name() + ": " + function_name + ": " + error_text(owner, error);
+  std::string text = owner.name() + ": " + function_name + ": " + error_text(owner.errors, error);
   if (!detail.empty()) text += ": " + detail;
   owner.abort_job(text);
   __builtin_unreachable();
@@ -95,7 +95,7 @@ int check_errhandler(Errhandler handle, Kind kind, ErrhandlerObject** errhandler
 int raise_with(const ErrhandlerObject* errhandler, int object, int error,
                const char* function_name) {
   ObjectOwner& owner = this_owner();
-  const std::string detail = std::exchange(owner.error_detail, {});
+  const std::string detail = std::exchange(owner.errors.detail, {});
   switch (errhandler != nullptr ? errhandler->kind : Kind::kFatal) {
     case Kind::kFatal:
     case Kind::kAbort:

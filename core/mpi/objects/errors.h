@@ -10,6 +10,8 @@
 
 namespace sesame::mpi {
 
+struct ErrorState;
+
 // Stores the detail with the running rank and returns `error_class`.
 [[gnu::cold]] int fail(int error_class, std::string detail);
 
@@ -18,6 +20,8 @@ int check_out(const void* address, const char* what);
 
 // The text of a predefined error class ("invalid rank"), never null.
 const char* error_class_text(int error_class);
+// The text of a class or code, predefined or added by the program.
+std::string error_text(const ErrorState& state, int code);
 // Whether MPI itself defines this class.
 bool is_error_class(int error_class);
 

@@ -34,23 +34,6 @@ int check_changeable(Info handle, InfoObject** info) {
 
 }  // namespace
 
-const std::string* InfoObject::find(std::string_view key) const {
-  for (const auto& [name, value] : entries) {
-    if (name == key) return &value;
-  }
-  return nullptr;
-}
-
-void InfoObject::set(std::string_view key, std::string_view value) {
-  for (auto& [name, old] : entries) {
-    if (name == key) {
-      old = value;
-      return;
-    }
-  }
-  entries.emplace_back(key, value);
-}
-
 InfoObject* find_info(ObjectOwner& owner, Info handle) {
   if (handle != MPI_INFO_ENV) return owner.objects.infos.find(handle);
   InfoObject*& environment = owner.objects.environment;

@@ -1,26 +1,12 @@
-// MPI_Info: a list of (key, value) strings in the order in which the keys were first set. Objects
-// are reference counted; the rank's table owns one reference for each handle.
+// Handles of MPI_Info: finding the object of a handle and making a new one.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "core/mpi/objects/constants.h"
-#include "core/mpi/objects/handle_table.h"
+#include "core/mpi/objects/info_object.h"
 
 namespace sesame::mpi {
 
 struct ObjectOwner;
-
-struct InfoObject : Counted {
-  std::vector<std::pair<std::string, std::string>> entries;
-
-  // The value of a key, or null.
-  const std::string* find(std::string_view key) const;
-  void set(std::string_view key, std::string_view value);
-};
 
 // The object of a handle (also of MPI_INFO_ENV); null for MPI_INFO_NULL and for handles of no info.
 InfoObject* find_info(ObjectOwner& owner, Info handle);

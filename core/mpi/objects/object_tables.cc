@@ -1,9 +1,9 @@
 #include "core/mpi/objects/object_tables.h"
 
 #include "core/mpi/objects/attributes.h"
-#include "core/mpi/objects/errhandler.h"
-#include "core/mpi/objects/info.h"
-#include "core/mpi/objects/session.h"
+#include "core/mpi/objects/errhandler_object.h"
+#include "core/mpi/objects/info_object.h"
+#include "core/mpi/objects/session_object.h"
 
 namespace sesame::mpi {
 
@@ -18,5 +18,7 @@ ObjectTables::~ObjectTables() {
   release(environment);
   for (ErrhandlerObject* errhandler : predefined_errhandlers) release(errhandler);
 }
+
+ErrorState& this_error_state() { return this_owner().errors; }
 
 }  // namespace sesame::mpi

@@ -1,6 +1,6 @@
 // The MPI objects of one rank other than datatypes, operations and requests: communicators, groups,
-// error handlers, infos, keyvals, sessions and the error codes that the program added; and
-// ObjectOwner, the interface of a rank for these objects. The rank owns them. One thread.
+// error handlers, infos, keyvals and sessions; and ObjectOwner, the interface of a rank for these
+// objects. The rank owns them. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/error_state.h"
 #include "core/mpi/objects/handle_table.h"
 
 namespace sesame::mpi {
 
-class ErrorCodes;
 struct ErrhandlerObject;
 struct FileTables;
 struct InfoObject;
@@ -54,9 +54,7 @@ struct ObjectTables {
   std::shared_ptr<WindowTable> windows;
   std::shared_ptr<FileTables> files;
 
-  std::unique_ptr<ErrorCodes> error_codes;  // made at its first use
-  int last_used_code = MPI_ERR_LASTCODE;    // the attribute MPI_LASTUSEDCODE is its address
-  int agreements = 0;                       // on contexts, in progress (communicators/agree.h)
+  int agreements = 0;  // on contexts, in progress (communicators/agree.h)
 };
 
 // What objects may use of the rank that owns them. Rank, which is in a higher module, derives from
@@ -66,7 +64,7 @@ struct ObjectOwner {
 
   const int id;  // among all ranks of the run
   ObjectTables objects;
-  std::string error_detail;  // detail of the last error (errors.h)
+  ErrorState errors;
 
   // "rank 5", for messages to the user.
   virtual std::string name() const = 0;

@@ -2,15 +2,9 @@
 
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/info.h"
 #include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
-
-SessionObject::~SessionObject() {
-  release(errhandler);
-  release(info);
-}
 
 int check_session(Session handle, SessionObject** session) {
   *session = this_owner().objects.sessions.find(handle);

@@ -1,24 +1,10 @@
-// MPI sessions: a handle of the library with its own error handler. Process sets are "mpi://WORLD"
-// and "mpi://SELF". Reference counted; the rank's table owns one reference for each handle.
+// Handles of sessions: finding the object of a handle, and errors of calls on a session.
 #pragma once
 
 #include "core/mpi/objects/constants.h"
-#include "core/mpi/objects/handle_table.h"
+#include "core/mpi/objects/session_object.h"
 
 namespace sesame::mpi {
-
-struct ErrhandlerObject;
-struct InfoObject;
-
-struct SessionObject : Counted {
-  Session handle = MPI_SESSION_NULL;
-  ErrhandlerObject* errhandler = nullptr;  // null: MPI_ERRORS_ARE_FATAL
-  InfoObject* info = nullptr;
-  int thread_level = MPI_THREAD_SINGLE;
-
-  SessionObject() = default;
-  ~SessionObject();
-};
 
 int check_session(Session handle, SessionObject** session);
 

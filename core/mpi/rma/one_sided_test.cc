@@ -168,7 +168,7 @@ TEST(OneSided, AccessesOutsideTheWindowAreErrors) {
     Win_fence(0, win);
     EXPECT_EQ(Put(&value, 1, MPI_INT, 1, 3, 1, MPI_INT, win), MPI_SUCCESS);
     EXPECT_EQ(Put(&value, 1, MPI_INT, 1, 4, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
-    EXPECT_EQ(self().rank->error_detail, "bytes 16 to 19 of a window that has 16 bytes at rank 1");
+    EXPECT_EQ(self().rank->errors.detail, "bytes 16 to 19 of a window that has 16 bytes at rank 1");
     EXPECT_EQ(Put(&value, 1, MPI_INT, 1, -1, 1, MPI_INT, win), MPI_ERR_DISP);
     EXPECT_EQ(Put(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win), MPI_ERR_RANK);
     EXPECT_EQ(Put(&value, 1, MPI_INT, 1, 0, 1, MPI_DATATYPE_NULL, win), MPI_ERR_TYPE);
