@@ -12,15 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "counters.h"
-#include "mappings.h"
 #include "metadata.h"
-#include "recorder.h"
-#include "rings.h"
-#include "streams.h"
 #include "system_call.h"
-
-#define COMMAND_BYTES 4096
 
 SesameSettings sesame_settings;
 
@@ -188,7 +183,8 @@ bool sesame_process_begin(void) {
 static void read_command(char* command) {
   int file =
       (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, command, COMMAND_BYTES - 1);
+  long length =
+      file < 0 ? 0 : sesame_system_call(SYS_read, file, command, SESAME_COMMAND_BYTES - 1);
   sesame_unrecorded(false, length);
   if (file >= 0) sesame_system_call(SYS_close, file);
   if (length < 0) length = 0;
@@ -213,92 +209,30 @@ static int64_t realtime_offset(void) {
   return largest;
 }
 
-void sesame_process_describe(void) {
-  char command[COMMAND_BYTES];
-  char directory[PATH_MAX];
-  read_command(command);
-  if (sesame_system_call(SYS_getcwd, directory, sizeof directory) < 0) strcpy(directory, "/");
-  sesame_put_process(sesame_ticks(), &(struct sesame_process){.pid = getpid(),
-                                                              .parent = getppid(),
-                                                              .realtime_offset = realtime_offset(),
-                                                              .loaded = (int64_t)loaded_ns,
-                                                              .host = host,
-                                                              .directory = directory,
-                                                              .command = command});
-}
-
-/* --- End ---------------------------------------------------------------------------------- */
-
-static uint64_t processor_ns(void) {
-  struct timespec used = {0};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
-static void put_counted(void) {
-  SesameMoved moved;
-  if (!(sesame_settings.kinds & SESAME_IO) || !sesame_counters_read(&moved)) return;
-  struct sesame_counted record = {
-      .read = moved.read, .written = moved.written, .operations = sesame_rings_unrecorded()};
-  for (uint32_t i = 0; i < SESAME_STATE_THREADS; ++i) {
-    record.stream_read += state->thread[i].stream_read;
-    record.stream_written += state->thread[i].stream_written;
+void sesame_process_look_up(SesameProcessFacts* facts) {
+  read_command(facts->command);
+  if (sesame_system_call(SYS_getcwd, facts->directory, sizeof facts->directory) < 0) {
+    strcpy(facts->directory, "/");
   }
-  sesame_put_counted(sesame_ticks(), &record);
+  facts->realtime_offset = realtime_offset();
+  facts->loaded_ns = loaded_ns;
+  facts->host = host;
 }
 
-/* Whether a process without records did I/O past the tracer: only the kernel's counters show it. */
-static bool has_unrecorded_io(void) {
-  SesameMoved moved;
-  return state == NULL && (sesame_settings.kinds & SESAME_IO) && sesame_counters_read(&moved) &&
-         moved.read + moved.written + sesame_rings_unrecorded() > 0;
-}
-
-void sesame_process_end(int how) {
-  /* This is a signal handler that has interrupted the recorder, which may hold a lock. */
-  if (sesame_stream.watched & SESAME_WRITING) return;
-  /* A child without records may have touched pages that its parent has mapped. */
-  if (sesame_mappings_overlap(NULL, SIZE_MAX) || has_unrecorded_io()) {
-    (void)sesame_watches(SESAME_IO);
-  }
-  if (state == NULL || state->ended != 0) return;
-  if (sesame_stream.buffer != NULL) {
-    sesame_mappings_record_pages(NULL, SIZE_MAX, how != 1);
-    put_counted();
-    sesame_put_ended(sesame_ticks(),
-                     &(struct sesame_ended){.how = (uint8_t)how, .processor = processor_ns()});
-  }
-  sesame_streams_stop();
-  state->ended = (uint32_t)how;
-}
-
-void sesame_process_resume(void) {
-  if (state == NULL) return;
-  state->ended = 0;
-  sesame_streams_resume();
-}
-
-void sesame_process_forked(void) {
-  if (state != NULL) munmap(state, sizeof *state);
-  state = NULL;
-  loaded_ns = sesame_system_ns();
-  sesame_streams_forget();
-  sesame_rings_forget();
-  if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(true);
-}
-
-__attribute__((constructor)) static void begin(void) {
+bool sesame_process_prepare(void) {
   read_settings();
-  if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return;
+  if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return false;
   sesame_system_call(SYS_fstat, STDERR_FILENO, &first_stderr);
-  if (sesame_settings.kinds == 0) return;
+  if (sesame_settings.kinds == 0) return false;
   loaded_ns = sesame_system_ns();
   struct utsname node;
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
-  sesame_clock_start();
-  pthread_atfork(NULL, NULL, sesame_process_forked);
-  if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(false);
+  return true;
 }
 
-__attribute__((destructor)) static void end(void) { sesame_process_end(1); }
+void sesame_process_forget(void) {
+  if (state != NULL) munmap(state, sizeof *state);
+  state = NULL;
+  loaded_ns = sesame_system_ns();
+}

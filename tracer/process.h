@@ -1,4 +1,6 @@
-/* Recording in this process as a whole: its settings, its state file, its beginning and end. */
+/* What is recorded in this process, and where: its settings, its state file, and what its first
+ * record says. Makes no records itself; process_lifetime.h is the beginning and end of recording.
+ */
 #ifndef SESAME_TRACER_PROCESS_H
 #define SESAME_TRACER_PROCESS_H
 
@@ -7,6 +9,9 @@
 #include <stdint.h>
 
 #include "core/trace/traced_format.h"
+
+/* What is recorded, as bits. */
+enum { SESAME_IO = 1, SESAME_MPI = 2 };
 
 typedef struct {
   char directory[PATH_MAX]; /* of the raw trace; empty when nothing is recorded */
@@ -17,12 +22,28 @@ typedef struct {
 
 extern SesameSettings sesame_settings;
 
+/* Reads the settings. Call it once, before anything else here. False when nothing is recorded. */
+bool sesame_process_prepare(void);
+
 /* Makes the state file if there is none yet. False if that fails, which is reported: nothing can be
  * recorded. */
 bool sesame_process_begin(void);
 
-/* Makes the record `process`, the first one of the process's first stream. */
-void sesame_process_describe(void);
+enum { SESAME_COMMAND_BYTES = 4096 };
+
+/* What the record `process` says about this process. */
+typedef struct {
+  char command[SESAME_COMMAND_BYTES]; /* the words of the command line, separated by character 31 */
+  char directory[PATH_MAX];           /* the working directory */
+  const char* host;
+  int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+  uint64_t loaded_ns;      /* when the tracer was loaded or the process was forked */
+} SesameProcessFacts;
+
+void sesame_process_look_up(SesameProcessFacts* facts);
+
+/* In a forked child: forgets the parent's state file. */
+void sesame_process_forget(void);
 
 /* Null before sesame_process_begin. */
 SesameProcessState* sesame_process_state(void);
@@ -30,16 +51,6 @@ SesameProcessState* sesame_process_state(void);
 /* The start of the name of this process's files: DIRECTORY/HOST.PID.N, where N distinguishes
  * programs that had the same process id. */
 const char* sesame_process_name(void);
-
-/* Writes all that is buffered; `how` as in the record `ended`. */
-void sesame_process_end(int how);
-
-/* Resumes recording when an exec failed after sesame_process_end(2). */
-void sesame_process_resume(void);
-
-/* Call it in a forked child: forgets the parent's streams. The child's recording starts with its
- * first record. */
-void sesame_process_forked(void);
 
 /* Whether the program's limit (RLIMIT_FSIZE) allows a file of this size. Exceeding it would send
  * the program a signal. */

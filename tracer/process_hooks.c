@@ -12,7 +12,7 @@
 
 #include "hooks.h"
 #include "mappings.h"
-#include "process.h"
+#include "process_lifetime.h"
 #include "system_call.h"
 
 /* --- exec --------------------------------------------------------------------------------- */

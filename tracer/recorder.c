@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "counters.h"
-#include "process.h"
 #include "streams.h"
 #include "system_call.h"
 
@@ -336,6 +335,20 @@ static int begin_thread(SesameStream* stream) {
   return 1;
 }
 
+/* Makes the first record of the process's first stream. Not inlined: it takes kilobytes of stack. */
+__attribute__((noinline)) static void put_process(void) {
+  SesameProcessFacts facts;
+  sesame_process_look_up(&facts);
+  sesame_put_process(sesame_ticks(),
+                     &(struct sesame_process){.pid = getpid(),
+                                              .parent = getppid(),
+                                              .realtime_offset = facts.realtime_offset,
+                                              .loaded = (int64_t)facts.loaded_ns,
+                                              .host = facts.host,
+                                              .directory = facts.directory,
+                                              .command = facts.command});
+}
+
 int sesame_begin_thread(int kind) {
   SesameStream* stream = &sesame_stream;
   if (stream->watched & SESAME_WRITING) {
@@ -349,7 +362,7 @@ int sesame_begin_thread(int kind) {
     sesame_settings.kinds = 0; /* the reason was reported; do not try again at every call */
     *stream = (SesameStream){0};
   } else if (stream->buffer->thread == 0 && stream->state->records == 0) {
-    sesame_process_describe();
+    put_process();
   }
   errno = saved;
   return started;

@@ -22,9 +22,10 @@
 
 #include "clock.h"
 #include "core/trace/traced_format.h"
+#include "process.h"
 
-/* What is recorded, as bits. */
-enum { SESAME_IO = 1, SESAME_MPI = 2, SESAME_WRITING = 0x80 };
+/* Beside SESAME_IO and SESAME_MPI (process.h), in SesameStream.watched: a record is being made. */
+enum { SESAME_WRITING = 0x80 };
 
 /* A record of fixed size is never longer. */
 enum { SESAME_FIXED_RECORD_BYTES = 128 };
