@@ -12,10 +12,10 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/loader/dispositions.h"
 #include "core/loader/images.h"
 #include "core/loader/load.h"
 #include "core/loader/real.h"
-#include "core/loader/signals.h"
 
 namespace sesame::loader {
 namespace {

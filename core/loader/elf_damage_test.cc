@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "core/loader/elf_file.h"
-#include "core/loader/images.h"
+#include "core/loader/prepare_images.h"
 #include "core/loader/testing/probe_runner.h"
 
 namespace sesame::loader {
@@ -97,7 +97,7 @@ class Mutator {
 void load_alone(const std::string& path) {
   Program program;
   program.name = program.path = path;
-  const Result<std::unique_ptr<ImageSet>> set = ImageSet::build(program);
+  const Result<std::unique_ptr<ImageSet>> set = prepare_images(program);
   if (!set) return;
   const Image& image = *(*set)->images[0];
   if (const Result<uint64_t> base = map_image(image))

@@ -9,10 +9,10 @@
 
 #include "core/loader/bindings.h"
 #include "core/loader/crash.h"
+#include "core/loader/dispositions.h"
 #include "core/loader/files.h"
 #include "core/loader/images.h"
 #include "core/loader/real.h"
-#include "core/loader/signals.h"
 #include "core/loader/stream.h"
 
 extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);

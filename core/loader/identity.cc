@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "core/loader/bindings.h"
+#include "core/loader/dispositions.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
-#include "core/loader/signals.h"
 
 namespace sesame::loader {
 

@@ -32,7 +32,7 @@
 #include "core/base/error.h"
 #include "core/loader/elf_file.h"
 #include "core/loader/loader.h"
-#include "core/loader/process.h"
+#include "core/loader/variables.h"
 
 namespace sesame::loader {
 
@@ -140,8 +140,6 @@ Result<> open_shared_libraries(const std::string& name, const std::vector<Librar
 
 class ImageSet {
  public:
-  static Result<std::unique_ptr<ImageSet>> build(const Program& program);
-
   // The program; its private libraries, breadth first; a null entry, whose index stands for the
   // rank's block; plug-ins, in the order in which they were first opened. Only grows.
   std::vector<std::unique_ptr<Image>> images;

@@ -9,7 +9,7 @@
 #include "core/loader/images.h"
 #include "core/loader/load.h"
 #include "core/loader/loader.h"
-#include "core/loader/plugins.h"
+#include "core/loader/prepare_images.h"
 #include "core/loader/process.h"
 #include "core/loader/shared_libraries.h"
 #include "core/loader/stream.h"
@@ -99,7 +99,7 @@ ProgramImage::~ProgramImage() = default;
 Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program) {
   remember_host_streams();
   if (hooks().now == nullptr) set_hooks({});
-  Result<std::unique_ptr<ImageSet>> images = ImageSet::build(program);
+  Result<std::unique_ptr<ImageSet>> images = prepare_images(program);
   if (!images) return std::unexpected(images.error());
   count_shared_libraries(OpenedBy::kLoader);
   return std::unique_ptr<ProgramImage>(new ProgramImage(program, std::move(*images)));

@@ -12,22 +12,6 @@
 
 namespace sesame::loader {
 
-// One image that was opened by name. The address of this object is the handle that the program
-// gets.
-struct OpenLibrary {
-  uint32_t image = 0;
-  int count = 0;        // calls of dlopen less those of dlclose
-  bool global = false;  // RTLD_GLOBAL
-  bool stays = false;   // RTLD_NODELETE
-};
-
-struct Plugins {
-  std::vector<std::unique_ptr<OpenLibrary>> opened;  // handles stay valid
-  std::vector<uint32_t> loaded;                      // images, in order of loading
-  std::string error;                                 // dlerror's next answer; empty: none
-  std::string given;                                 // the answer that the program holds
-};
-
 Plugins& plugins_of(RankProcess& process);
 
 // Does what dlopen does. Returns a handle of ours, or of the C library if one copy of the library

@@ -13,7 +13,6 @@
 
 #include "core/base/check.h"
 #include "core/loader/images.h"
-#include "core/loader/plugins.h"
 #include "core/loader/real.h"
 
 namespace sesame::loader {
@@ -256,34 +255,6 @@ void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) 
   process.guard_size = guard_size;
   if (process.images->executable_stack)
     CHECK(mprotect(low, size, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
-}
-
-Variable variable_named(std::string_view symbol) {
-  struct Name {
-    std::string_view symbol;
-    Variable variable;
-  };
-  static constexpr Name kNames[] = {
-      {"stdin", Variable::kStdin},
-      {"stdout", Variable::kStdout},
-      {"stderr", Variable::kStderr},
-      {"environ", Variable::kEnviron},
-      {"__environ", Variable::kEnviron},
-      {"_environ", Variable::kEnviron},
-      {"optarg", Variable::kOptarg},
-      {"optind", Variable::kOptind},
-      {"opterr", Variable::kOpterr},
-      {"optopt", Variable::kOptopt},
-      {"program_invocation_name", Variable::kProgramName},
-      {"__progname_full", Variable::kProgramName},
-      {"program_invocation_short_name", Variable::kProgramShortName},
-      {"__progname", Variable::kProgramShortName},
-      {"signgam", Variable::kSignOfGamma},
-      {"__signgam", Variable::kSignOfGamma},
-  };
-  for (const Name& name : kNames)
-    if (name.symbol == symbol) return name.variable;
-  return Variable::kCount;
 }
 
 }  // namespace sesame::loader

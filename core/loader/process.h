@@ -12,36 +12,17 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/loader/loader.h"
 #include "core/loader/thread_block.h"
+#include "core/loader/variables.h"
 
 struct tm;
 
 namespace sesame::loader {
 
 class ImageSet;
-struct Plugins;  // plugins.h
-
-// The C library's variables that each rank has for itself. Their storage is the program's own where
-// the linker gave it one (R_X86_64_COPY), else the rank's block.
-enum class Variable : uint8_t {
-  kStdin,
-  kStdout,
-  kStderr,
-  kEnviron,
-  kOptarg,
-  kOptind,
-  kOpterr,
-  kOptopt,
-  kProgramName,
-  kProgramShortName,
-  kSignOfGamma,
-  kCount
-};
-inline constexpr size_t kVariableCount = static_cast<size_t>(Variable::kCount);
 
 // One registered call for the end of the rank.
 struct ExitHandler {
@@ -49,6 +30,23 @@ struct ExitHandler {
   void* function;
   void* argument;
   void* library;  // __dso_handle of the registering image, or null
+};
+
+// One image that was opened by name. The address of this object is the handle that the program
+// gets.
+struct OpenLibrary {
+  uint32_t image = 0;
+  int count = 0;        // calls of dlopen less those of dlclose
+  bool global = false;  // RTLD_GLOBAL
+  bool stays = false;   // RTLD_NODELETE
+};
+
+// What a rank has opened by dlopen (plugins.h).
+struct Plugins {
+  std::vector<std::unique_ptr<OpenLibrary>> opened;  // handles stay valid
+  std::vector<uint32_t> loaded;                      // images, in order of loading
+  std::string error;                                 // dlerror's next answer; empty: none
+  std::string given;                                 // the answer that the program holds
 };
 
 struct RandomState {
@@ -160,9 +158,6 @@ const SimulationHooks& hooks();
 
 // The process that the hooks were set in.
 int host_pid();
-
-// Which variable a symbol names, or kCount.
-Variable variable_named(std::string_view symbol);
 
 // Called when a rank sets its own directory, mask or locale, or gets a thread block: later switches
 // exchange it.

@@ -1,8 +1,6 @@
 // Signal dispositions belong to a rank and are never installed in the kernel: a rank gets the
 // signals that it sends to itself, and its faults (crash.cc). Timers and masks would act on all
 // ranks at once, so calls that set them do nothing.
-#include "core/loader/signals.h"
-
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -11,21 +9,13 @@
 
 #include "core/loader/bindings.h"
 #include "core/loader/crash.h"
+#include "core/loader/dispositions.h"
 #include "core/loader/real.h"
 
 namespace sesame::loader {
 namespace {
 
 using Handler = void (*)(int);
-
-struct sigaction* disposition(RankProcess& process, int number) {
-  if (number <= 0 || number >= NSIG) return nullptr;
-  if (process.signals == nullptr) {
-    process.signals = std::make_unique<std::array<struct sigaction, NSIG>>();
-    memset(process.signals->data(), 0, sizeof *process.signals);
-  }
-  return &(*process.signals)[static_cast<size_t>(number)];
-}
 
 bool is_ignored_by_default(int number) {
   return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
@@ -45,23 +35,6 @@ Handler set_handler(int number, Handler handler, int flags) {
 }
 
 }  // namespace
-
-bool deliver_signal(RankProcess& process, int number, siginfo_t* info, void* context) {
-  if (process.signals == nullptr) return false;
-  struct sigaction* entry = disposition(process, number);
-  if (entry->sa_handler == SIG_DFL) return false;
-  if (entry->sa_handler == SIG_IGN) return info == nullptr;  // a fault cannot be ignored
-  const struct sigaction taken = *entry;
-  if ((taken.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) *entry = {};
-  siginfo_t own = {};
-  own.si_signo = number;
-  if ((taken.sa_flags & SA_SIGINFO) != 0) {
-    taken.sa_sigaction(number, info != nullptr ? info : &own, context);
-  } else {
-    taken.sa_handler(number);
-  }
-  return true;
-}
 
 extern "C" {
 

@@ -1,4 +1,5 @@
-// Signals as a rank sees them. Internal.
+// What a rank does on a signal: its dispositions, which are never installed in the kernel.
+// Internal.
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +13,9 @@ namespace sesame::loader {
 
 // getpid() of rank 0; rank r has kFirstPid + r.
 inline constexpr pid_t kFirstPid = 10000;
+
+// What the rank has set for a signal; null when there is no such signal.
+struct sigaction* disposition(RankProcess& process, int number);
 
 // Calls the rank's own handler. False when it has none: the default action is the caller's.
 bool deliver_signal(RankProcess& process, int number, siginfo_t* info = nullptr,
