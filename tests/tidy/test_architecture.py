@@ -159,32 +159,92 @@ def test_functions_that_are_compiled_several_times_are_no_headers():
     assert wrong == []
 
 
-def include_cycle(includes: dict[str, list[str]]) -> list[str]:
-    """The first circle of files that include each other, or nothing."""
-    done: set[str] = set()
+def cycles(uses: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of nodes each of which uses all others of its group, directly or not (strongly
+    connected components, by Tarjan's algorithm)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
 
-    def search(name: str, path: list[str]) -> list[str]:
-        if name in path:
-            return [*path[path.index(name) :], name]
-        if name in done:
-            return []
-        for included in includes.get(name, []):
-            if cycle := search(included, [*path, name]):
-                return cycle
-        done.add(name)
-        return []
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for used in sorted(uses.get(node, set())):
+            if used not in number:
+                visit(used)
+            if used in path:
+                lowest[node] = min(lowest[node], lowest[used])
+        if lowest[node] == number[node]:
+            group = path[path.index(node) :]
+            del path[path.index(node) :]
+            if len(group) > 1 or node in uses.get(node, set()):
+                found.append(sorted(group))
 
-    return next((cycle for name in includes if (cycle := search(name, []))), [])
+    for node in sorted(uses):
+        if node not in number:
+            visit(node)
+    return found
 
 
-def test_the_search_for_cycles_finds_one():
-    assert include_cycle({"a": ["b"], "b": ["c"], "c": []}) == []
-    assert include_cycle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+def test_the_search_for_cycles_finds_them():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert cycles({"a": {"b", "c"}, "b": {"c"}, "c": {"d"}, "d": {"b"}}) == [["b", "c", "d"]]
+    assert cycles({"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}}) == [["a", "b"], ["c", "d"]]
+    assert cycles({"a": {"a"}}) == [["a"]]
 
 
-def test_headers_do_not_include_each_other_in_a_circle():
-    headers = [p for p in [*CORE, *LOADED] if p.suffix in (".h", ".inc")]
-    assert include_cycle({short(p): included_files(p) for p in headers}) == []
+def unit_of(name: str) -> str:
+    """A header and the source of the same name are one unit; other files are units of their own."""
+    return name.rsplit(".", 1)[0] if name.endswith((".h", ".cc", ".c")) else name
+
+
+def uses_of_units(paths: list[Path]) -> dict[str, set[str]]:
+    uses: dict[str, set[str]] = {}
+    for path in paths:
+        unit = unit_of(short(path))
+        used = {unit_of(name) for name in included_files(path)}
+        # A source includes its own header; a header that includes itself is a cycle.
+        is_source = path.suffix in (".cc", ".c")
+        uses.setdefault(unit, set()).update(used - {unit} if is_source else used)
+    return uses
+
+
+def test_a_source_that_uses_a_unit_above_its_own_makes_a_cycle(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    texts = {"low.h": "", "low.cc": '#include "low.h"\n#include "high.h"\n'}
+    texts["high.h"] = '#include "low.h"\n'
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert cycles(uses_of_units([tmp_path / name for name in texts])) == [["high", "low"]]
+    (tmp_path / "low.cc").write_text('#include "low.h"\n')
+    assert cycles(uses_of_units([tmp_path / name for name in texts])) == []
+
+
+# Known cycles of units, which may only shrink. A rank has its queues and its network interface as
+# members, and they resume ranks and deliver messages: their state and what is done with it are not
+# separate units yet.
+KNOWN_CYCLES: list[set[str]] = [
+    {
+        f"core/mpi/messages/{unit}"
+        for unit in (
+            "buffered",
+            "in_flight",
+            "interface",
+            "matching",
+            "messaging",
+            "mismatch",
+            "rank",
+            "world",
+        )
+    }
+]
+
+
+def test_no_unit_uses_itself_by_way_of_others():
+    found = cycles(uses_of_units([p for p in [*CORE, *LOADED] if p.suffix != ".S"]))
+    assert [group for group in found if set(group) not in KNOWN_CYCLES] == []
+    assert [group for group in KNOWN_CYCLES if sorted(group) not in found] == [], "remove it"
 
 
 # What a table names for pkgutil.resolve_name is imported as well: sesame.cli.info:info.
