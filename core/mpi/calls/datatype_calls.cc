@@ -6,6 +6,7 @@
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_query.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/pack.h"
 

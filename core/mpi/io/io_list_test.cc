@@ -4,6 +4,7 @@
 
 #include "core/mpi/io/representation.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

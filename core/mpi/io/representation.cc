@@ -8,6 +8,7 @@
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_elements.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/pack.h"
 

@@ -11,6 +11,7 @@
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/info.h"
 #include "core/mpi/objects/pack.h"

@@ -1,6 +1,7 @@
 #include "core/mpi/messages/arguments.h"
 
 #include "core/mpi/messages/world.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/object_tables.h"
 

@@ -7,6 +7,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/type_signature.h"
 #include "core/mpi/testing/simulated_job.h"
 

@@ -25,6 +25,7 @@
 #include "core/mpi/objects/attached_buffer.h"
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/object_tables.h"
 #include "core/mpi/objects/op.h"
 #include "core/pdes/executive.h"

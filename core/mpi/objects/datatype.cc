@@ -1,16 +1,32 @@
 #include "core/mpi/objects/datatype.h"
 
 #include "core/base/check.h"
-#include "core/mpi/objects/datatype_layout.h"
-#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/layout_node.h"
 
 namespace sesame::mpi {
+
+uint32_t DatatypeSlots::add(DatatypeObject* object) {
+  if (free_.empty()) {
+    objects_.push_back(object);
+    return static_cast<uint32_t>(objects_.size() - 1);
+  }
+  const uint32_t slot = free_.back();
+  free_.pop_back();
+  objects_[slot] = object;
+  return slot;
+}
+
+void DatatypeSlots::free(uint32_t slot) {
+  CHECK(find(slot) != nullptr);
+  objects_[slot] = nullptr;
+  free_.push_back(slot);
+}
 
 DatatypeObject::DatatypeObject() = default;
 DatatypeObject::~DatatypeObject() = default;
 
 void DatatypeObject::destroy() const {
-  if (table_ != nullptr) table_->forget(this);
+  if (slots_ != nullptr) slots_->free(slot_);
   delete this;
 }
 
@@ -18,114 +34,6 @@ Count DatatypeObject::span(Count count) const {
   if (count == 0 || size() == 0) return 0;
   const Aint step = extent() < 0 ? -extent() : extent();
   return (count - 1) * step + true_extent();
-}
-
-DatatypeTable::DatatypeTable() : builtins_(predefined_objects()) {}
-
-DatatypeTable::~DatatypeTable() {
-  // First detach every object: deleting a derived type may delete the types it was made of.
-  for (DatatypeObject* object : slots_) {
-    if (object != nullptr) object->table_ = nullptr;
-  }
-  for (DatatypeObject*& object : slots_) {
-    // Objects that are referenced elsewhere are deleted there, perhaps within this very loop.
-    if (object != nullptr && object->is_freed_) object = nullptr;
-  }
-  for (DatatypeObject* object : slots_) {
-    if (object != nullptr) object->release();
-  }
-}
-
-Datatype DatatypeTable::insert(DatatypeObject* object) {
-  uint32_t slot = static_cast<uint32_t>(slots_.size());
-  if (free_slots_.empty()) {
-    slots_.push_back(object);
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-    slots_[slot] = object;
-  }
-  CHECK(slot + kFirstDynamic <= 0xffffff);
-  object->handle_ = static_cast<Datatype>(kDynamicBits << 24 | (slot + kFirstDynamic));
-  object->table_ = this;
-  object->add_reference();
-  return object->handle_;
-}
-
-void DatatypeTable::forget(const DatatypeObject* object) {
-  const uint32_t slot = (static_cast<uint32_t>(object->handle_) & 0xffffff) - kFirstDynamic;
-  CHECK(slots_[slot] == object);
-  slots_[slot] = nullptr;
-  free_slots_.push_back(slot);
-}
-
-int DatatypeTable::commit(Datatype handle) {
-  DatatypeObject* object = find_mutable(handle);
-  if (object == nullptr) return MPI_ERR_TYPE;
-  if (!object->is_predefined_) object->is_committed_ = true;
-  return MPI_SUCCESS;
-}
-
-int DatatypeTable::free(Datatype handle) {
-  DatatypeObject* object = find_mutable(handle);
-  if (object == nullptr || object->is_predefined_ || object->is_freed_) return MPI_ERR_TYPE;
-  object->is_freed_ = true;
-  object->release();
-  return MPI_SUCCESS;
-}
-
-DatatypeTable::BuiltinState& DatatypeTable::builtin_state(Datatype handle) {
-  for (const auto& state : builtin_states_) {
-    if (state->handle == handle) return *state;
-  }
-  builtin_states_.push_back(std::make_unique<BuiltinState>());
-  builtin_states_.back()->handle = handle;
-  return *builtin_states_.back();
-}
-
-void*& DatatypeTable::attributes(Datatype handle) {
-  DatatypeObject* object = find_mutable(handle);
-  CHECK(object != nullptr);
-  return object->is_immortal_ ? builtin_state(handle).attributes : object->attributes_;
-}
-
-std::string_view DatatypeTable::name(Datatype handle) const {
-  const DatatypeObject* object = find(handle);
-  CHECK(object != nullptr);
-  if (!object->is_immortal_) return object->name_;
-  for (const auto& state : builtin_states_) {
-    if (state->handle == handle && state->is_named) return state->name;
-  }
-  return find_predefined(handle)->name;
-}
-
-void DatatypeTable::set_name(Datatype handle, std::string_view name) {
-  DatatypeObject* object = find_mutable(handle);
-  CHECK(object != nullptr);
-  if (!object->is_immortal_) {
-    object->name_ = name;
-    return;
-  }
-  BuiltinState& state = builtin_state(handle);
-  state.name = name;
-  state.is_named = true;
-}
-
-const DatatypeTable::Cached* DatatypeTable::find_cached(int combiner, int first, int second) const {
-  for (const Cached& entry : cache_) {
-    if (entry.combiner == combiner && entry.first == first && entry.second == second) {
-      return &entry;
-    }
-  }
-  return nullptr;
-}
-
-size_t DatatypeTable::live_count() const {
-  size_t count = 0;
-  for (const DatatypeObject* object : slots_) {
-    count += object != nullptr && !object->is_freed_ && !object->is_predefined_;
-  }
-  return count;
 }
 
 }  // namespace sesame::mpi

@@ -1,8 +1,8 @@
-// MPI datatypes (MPI 4.1, chapter 5) and each rank's table of their handles.
+// MPI datatypes (MPI 4.1, chapter 5).
 //
-// Use: DatatypeTable::find() gives the object of a handle; datatype_create.h makes new types,
-// datatype_query.h answers the program's questions, pack.h copies data. Keep a DatatypeRef to use a
-// type after the call.
+// Use: DatatypeTable::find() (datatype_table.h) gives the object of a handle; datatype_create.h
+// makes new types, datatype_query.h answers the program's questions, pack.h copies data. Keep a
+// DatatypeRef to use a type after the call.
 //
 // A DatatypeObject is immutable after its creation, except for its commit flag, its name and the
 // pointer that the attribute code stores with it. It is reference counted, because derived types
@@ -23,7 +23,6 @@
 namespace sesame::mpi {
 
 class DatatypeObject;
-class DatatypeTable;
 struct LayoutNode;
 class LayoutStorage;
 enum class BasicKind : uint8_t;
@@ -97,6 +96,25 @@ struct TypeBounds {
   bool explicit_lb = false, explicit_ub = false;
 };
 
+// The handles of derived types: the slots of a DatatypeTable. A type frees its slot when the last
+// reference to it is released.
+class DatatypeSlots {
+ public:
+  // Null if the slot is free or does not exist.
+  DatatypeObject* find(uint32_t slot) const {
+    return slot < objects_.size() ? objects_[slot] : nullptr;
+  }
+  // Returns the slot that the object takes. Freed slots are reused, the last one first.
+  uint32_t add(DatatypeObject* object);
+  void free(uint32_t slot);
+  std::vector<DatatypeObject*>& objects() { return objects_; }
+  const std::vector<DatatypeObject*>& objects() const { return objects_; }
+
+ private:
+  std::vector<DatatypeObject*> objects_;
+  std::vector<uint32_t> free_;
+};
+
 class DatatypeObject {
  public:
   Datatype handle() const { return handle_; }
@@ -162,7 +180,8 @@ class DatatypeObject {
   bool is_predefined_ = false;
   bool is_immortal_ = false;
   bool is_freed_ = false;
-  DatatypeTable* table_ = nullptr;  // null for internal types and once the table is gone
+  DatatypeSlots* slots_ = nullptr;  // null for internal types and once the table is gone
+  uint32_t slot_ = 0;               // among `slots_`
   TypeMap type_map_;
   TypeContents contents_;
   std::unique_ptr<LayoutStorage> storage_;
@@ -176,79 +195,5 @@ inline DatatypeRef::DatatypeRef(const DatatypeObject* object) : object_(object) 
 inline DatatypeRef::~DatatypeRef() {
   if (object_ != nullptr) object_->release();
 }
-
-// The datatype handles of one rank.
-class DatatypeTable {
- public:
-  DatatypeTable();
-  ~DatatypeTable();  // types that are still referenced keep existing without a handle
-  DatatypeTable(const DatatypeTable&) = delete;
-  DatatypeTable& operator=(const DatatypeTable&) = delete;
-
-  // The object of a handle, or null. The handle of a freed type stays valid while the object is
-  // referenced, so that a user's reduction function can query the type that it is passed.
-  const DatatypeObject* find(Datatype handle) const {
-    const uint32_t bits = static_cast<uint32_t>(handle);
-    const DatatypeObject* object = nullptr;
-    if ((bits >> 16) == kBuiltinBits) {
-      object = builtins_[bits & 0xff];
-      if (object == nullptr || object->handle_ != handle) return nullptr;
-    } else if ((bits >> 24) == kDynamicBits) {
-      const uint32_t index = bits & 0xffffff;
-      if (index < kFirstDynamic) return builtins_[kPairSlot + index];
-      if (index - kFirstDynamic < slots_.size()) object = slots_[index - kFirstDynamic];
-    }
-    return object;
-  }
-
-  // Adds a new object: gives it a handle and takes one reference for the user.
-  Datatype insert(DatatypeObject* object);
-  // MPI_Type_commit and MPI_Type_free on the object; return MPI error classes.
-  int commit(Datatype handle);
-  int free(Datatype handle);
-
-  // The rank's name and attributes for any valid handle, also of a predefined type. The attribute
-  // code owns what the pointer refers to, and must clear it before the type is freed.
-  void*& attributes(Datatype handle);
-  std::string_view name(Datatype handle) const;
-  void set_name(Datatype handle, std::string_view name);
-
-  // Types that are made only once for the same parameters (Fortran 90 kinds, value-index pairs).
-  struct Cached {
-    int combiner;
-    int first, second;
-    Datatype handle;
-  };
-  const Cached* find_cached(int combiner, int first, int second) const;
-  void add_cached(const Cached& entry) { cache_.push_back(entry); }
-
-  // The number of derived types whose handles have not been freed.
-  size_t live_count() const;
-
- private:
-  friend class DatatypeObject;
-  static constexpr uint32_t kBuiltinBits = 0x4c00;
-  static constexpr uint32_t kDynamicBits = 0x8c;
-  static constexpr uint32_t kFirstDynamic = 16;
-  static constexpr uint32_t kPairSlot = 256;
-
-  struct BuiltinState {
-    Datatype handle;
-    std::string name;
-    bool is_named = false;
-    void* attributes = nullptr;
-  };
-  DatatypeObject* find_mutable(Datatype handle) {
-    return const_cast<DatatypeObject*>(find(handle));
-  }
-  BuiltinState& builtin_state(Datatype handle);
-  void forget(const DatatypeObject* object);
-
-  const DatatypeObject* const* builtins_;  // 256 by handle bits, then kFirstDynamic pair types
-  std::vector<DatatypeObject*> slots_;
-  std::vector<uint32_t> free_slots_;
-  std::vector<std::unique_ptr<BuiltinState>> builtin_states_;
-  std::vector<Cached> cache_;
-};
 
 }  // namespace sesame::mpi

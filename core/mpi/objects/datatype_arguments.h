@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/int_array.h"
 
 namespace sesame::mpi {

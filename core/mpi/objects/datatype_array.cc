@@ -9,6 +9,7 @@
 #include "core/mpi/objects/datatype_arguments.h"
 #include "core/mpi/objects/datatype_builder.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {

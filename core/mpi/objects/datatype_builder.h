@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/mpi/objects/datatype.h"
-#include "core/mpi/objects/datatype_predefined.h"
 
 namespace sesame::mpi {
 

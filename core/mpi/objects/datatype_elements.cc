@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/objects/datatype_query.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {

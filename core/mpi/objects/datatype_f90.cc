@@ -4,6 +4,8 @@
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_builder.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {

@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 

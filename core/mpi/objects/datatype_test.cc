@@ -1,4 +1,5 @@
 #include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/datatype_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+#include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/op_reduction.h"
 
 namespace sesame::mpi {

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/op_reduction.h"
 
 namespace sesame::mpi {

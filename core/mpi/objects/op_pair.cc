@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/op_reduction.h"
 
 namespace sesame::mpi {

@@ -13,6 +13,7 @@
 
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {

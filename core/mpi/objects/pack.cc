@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_layout.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_elements.h"
 #include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {

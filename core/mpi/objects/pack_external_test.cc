@@ -7,6 +7,7 @@
 
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {

@@ -10,6 +10,7 @@
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_oracle.h"
 #include "core/mpi/objects/datatype_query.h"
+#include "core/mpi/objects/datatype_table.h"
 
 namespace sesame::mpi {
 namespace {
