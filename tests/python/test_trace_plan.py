@@ -540,7 +540,7 @@ def test_started_processes_cannot_be_played(planned):
 def test_times_that_cannot_be_are_named(planned):
     trace = ping()
     trace.mpi[1][1]["begin_ns"] = 1 << 62
-    assert "rank 1, mpi record 1 (MPI_Recv): it began" in refusal(planned, trace)
+    assert "rank 1, mpi record 1 (MPI_Recv): impossible times: it began" in refusal(planned, trace)
 
 
 def test_an_unknown_communicator_is_named(planned):

@@ -26,6 +26,7 @@ COLOURS = {
 }
 GRID = "#e8ecf0"
 INCHES, DOTS_PER_INCH = 8.0, 150
+LEGEND_COLUMNS = 4
 PIXELS_PER_INCH = 96
 MOST_LABELS = 16  # on an axis with names
 
@@ -47,7 +48,9 @@ def write_picture(chart: Chart, path: Path) -> None:
     _set_axis(axes, axes.yaxis, "y", chart.axes["y"])
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (names and chart.settings.get("legend")):
-        axes.legend(dict(zip(names, handles, strict=True)).values(), dict.fromkeys(names))
+        # Outside of the axes: a search for the emptiest corner takes long with many points.
+        shown = dict(zip(names, handles, strict=True))
+        figure.legend(shown.values(), shown, loc="outside lower center", ncols=LEGEND_COLUMNS)
     try:
         figure.savefig(path)
     except OSError as error:

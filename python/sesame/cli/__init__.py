@@ -48,10 +48,13 @@ def _end(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _interrupt_again(ignored: Any) -> None:
     """Repeats an interrupt that arrived while the interpreter cleaned up and ignored it."""
-    if issubclass(ignored.exc_type, KeyboardInterrupt):
-        threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
-    else:
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(ignored)
+        return
+    try:
+        threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
+    except KeyboardInterrupt:  # it came before `start` returned: the interpreter would ignore it
+        _interrupt_again(ignored)
 
 
 class _WithoutPandas:
