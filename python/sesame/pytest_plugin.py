@@ -62,7 +62,8 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
         overrides: tuple[str, ...] = (),
         compute: str | None = None,
     ) -> CheckResult:
-        from sesame.comparison.baseline import CheckSettings, parse_share
+        from sesame.analysis.shares import parse_share
+        from sesame.comparison.baseline import CheckSettings
         from sesame.comparison.baseline import check as run_check
         from sesame.errors import SesameError
 

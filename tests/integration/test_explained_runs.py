@@ -92,3 +92,11 @@ def test_constants_come_with_their_sources(late, simulate, tmp_path):
     assert known["network.receive_overhead"].source.startswith("[MBW]")  # above the key
     assert known["network.gap"].source == "given on the command line"
     assert not any(key.startswith("node.network") for key in known)  # no message inside a node
+
+
+def test_the_page_shows_each_share(late, simulate, tmp_path):
+    command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--report", "run.html")
+    explanation = explained(simulate, tmp_path, *command, "--", late, EAGER, RENDEZVOUS, PAUSE_US)
+    page = (tmp_path / "run.html").read_text()
+    for share in explanation.shares:
+        assert f"<tr><td>{share.name}</td>" in page

@@ -333,7 +333,9 @@ def test_the_status_is_that_of_the_command(tmp_path):
     [
         (["--only", "disk", "--", "true"], "there is no subsystem disk"),
         (["--only", "fs.erase", "--", "true"], "fs has no point erase"),
-        (["--budget", "much", "--", "true"], "expected a share of a processor"),
+        (["--budget", "much", "--", "true"], "expected a percentage"),
+        (["--budget", "0.1", "--", "true"], "write 0.1%, or 10% if a share of 0.1 is meant"),
+        (["--budget", "0%", "--", "true"], "expected more than 0"),
         (["--", "/no/such/program"], "No such file"),
     ],
 )

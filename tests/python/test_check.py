@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sesame.comparison.baseline import parse_share
+from sesame.analysis.shares import parse_share
 from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError
 from tutorials import DOCS, commands_of

@@ -17,7 +17,8 @@ from sesame.comparison.run import call_name
 from sesame.errors import InputError
 from sesame.machines import find_machine
 from sesame.machines.values import differing_values, machine_key, machine_values
-from sesame.traced.launched import program_of
+from sesame.measurement.providers import Programs as Mpi
+from sesame.traced.launched import LAUNCHERS, program_of
 from sesame.trust import Reason
 from tutorials import DOCS, commands_of
 
@@ -321,3 +322,12 @@ def test_the_library_compares_what_it_has_opened(simulated):
     assert difference.ratios[0].value == pytest.approx(1, rel=0.5)
     checked = library.check
     assert checked.__module__ == "sesame.comparison.baseline"
+
+
+@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+@pytest.mark.parametrize("suffix", ["", ".hydra", "_rsh", "-openmpi"])
+def test_launchers_are_the_same_everywhere(name, suffix):
+    command = [f"/usr/bin/{name}{suffix}", "-n", "4", "./app"]
+    assert program_of(command) == ("./app", ())
+    assert Mpi().is_for(command)
+    assert not Mpi().is_for(["./app"])

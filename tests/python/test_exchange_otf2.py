@@ -15,6 +15,7 @@ from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError, SesameError
 from sesame.exchange import export_data_set, import_trace, record_file
+from sesame.exchange.otf2_records import Records
 from some_info import some_info
 
 NONBLOCKING = int(MpiFlag.NONBLOCKING)
@@ -254,3 +255,14 @@ def test_a_data_set_without_calls_is_refused(tmp_path):
         with pytest.raises(SesameError, match="there are no records of calls in it"):
             export_data_set(tmp_path / "bench.sesame", format_name, tmp_path / "out")
     assert list(tmp_path.iterdir()) == [tmp_path / "bench.sesame"]
+
+
+def test_a_call_of_length_0_has_ended(tmp_path):
+    with record_file.Scratch(tmp_path) as scratch:
+        records = Records(scratch, {})
+        number = records.add(0, 0, 5, "read", 0)
+        assert not records.is_ended(number)
+        records.end(number, 5)
+        assert records.is_ended(number)
+        (batch,) = records.batches()
+        assert "ended" not in batch

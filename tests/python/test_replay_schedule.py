@@ -12,6 +12,7 @@ from traced_run import CREATE, NS, TracedRun
 from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
 from sesame.replaying.calls import call_numbers
+from sesame.replaying.plan import _other_slots
 from sesame.replaying.records import read_trace
 from sesame.replaying.schedule import Schedule, Style, make_schedule
 from sesame.replaying.targets import Target
@@ -290,3 +291,19 @@ def test_io_inside_other_calls_of_mpi_stays_theirs(tmp_path):
     run.io(0, 6, 0.5, "pread", handle=3, file=file, size=8, bytes=8, offset=0, flags=NESTED)
     calls = issued_calls(schedule_of(run, tmp_path))
     assert [name for name, _ in calls] == ["open", "pread"]
+
+
+def test_a_copy_goes_to_the_latest_open_file_of_its_path(tmp_path):
+    """Another thread's row is last in the table but not in time, and a closed file is not used."""
+    run = TracedRun(1)
+    source, target = run.file("/a", size_before=9), run.file("/b", size_before=9)
+    run.io(0, 1, 1, "open", file=source, handle=0)
+    run.io(0, 20, 1, "open", file=target, handle=1)
+    run.io(0, 40, 1, "open", file=target, handle=3)
+    run.io(0, 45, 1, "close", file=target, handle=3)
+    run.io(0, 50, 1, "copy_file_range", file=source, other_file=target, handle=0, size=9, bytes=9)
+    run.io(0, 5, 1, "open", file=target, handle=2, thread=1)
+    schedule = schedule_of(run, tmp_path)
+    io = schedule.trace.io
+    copy = np.flatnonzero(io["other_file"] == target)
+    assert _other_slots(schedule, copy).tolist() == [1]

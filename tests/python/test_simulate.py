@@ -277,7 +277,7 @@ def test_a_device_with_writes_left_is_not_busier_than_the_run():
         return {"predicted_time_s": 2.0, "storage": [system]}
 
     assert seconds_left(result(1.5)) == 0
-    assert seconds_left(result(5.0)) == 3
+    assert seconds_left(result(5.0)) == 3  # at least: it may have been idle before
 
 
 def test_raw_streams_are_kept_on_request_only(sesame, tmp_path):

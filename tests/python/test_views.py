@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
 import struct
 
 import pytest
@@ -10,6 +12,7 @@ from every_kind import write_every_kind
 import sesame as library
 from sesame.analysis import views as registry
 from sesame.analysis.plots import Plot
+from sesame.analysis.views import VIEWS
 from sesame.datasets import Kind
 from sesame.errors import InputError
 from sesame.web.chart import Chart
@@ -84,6 +87,22 @@ def test_a_view_can_be_added(every_kind, tmp_path):
     assert "busy ranks" not in library.open(every_kind["traced"]).views()
     with pytest.raises(InputError, match="have a view busy ranks already"):
         library.add_view("simulated", "busy ranks", about, busy_ranks)
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("kind", ["simulated", "traced", "series", "bench", "characterised"])
+def test_a_view_cannot_be_added_with_the_name_of_another(every_kind, kind):
+    run = library.open(every_kind[kind])
+    taken = next(iter(run.views()))
+    with pytest.raises(InputError, match=f"view {re.escape(taken)}"):
+        library.add_view(kind, taken, "Mine.", busy_ranks)
+        run.views()
+
+
+@pytest.mark.parametrize("kind", ["simulated", "traced"])
+def test_names_of_built_in_views_are_those_that_are_refused(every_kind, kind):
+    module = pkgutil.resolve_name(VIEWS[kind].partition(":")[0])
+    assert set(library.open(every_kind[kind]).views()) <= set(module.NAMES)
 
 
 def test_wrong_names_are_refused(every_kind, tmp_path):

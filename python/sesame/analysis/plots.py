@@ -20,7 +20,7 @@ from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.timeline import bin_timeline, own_file_calls, rank_spans
 from sesame.datasets import DataSet
 from sesame.web.chart import Chart, stacked, time_unit
-from sesame.web.page import Section, render
+from sesame.web.page import Section, report_page
 
 # Limits that keep pages small and fast.
 MOST_DRAWN_CALLS = 6_000
@@ -40,7 +40,7 @@ class Plot:
     note: str = ""
 
     def _repr_html_(self) -> str:
-        page = render("report.html", title="", sections=[Section("", "", self._html(), self.note)])
+        page = report_page(title="", sections=[Section("", "", self._html(), self.note)])
         height = int(self.chart.settings["height"]) + 220
         return (
             f'<iframe srcdoc="{escape(page)}" width="100%" height="{height}" '

@@ -9,6 +9,8 @@ from sesame.analysis.plots import Plot
 from sesame.analysis.views import View
 from sesame.datasets import DataSet
 
+NAMES = ("time line", "ranks", "MPI calls", "message matrix", "message sizes")
+
 
 def views_of(_: DataSet) -> list[View]:
     """The views of a simulated run, in the order of its page."""

@@ -10,6 +10,8 @@ from sesame.analysis.study import Study, study_run
 from sesame.analysis.views import View
 from sesame.datasets import DataSet
 
+NAMES = ("time line", "I/O over time", "ranks")
+
 
 def views_of(data_set: DataSet) -> list[View]:
     """The views that the tables of the data set allow."""

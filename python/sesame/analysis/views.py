@@ -65,19 +65,43 @@ def add_view(
 ) -> None:
     """Adds a view to all data sets of a kind for the rest of the process, on their pages as well.
 
-    Raises InputError if the kind has a view of this name that was added already.
+    Raises InputError if the kind has a view of this name already, built in or added. The names of
+    the views of a series and of a workload depend on the data set: `views_of` refuses those.
     """
-    views = _added.setdefault(Kind(kind), [])
-    if name in [view.name for view in views]:
-        raise InputError(f"{kind} data sets have a view {name} already")
+    kind = Kind(kind)
+    views = _added.setdefault(kind, [])
+    if name in [*_built_in_names(kind), *(view.name for view in views)]:
+        raise InputError(
+            f"{kind} data sets have a view {name} already", hint="give yours another name"
+        )
     views.append(View(name, about, draw, tuple(needs)))
 
 
+def _built_in_names(kind: Kind) -> Sequence[str]:
+    """Those that do not depend on the data set."""
+    listed = VIEWS.get(kind)
+    if listed is None:
+        return ()
+    module = pkgutil.resolve_name(listed.partition(":")[0])
+    names: Sequence[str] = getattr(module, "NAMES", ())
+    return names
+
+
 def views_of(data_set: DataSet) -> list[View]:
-    """The views of a data set, in the order of its page; only those whose tables have rows."""
+    """The views of a data set, in the order of its page; only those whose tables have rows.
+
+    Raises InputError if a view was added whose name one of this data set's own views has.
+    """
     listed = VIEWS.get(data_set.kind)
     found: list[View] = [] if listed is None else pkgutil.resolve_name(listed)(data_set)
     every = [*found, *_added.get(data_set.kind, [])]
+    names = [view.name for view in every]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(
+            f"the view {twice} that was added has the name of one of this data set's own",
+            path=str(data_set.path),
+            hint="give yours another name",
+        )
     return [view for view in every if all(map(data_set.has, view.needs))]
 
 

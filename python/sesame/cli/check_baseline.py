@@ -116,8 +116,8 @@ def check(**options: Any) -> int:
 
 
 def _check(options: CheckOptions) -> int:
+    from sesame.analysis.shares import parse_share
     from sesame.comparison.baseline import check as run_check
-    from sesame.comparison.baseline import parse_share
     from sesame.datasets import check_destination
 
     at_most = parse_share(options.at_most)

@@ -42,7 +42,8 @@ def storage_table(result: dict[str, Any]) -> Table:
 
 
 def seconds_left(result: dict[str, Any]) -> float:
-    """For how long the busiest device still had to write after the last rank ended."""
+    """For how long a device still had to write after the last rank ended, as a lower bound: its
+    busy time less that of the run. If it was idle during the run, it was longer."""
     busy = [
         ionode["device"]["busy_s"] for system in result["storage"] for ionode in system["ionodes"]
     ]

@@ -39,7 +39,9 @@ def print_summary(console: Console, outcome: RunResult) -> None:
     if result.get("storage"):
         console.print(storage_table(result))
         if left := seconds_left(result):
-            console.print(f"at the end a device had {format_seconds(left)} of writes left to do")
+            console.print(
+                f"at the end a device had at least {format_seconds(left)} of writes left to do"
+            )
     if outcome.measuring is not None:
         console.print(measuring_in_words(outcome.measuring), soft_wrap=True)
     console.print(

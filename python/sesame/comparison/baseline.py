@@ -110,20 +110,6 @@ class _BaselineSettings:
     compute: str = "none"
 
 
-def parse_share(text: str, option: str = "--at-most") -> float:
-    """The share that `5%` or `0.05` states: 0.05. Raises InputError, also for `5`, which may mean
-    either."""
-    try:
-        share = float(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < float("inf"):
-        raise InputError(f"{option} {text}: expected a percentage", hint="for instance 5%")
-    if share >= 1 and not text.endswith("%"):
-        raise InputError(f"{option} {text}: expected a percentage", hint=f"for instance {text}%")
-    return share
-
-
 def check(
     baseline: str | Path,
     wanted: CheckSettings | None = None,

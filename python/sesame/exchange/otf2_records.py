@@ -21,7 +21,7 @@ class Records:
 
     def __init__(self, scratch: Scratch, defaults: dict[str, int]) -> None:
         # `place`: the row in the sorted table; set only for records that complete others.
-        fields = ("call", "flags", "completed_by", "completes", "place")
+        fields = ("call", "flags", "ended", "completed_by", "completes", "place")
         self._file = RecordFile(scratch, (*fields, *defaults))
         self._defaults = defaults.values()
         self._calls: dict[str, int] = {}
@@ -32,7 +32,7 @@ class Records:
         name = self._calls.setdefault(call, len(self._calls))
         head = rank, thread, begin_ns, 0
         self._of_rank[rank] += 1
-        return self._file.append((*head, name, flags, number, 0, UNKNOWN_PLACE, *self._defaults))
+        return self._file.append((*head, name, flags, 0, number, 0, UNKNOWN_PLACE, *self._defaults))
 
     def fill(self, number: int, flags: int, **fields: int) -> None:
         if flags:
@@ -42,9 +42,10 @@ class Records:
 
     def end(self, number: int, ns: int) -> None:
         self._file[number, "duration_ns"] = ns - self._file[number, "begin_ns"]
+        self._file[number, "ended"] = 1
 
     def is_ended(self, number: int) -> bool:
-        return self._file[number, "duration_ns"] > 0
+        return bool(self._file[number, "ended"])
 
     def value(self, number: int, name: str) -> int:
         return self._file[number, name]
@@ -65,7 +66,7 @@ class Records:
             place = np.arange(first, first + len(columns["number"]))
             columns["completion"] = self._completions(columns, place)
             columns["call"] = names(list(self._calls), columns["call"])
-            for name in ("number", "completed_by", "completes", "place"):
+            for name in ("number", "ended", "completed_by", "completes", "place"):
                 del columns[name]
             first += len(place)
             yield columns

@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -48,7 +48,6 @@ from sesame.tracing import preloaded
 
 NAME = "mpi"
 VARIABLE = "SESAME_COUNTERS_DIRECTORY"
-LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
 # Cost of a call in ns by detail, without the hook itself (docs/models/measuring.md).
 GUESSED = (0.0, 12.0, 17.0, 64.0)
 READ_BYTES = 1 << 12
@@ -78,11 +77,6 @@ def _table() -> tuple[Subsystem, NDArray[np.intp]]:
 
 def subsystem() -> Subsystem:
     return _table()[0]
-
-
-def is_launcher(command: Sequence[str]) -> bool:
-    """Whether a command starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
-    return bool(command) and Path(command[0]).name.partition(".")[0] in LAUNCHERS
 
 
 def default_counter_directory() -> Path:

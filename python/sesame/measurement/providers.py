@@ -13,6 +13,7 @@ from typing import Protocol
 from sesame.errors import InputError
 from sesame.measurement import mpi, probes
 from sesame.measurement.probes import Probes, Source, Subsystem
+from sesame.traced.launched import is_launcher
 
 
 class Provider(Protocol):
@@ -50,7 +51,7 @@ class Programs:
 
     def is_for(self, command: Sequence[str]) -> bool:
         """Only launchers of MPI, since it preloads a library into each process."""
-        return mpi.is_launcher(command)
+        return is_launcher(command)
 
 
 def providers(counters: Path | None = None, owner: int | None = None) -> tuple[Provider, ...]:

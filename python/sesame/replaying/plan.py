@@ -183,17 +183,22 @@ def _operations(schedule: Schedule, ours: Array, counts: dict[str, Array]) -> Ar
 
 
 def _other_slots(schedule: Schedule, rows: Array) -> Array:
-    """The slot of the other file of a copy: that of the process's last earlier call on it."""
+    """The slot of the other file of a copy, which the record names by its path only: of the slots
+    that the process has open on it, the one that a thread used last; -1 without one."""
     trace, slots = schedule.trace, schedule.slots.slot
     io, number_of = trace.io, calls.call_numbers()
     found = np.full(len(rows), -1, np.int64)
     copies = [number_of["copy_file_range"], number_of["sendfile"]]
+    closing = {number_of[name] for name in calls.closings()}
     for at in np.flatnonzero(np.isin(schedule.issued.call[rows], copies)).tolist():
         row = rows[at]
         same = (io["rank"] == io["rank"][row]) & (io["file"] == io["other_file"][row])
         before = np.flatnonzero(same & (slots >= 0) & (io["begin_ns"] < io["begin_ns"][row]))
-        if len(before):
-            found[at] = slots[before[-1]]
+        by_time = before[np.argsort(io["begin_ns"][before], kind="stable")]
+        last = dict(zip(slots[by_time].tolist(), by_time.tolist(), strict=True))
+        still_open = [row for row in last.values() if schedule.issued.call[row] not in closing]
+        if still_open:
+            found[at] = slots[max(still_open, key=lambda row: io["begin_ns"][row])]
     return found
 
 

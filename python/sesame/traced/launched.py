@@ -6,6 +6,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+# Programs that start MPI programs; tracer/process.c does not record them. Where several MPIs are
+# installed, their names have a suffix: mpiexec.hydra, mpirun_rsh, mpirun-openmpi.
+LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
+
+
+def is_launcher(command: Sequence[str]) -> bool:
+    """Whether a command starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
+    return bool(command) and re.split("[._-]", Path(command[0]).name)[0] in LAUNCHERS
+
 
 def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The program of a command and its arguments, without the launcher (mpiexec, srun) in front
@@ -13,7 +22,7 @@ def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     words = list(command)
     if not words:
         return "", ()
-    if re.fullmatch(r"mpiexec\S*|mpirun\S*|srun|aprun|jsrun", Path(words[0]).name):
+    if is_launcher(words):
         words = _after_launcher(words[1:])
     return (words[0], tuple(words[1:])) if words else ("", ())
 

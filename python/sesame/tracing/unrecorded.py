@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sesame.errors import OutputError, SesameError, TracingError
+from sesame.traced.launched import is_launcher
 
-# Programs that start others, as in tracer/process.c; a suffix after a dot names the MPI.
-LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "srun", "ssh"}
 BUFFER_BYTES = 128 << 10  # a process without space for one buffer records nothing
 SIGNALLED = 128  # exit status 128 + n: signal n ended the command
 PT_INTERP = 3  # type of the program header that names the dynamic linker, which loads the tracer
@@ -39,8 +38,8 @@ def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
 
 def _reason(command: Sequence[str]) -> tuple[str, str]:
     """Reason and hint. After a launcher, the first word that can be run counts as the program."""
-    is_launcher = Path(command[0]).name.partition(".")[0] in LAUNCHERS
-    words = [word for word in command[1:] if is_launcher and not word.startswith("-")]
+    starts_others = is_launcher(command) or Path(command[0]).name == "ssh"
+    words = [word for word in command[1:] if starts_others and not word.startswith("-")]
     found = [path for word in words if (path := shutil.which(word)) is not None]
     launched = shutil.which(command[0])
     for program in map(Path, [launched, *found[:1]] if launched else found[:1]):

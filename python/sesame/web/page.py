@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -84,14 +84,14 @@ def _environment(directory: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader([directory, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
-        undefined=jinja2.ChainableUndefined,
+        undefined=jinja2.StrictUndefined,
     )
     environment.filters["columns"] = columns_for
     return environment
 
 
 def template(name: str, directory: Path = TEMPLATES) -> jinja2.Template:
-    """A template of `directory` or of templates/. Values that are missing render as nothing."""
+    """A template of `directory` or of templates/. A value that is missing raises UndefinedError."""
     return _environment(directory).get_template(name)
 
 
@@ -109,11 +109,41 @@ def render(
     )
 
 
+def report_page(
+    *,
+    title: str,
+    sections: Sequence[Section],
+    subtitle: str = "",
+    headline: Headline | None = None,
+    outcome: str = "completed",
+    outcome_text: str = "",
+    doubts: Sequence[Mapping[str, Any]] = (),
+    alerts: Sequence[str] = (),
+    cards: Sequence[tuple[str, str]] = (),
+    machine: Mapping[str, Any] | None = None,
+    facts: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The text of a report. `subtitle` is a command, `outcome` says what went wrong unless it is
+    "completed"; `cards` and `facts` are names and values."""
+    return render(
+        "report.html",
+        title=title,
+        subtitle=subtitle,
+        headline=headline,
+        outcome=outcome,
+        outcome_text=outcome_text,
+        doubts=doubts,
+        alerts=alerts,
+        cards=cards,
+        sections=sections,
+        machine=machine,
+        facts=facts,
+    )
+
+
 def write_page(path: Path, **content: Any) -> None:
-    """Writes a report. `content`: title, subtitle (a command), headline, outcome ("completed" or
-    what went wrong) and outcome_text, doubts, alerts, cards (pairs of name and value), sections,
-    machine, facts (pairs). Raises OutputError."""
-    write_whole(path, render("report.html", **content))
+    """Writes a report; `content` is that of `report_page`. Raises OutputError."""
+    write_whole(path, report_page(**content))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -99,6 +99,7 @@ def _run(command: list[str], stdout: Any) -> int:
             process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
         raise
     return status if status >= 0 else 128 - status
 
