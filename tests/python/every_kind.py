@@ -90,6 +90,11 @@ def _replay(directory: Path) -> Path:
     return path
 
 
+STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+CPU_0 = {"cpu": 0} | {f"{state}_ns": 10**7 for state in STATES}
+CPU_1 = CPU_0 | {"cpu": 1, "idle_ns": 10**9}
+
+
 def _measure(path: Path) -> Path:
     second = 10**9
     times = {"begin_ns": 0, "end_ns": second, "node": "here"}
@@ -100,6 +105,7 @@ def _measure(path: Path) -> Path:
     with DataSetWriter(path) as made:
         for name, row in (("kernel_summary", counted), ("measurement_cost", cost)):
             made.write_records(name, columns(name, [times | row]))
+        made.write_records("cpu_time", columns("cpu_time", [times | CPU_0, times | CPU_1]))
         made.finish(some_info("measured", title="kernel measurement", command=["true"]))
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -322,6 +323,21 @@ def test_the_library_compares_what_it_has_opened(simulated):
     assert difference.ratios[0].value == pytest.approx(1, rel=0.5)
     checked = library.check
     assert checked.__module__ == "sesame.comparison.baseline"
+
+
+def test_a_difference_shows_what_differs_most(run_path):
+    difference = library.compare(run_path, run_path)
+    changes = [
+        replace(difference.changes[0], name=f"call {i}", mean_s=(0.0, 9 - i / 10))
+        for i in range(30)
+    ]
+    difference.__dict__["changes"] = tuple(changes)
+    lines = repr(difference).splitlines()
+    assert len(lines) <= 20
+    assert "  call 0: +9" in repr(difference)
+    assert "more calls that differ" in lines[-1]
+    assert "call 29" not in repr(difference)
+    assert len(repr(library.compare(*[run_path] * 10)).splitlines()) <= 20
 
 
 @pytest.mark.parametrize("name", sorted(LAUNCHERS))

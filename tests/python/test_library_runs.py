@@ -10,6 +10,7 @@ from test_replay import writer
 
 import sesame as library
 from sesame import native
+from sesame.comparison.baseline import CheckSettings
 from sesame.datasets import Kind
 from sesame.errors import InputError, OutputError, SimulationError
 from sesame.machines import shipped
@@ -133,7 +134,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
         (lambda: library.replay("no.sesame", "/tmp", scale_compute=math.inf), "from 0"),
         (lambda: library.simulate("not-mpi", machine="paragon"), "this is not an MPI program"),
         (lambda: library.simulate("refused", machine="paragon"), "more ranks than mappings"),
-        (lambda: library.trace("ls -l"), "expected a list of words"),
+        (lambda: library.trace("ls -l"), "command: expected a list"),
         (lambda: library.trace(["/no/such/program"]), "no such program"),
         (lambda: library.replay("no.sesame", "/no/such"), "there is no such directory"),
         (lambda: library.measure(["true"], points=["dreams"]), "there is no subsystem dreams"),
@@ -220,6 +221,41 @@ def test_a_trace_of_a_real_command(tmp_path, monkeypatch):
 def test_arguments_are_a_list_of_words(call, arguments):
     with pytest.raises(InputError, match="arguments: expected"):
         call("ring", arguments, machine="paragon", ranks=2)
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: library.bench("cg", "--class"), "options: expected a list"),
+        (lambda: library.bench("cg", [None]), "options: expected text, numbers or paths"),
+        (lambda: library.measure("true"), "command: expected a list"),
+        (lambda: library.measure(["true"], points="fs"), "points: expected a list"),
+        (lambda: library.measure(["true"], traced=[3]), "traced: expected text"),
+        (lambda: library.trace([True]), "command: expected text"),
+        (lambda: library.check("a.sesame", CheckSettings(command="./app")), "command: expected"),
+        (
+            lambda: library.simulate("ring", machine="paragon", private_libraries="lib"),
+            "private_libraries: expected a list",
+        ),
+        (lambda: library.simulate("ring"), "machine is missing.*\n.*ethernet, infiniband, paragon"),
+        (lambda: library.series("ring", ranks=[1, 2]), "machine is missing"),
+    ],
+)
+def test_lists_and_machines_that_are_none_are_refused(use, message):
+    with pytest.raises(InputError, match=message):
+        use()
+
+
+def test_a_run_whose_ranks_are_on_one_node_says_so():
+    run = library.simulate("ring", machine="infiniband", ranks=4, compute="none")
+    assert run.info.result["ranks_on_one_node"] is True
+    assert any("were on one node of" in note for note in run.info.notes)
+    for other in ({"placement": "cyclic"}, {"settings": {"node.cores": 1}}, {"ranks": 1}):
+        spread = library.simulate(
+            "ring", machine="infiniband", compute="none", **{"ranks": 4} | other
+        )
+        assert "ranks_on_one_node" not in spread.info.result
+        assert not any("one node" in note for note in spread.info.notes)
 
 
 def test_arguments_may_be_numbers(run_path):

@@ -38,6 +38,19 @@ def test_it_is_relative_to_the_fewest_ranks():
     assert ideal_line(RUNS[1:]) == [(2, 1.0), (8, 4.0), (64, 32.0)]
 
 
+def test_a_run_that_did_not_succeed_has_no_speed_up_and_is_no_base():
+    late = [(point, run_of(run.predicted_s)) for point, run in RUNS]
+    late[0][1].result["outcome"] = "deadlock"
+    late[2][1].result["exit_status"] = 3
+    scalings = scalings_of(late)
+    assert [scaling is None for scaling in scalings] == [True, False, True, False]
+    assert scalings[3].base_ranks == 2
+    assert ideal_line(late) == [(2, 1.0), (64, 32.0)]
+    for _, run in late:
+        run.result["outcome"] = "deadlock"
+    assert scalings_of(late) == [None] * 4
+
+
 def test_each_setting_has_a_base_of_its_own():
     runs = [
         (Point(n, (("network.latency", latency),)), run_of(factor * amdahl(n)))

@@ -24,6 +24,7 @@ FIRST = {
     "traced": "time line",
     "replayed": "time line",
     "characterised": "requests over time",
+    "measured": "events",
 }
 
 
@@ -112,4 +113,13 @@ def test_wrong_names_are_refused(every_kind, tmp_path):
     with pytest.raises(InputError, match=r"ends in \.png, \.svg or \.html"):
         run.plot(tmp_path / "a.pdf")
     with pytest.raises(InputError, match="no view of this data set"):
-        library.open(every_kind["measured"]).plot()
+        library.open(every_kind["measured, no tables"]).plot()
+
+
+def test_measurements_and_experiments_have_two_views_and_more(every_kind):
+    assert list(library.open(every_kind["measured"]).views()) == ["events", "processors", "cost"]
+    reproduced = library.open(every_kind["reproduced"])
+    views = list(reproduced.views())
+    assert len(views) >= 2
+    assert views[-1] == "findings"
+    assert reproduced.plot(view="findings").chart.marks[0]["kind"] == "spans"

@@ -102,7 +102,7 @@ def speed_up_chart(runs: Runs) -> Chart:
 
 
 def ideal_line(runs: Runs) -> list[tuple[int, float]]:
-    counts = sorted({point.ranks for point, _ in runs})
+    counts = sorted({point.ranks for point, run in runs if run.succeeded})
     return [(ranks, ranks / counts[0]) for ranks in counts]
 
 

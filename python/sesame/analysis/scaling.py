@@ -37,15 +37,21 @@ class Scaling:
 
 
 def scalings_of(runs: Runs) -> list[Scaling | None]:
-    """The scaling of each run. None if the number of ranks does not vary, or if it took no time."""
+    """The scaling of each run. None if the number of ranks does not vary, or if it
+    took no time, deadlocked or failed. The base is the run on the fewest ranks that succeeded."""
     if len({point.ranks for point, _ in runs}) < 2:
         return [None] * len(runs)
     bases: dict[tuple[tuple[str, str], ...], tuple[Point, RunResult]] = {}
     for point, run in runs:
         known = bases.get(point.settings)
+        if not run.succeeded:
+            continue
         if known is None or point.ranks < known[0].ranks:
             bases[point.settings] = (point, run)
-    return [_scaling(point, run, *bases[point.settings]) for point, run in runs]
+    return [
+        _scaling(point, run, *bases[point.settings]) if run.succeeded else None
+        for point, run in runs
+    ]
 
 
 def _scaling(point: Point, run: RunResult, base: Point, base_run: RunResult) -> Scaling | None:

@@ -49,8 +49,14 @@ def of_series(data_set: DataSet) -> list[str]:
     from sesame.simulation.series import read_series
 
     runs = read_series(data_set)
-    best, run = min(runs, key=lambda pair: pair[1].predicted_s)
-    found = [f"{best} is the fastest of {len(runs)}: {format_seconds(run.predicted_s)}."]
+    found = [
+        f"{point}: {run.result['outcome']}, exit status {run.exit_status}."
+        for point, run in runs
+        if not run.succeeded
+    ]
+    if good := [pair for pair in runs if pair[1].succeeded]:
+        best, run = min(good, key=lambda pair: pair[1].predicted_s)
+        found.append(f"{best} is the fastest of {len(good)}: {format_seconds(run.predicted_s)}.")
     scaled = [
         (point, s)
         for (point, _), s in zip(runs, scalings_of(runs), strict=True)

@@ -30,6 +30,8 @@ VIEWS: dict[Kind, str] = {
     Kind.IMPORTED: _OF_TRACED,
     Kind.REPLAYED: _OF_TRACED,
     Kind.BENCH: "sesame.analysis.bench_views:views_of",
+    Kind.MEASURED: "sesame.analysis.measured_views:views_of",
+    Kind.REPRODUCED: "sesame.analysis.reproduced_views:views_of",
     Kind.CHARACTERISED: "sesame.analysis.characterize.stored:views_of",
 }
 PICTURES = (".png", ".svg")

@@ -116,8 +116,15 @@ class Machine:
         return f"<sesame.Machine {self.name}{changed}>"
 
 
-def machine_of(machine: str | Path | Machine) -> Machine:
-    """The machine itself, or the model of that name or file."""
+def machine_of(machine: str | Path | Machine | None) -> Machine:
+    """The machine itself, or the model of that name or file. Raises InputError without one."""
+    if machine is None:
+        some = ", ".join(list(shipped())[:3])
+        raise InputError(
+            "machine is missing: expected the name of a model, a machine file or a sesame.Machine",
+            hint=f'for instance machine="infiniband"; there are {some} and others: '
+            "sesame.Machine.names()",
+        )
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sesame import native
+from sesame.api.arguments import words_of
 from sesame.api.machine import Machine
 from sesame.api.trace_driven import place, played, storage_of, write_inputs
 from sesame.datasets import is_data_set
@@ -74,7 +75,8 @@ def prepared(
 
     Raises InputError for a wrong setting, OutputError if `files` cannot be written.
     """
-    _check_arguments(settings.arguments)
+    words_of("arguments", settings.arguments, '["400000"]')
+    words_of("private_libraries", settings.private_libraries, '["libstate*"]', numbers=False)
     if ranks is not None:
         check_rank_counts([ranks])
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
@@ -88,16 +90,6 @@ def prepared(
         yield Prepared(
             replace(scenario, program_stdout=program_stdout), executable, settings.repeat
         )
-
-
-def _check_arguments(arguments: object) -> None:
-    """Raises InputError unless they are a list: a string would be split into letters."""
-    hint = 'for instance ["400000"]'
-    if isinstance(arguments, str | bytes) or not isinstance(arguments, Sequence):
-        raise InputError(f"arguments: expected a list, got {arguments!r}", hint=hint)
-    for word in arguments:
-        if isinstance(word, bool) or not isinstance(word, str | int | os.PathLike):
-            raise InputError(f"arguments: expected text, numbers or paths, got {word!r}", hint=hint)
 
 
 def is_trace(program: str | Path) -> bool:

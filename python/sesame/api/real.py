@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from sesame import native
+from sesame.api.arguments import words_of
 from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.datasets import check_destination
 from sesame.errors import InputError
@@ -130,8 +131,9 @@ def measure(
     if output is not None:
         check_destination(Path(output), force=force)
     wanted = Wanted(
-        find_points("points", points) or everything_for(words),
-        find_traced_points("traced", traced),
+        find_points("points", words_of("points", points, '["fs", "vm"]', numbers=False))
+        or everything_for(words),
+        find_traced_points("traced", words_of("traced", traced, '["block"]', numbers=False)),
         Detail[detail.upper()],
         interval_s,
         budget,
@@ -149,9 +151,11 @@ def measure(
 
 
 def _words(command: Command) -> list[str]:
-    if isinstance(command, str) or not command:
+    example = '["mpiexec", "-n", "4", "./app"]'
+    words = words_of("command", command, example)
+    if not words:
         raise InputError(
             f"command {command!r}: expected a list of words",
-            hint='for instance ["mpiexec", "-n", "4", "./app"]',
+            hint=f"for instance {example}",
         )
-    return [str(word) for word in command]
+    return words

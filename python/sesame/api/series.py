@@ -53,7 +53,8 @@ class Series(DataSet):
     def to_pandas(self, name: str = POINT, *, exact: bool = False) -> pd.DataFrame:
         """The points: `ranks`, a column for each key that varies, `predicted_time_s` with its
         interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
-        `efficiency` relative to the fewest ranks (NaN for a run that took no time)."""
+        `efficiency` relative to the fewest ranks (NaN for a run that took no time, deadlocked or
+        failed: see `outcome` and `exit_status`)."""
         from sesame.analysis.scaling import scalings_of
 
         frame = super().to_pandas(name, exact=exact)

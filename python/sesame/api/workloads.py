@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sesame.api.arguments import words_of
 from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display
 from sesame.api.machine import Machine, machine_of
@@ -71,6 +72,7 @@ def bench(
         check_destination(Path(output), force=force)
     found = find_workload(workload)
     target = None if machine is None else machine_of(machine)
+    words = words_of("options", options, '["--class", "A"]')
     simulated = _Simulated(compute, placement)
     compiler = find_compiler(mpi)
     with status(f"building {workload} with {compiler.wrapper}"):
@@ -79,7 +81,7 @@ def bench(
     run = partial(_run_here, built, ranks, shown)
     if target is not None:
         run = partial(simulated.run, target, built, ranks, shown)
-    return _kept(run, workload, tuple(options), output, force)
+    return _kept(run, workload, tuple(words), output, force)
 
 
 def _kept(

@@ -137,6 +137,9 @@ def print_curve(console: Console, runs: Sequence[tuple[Point, RunResult]]) -> No
     for title in ("predicted", "", *more, *figures):
         lines = title.replace(" ", "\n")  # figures are never cut: the keys are shortened instead
         table.add_column(lines, no_wrap=True, justify="right" if title else "left")
+    failed = not all(run.succeeded for _, run in runs)
+    if failed:
+        table.add_column("outcome", no_wrap=True)
     table.columns[0].justify = "right"
     space = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage) + len(more))
     width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, space))
@@ -150,8 +153,14 @@ def print_curve(console: Console, runs: Sequence[tuple[Point, RunResult]]) -> No
             *([_range(run)] if repeated else []),
             *(_scaling_cells(scaling) if any(scalings) else []),
             *(ordinate.show(run) for ordinate in storage or [MESSAGES]),
+            *([_outcome(run)] if failed else []),
         )
     console.print(table)
+
+
+def _outcome(run: RunResult) -> str:
+    outcome, status = run.result["outcome"], run.exit_status
+    return f"{outcome}, status {status}" if outcome == "completed" and status else str(outcome)
 
 
 def _range(run: RunResult) -> str:

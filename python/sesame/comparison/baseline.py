@@ -128,6 +128,7 @@ def check(
     there is none; SimulationError if the program fails.
     """
     baseline, wanted = Path(baseline), wanted or CheckSettings()
+    _check_wanted(wanted)
     if output is not None and output.resolve() == baseline.resolve():
         raise InputError("-o is the baseline", path=str(output), hint=UPDATE_HINT)
     known = _known(baseline, update)
@@ -145,6 +146,16 @@ def check(
         if update:
             _put(path, baseline)
     return CheckResult(baseline, at_most, difference, updated=update)
+
+
+def _check_wanted(wanted: CheckSettings) -> None:
+    """Raises InputError for a list that is none: a text would be split into letters."""
+    for name in ("command", "overrides", "private_libraries"):
+        value = getattr(wanted, name)
+        if isinstance(value, str):
+            raise InputError(
+                f"{name}: expected a list of text, got {value!r}", hint=f'for instance ("{value}",)'
+            )
 
 
 def _known(baseline: Path, update: bool) -> _BaselineSettings | None:

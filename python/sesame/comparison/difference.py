@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from sesame.analysis.quantities import format_seconds
 from sesame.analysis.traced.intervals import Array
+from sesame.comparison.in_words import in_words, signed_seconds
 from sesame.comparison.ratio import Ratio, ratio_of
 from sesame.comparison.side import CallTime, Paths, Side, mean_of, read_sides
 from sesame.machines.values import differing_values
 from sesame.trust import Doubt, Reason
+
+# What `repr` shows of each.
+MOST_SIDES_SHOWN, MOST_DOUBTS_SHOWN, MOST_CHANGES_SHOWN = 5, 3, 8
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -49,13 +54,31 @@ class Figure:
     values: tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Difference:
     """The result of `compare`. Every other side is compared with the first."""
 
     sides: tuple[Side, ...]
     ratios: tuple[Ratio | None, ...]  # of the whole time, for each side but the first
     doubts: tuple[Doubt, ...]
+
+    def __repr__(self) -> str:
+        """At most some 20 lines: the times, and what differs most."""
+        lines = [f"<sesame.Difference of {len(self.sides)}"]
+        for side, ratio in zip(self.sides, (None, *self.ratios), strict=True):
+            words = "" if ratio is None else f", {in_words(ratio)}"
+            lines.append(
+                f"  {side.label} {format_seconds(side.time.value)}{words}: {side.run.path}"
+            )
+        lines = _shortened(lines, MOST_SIDES_SHOWN + 1, "sides")
+        lines += [f"  doubtful: {doubt}" for doubt in self.doubts[:MOST_DOUBTS_SHOWN]]
+        changed = [change for change in self.changes if change.largest_s > 0]
+        shown = [
+            f"  {change.name}: {', '.join(map(signed_seconds, change.change_s))}"
+            for change in changed
+        ]
+        lines += _shortened(shown, MOST_CHANGES_SHOWN, "calls that differ")
+        return "\n".join(lines) + ">"
 
     @property
     def without_start(self) -> bool:
@@ -152,6 +175,11 @@ class Difference:
             tuple(ratios),
             _most_changed_rank(times),
         )
+
+
+def _shortened(lines: list[str], most: int, what: str) -> list[str]:
+    more = len(lines) - most
+    return lines if more <= 0 else [*lines[:most], f"  and {more:,} more {what}"]
 
 
 def compare(*sides: Paths) -> Difference:

@@ -52,6 +52,7 @@ SCALARS = (
     "exit_status",
     "outcome",
     "outcome_text",
+    "ranks_on_one_node",
 )
 MOST_FILES_NAMED = 3  # in a note
 # Tables that the simulator writes.
@@ -85,6 +86,12 @@ class RunResult:
         return float(predicted)
 
     @property
+    def succeeded(self) -> bool:
+        """Whether it completed with exit status 0: only then its time is that of its work."""
+        result = self.result
+        return result.get("outcome", "completed") == "completed" and not result.get("exit_status")
+
+    @property
     def scalars(self) -> dict[str, Any]:
         scalars = {key: self.result[key] for key in SCALARS if key in self.result}
         scalars["predicted_time_s"] = self.predicted_s
@@ -100,7 +107,21 @@ class RunResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Limits of the prediction that were found during the run."""
-        return (*self._host_files(), *self._refusals(), *self._spawns(), *self._shared_libraries())
+        return (
+            *self._unused_network(),
+            *self._host_files(),
+            *self._refusals(),
+            *self._spawns(),
+            *self._shared_libraries(),
+        )
+
+    def _unused_network(self) -> Iterator[str]:
+        if self.result.get("ranks_on_one_node") and not self.result.get("spawned_ranks"):
+            ranks, machine = self.result["ranks"], self.result["machine"]
+            yield (
+                f"all {ranks} ranks were on one node of {machine}, so its network was not used; "
+                "to spread them: --placement cyclic"
+            )
 
     def _spawns(self) -> Iterator[str]:
         spawned = self.result.get("spawned_ranks", 0)
@@ -239,10 +260,21 @@ def _run(
             _remove_empty(scenario, scenario.files_directory)
     recorded_file.unlink(missing_ok=True)
     result = _checked(run)
+    if _is_on_one_of_several_nodes(scenario):
+        result["ranks_on_one_node"] = True
     measuring = measuring_of(result, watch.stop()) or scenario.compute.measuring
     if measuring is not None:
         doubts += measuring.doubts
     return RunResult(result, measuring, tuple(doubts))
+
+
+def _is_on_one_of_several_nodes(scenario: Scenario) -> bool:
+    """Whether all ranks, of which there are several, are on one node of a machine with more."""
+    machine, overrides = str(scenario.machine), list(scenario.overrides)
+    if scenario.ranks < 2 or native.read_machine(machine, overrides)["nodes"] < 2:
+        return False
+    network = native.Network(machine, overrides, scenario.ranks, scenario.placement)
+    return len(set(network.nodes())) == 1
 
 
 def _recorded_tables() -> dict[str, Any]:

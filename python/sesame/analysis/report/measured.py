@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sesame.analysis.plots import bar_list
+from sesame.analysis.plots import Plot, bar_list
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.datasets import DataSet, describe
 from sesame.web.chart import SERIES, Chart, curve_colour
@@ -19,6 +19,7 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
+MOST_BARS = 32  # in a view; the tables of the page have all
 # A subsystem counts as on all the time from this share of it on: switching takes a little time.
 ALL_THE_TIME = 0.95
 PLACE = ("node", "subsystem", "point")
@@ -34,7 +35,7 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     counted = pc.sum(summary["count"]).as_py() if summary else 0
     sections = [
         *_own_processes(data_set, summary),
-        *([_rates(data_set, summary), _points(summary)] if summary else []),
+        *([_rates(data_set), _points(summary)] if summary else []),
         *_traced(data_set),
         *_processors(data_set),
         *_cost(data_set),
@@ -152,8 +153,21 @@ def _alerts(data_set: DataSet) -> list[str]:
     return lines
 
 
-def _rates(data_set: DataSet, summary: pa.Table) -> Section:
-    """Events per second of the points that have most."""
+def _rates(data_set: DataSet) -> Section:
+    """The section about the points that have most events; a run that ended before a second reading
+    has no time line."""
+    plot = rate_plot(data_set)
+    if plot.chart.marks[0]["kind"] == "spans":
+        about = "The events at each point, of all processes."
+        return Section("Events", about, plot.chart.html("Events of each point"), plot.note)
+    about = "Each dot is an interval; its rate is over the time that the point was on. Gaps: off."
+    html = plot.chart.html("Events per second of each point")
+    return Section("Events over time", about, html, plot.note)
+
+
+def rate_plot(data_set: DataSet) -> Plot:
+    """Events per second of the points that have most; of a single interval their events."""
+    summary = data_set.table("kernel_summary")
     point = pc.binary_join_element_wise(summary["subsystem"], summary["point"], ".")
     name = pc.binary_join_element_wise(summary["node"], point, " ")
     named = summary.select([*TIMES, "node", "subsystem", "count"]).append_column("name", name)
@@ -176,8 +190,7 @@ def _rates(data_set: DataSet, summary: pa.Table) -> Section:
     chart.y("events per second", zero=True)
     left = totals.num_rows - len(most)
     note = f"The {len(most)} points with most events; {left} more are in the table." if left else ""
-    about = "Each dot is an interval; its rate is over the time that the point was on. Gaps: off."
-    return Section("Events over time", about, chart.html("Events per second of each point"), note)
+    return Plot(chart, note)
 
 
 def _active(data_set: DataSet) -> dict[tuple[str, str], dict[Interval, int]]:
@@ -204,15 +217,37 @@ def _rate(
     return [1e-9 * end for _, end in intervals], rates
 
 
-def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:
-    """The section for a run that ended before a second reading: it has no time line."""
+def _single_interval(counts: pa.Table, most: list[str], points: int) -> Plot:
     of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
     chart = bar_list(most, [of[name] for name in most], "events", "point")
     note = "The run was shorter than two intervals; --interval 0.1 shows it over time."
     if points > len(most):
         note += f" {points - len(most)} more points are in the table."
-    about = "The events at each point, of all processes."
-    return Section("Events", about, chart.html("Events of each point"), note)
+    return Plot(chart, note)
+
+
+def processor_plot(data_set: DataSet) -> Plot:
+    """The share of the time that each CPU was not idle, the busiest first."""
+    table = data_set.table("cpu_time")
+    states = [name for name in table.column_names if name.endswith("_ns") and name not in TIMES]
+    sums = table.group_by(["node", "cpu"]).aggregate([(state, "sum") for state in states])
+    every = np.sum([sums[f"{state}_sum"].to_numpy() for state in states], axis=0).clip(1)
+    idle = sums["idle_ns_sum"].to_numpy() + sums["iowait_ns_sum"].to_numpy()
+    busy = 100 * (1 - idle / every)
+    order = np.argsort(-busy, kind="stable")[:MOST_BARS]
+    nodes, cpus = sums["node"].to_pylist(), sums["cpu"].to_pylist()
+    names = [f"{nodes[i]} CPU {cpus[i]}" for i in order.tolist()]
+    left = len(busy) - len(order)
+    note = f"The busiest {len(order)}; {left} more are in the table." if left else ""
+    return Plot(bar_list(names, busy[order].tolist(), "busy (%)", "processor"), note)
+
+
+def cost_plot(data_set: DataSet) -> Plot:
+    """The governor's estimate of what measuring each subsystem cost."""
+    rows, shares = _cost_shares(data_set)
+    names = [f"{row['node']} {row['subsystem']}" for row in rows[:MOST_BARS]]
+    title = "estimated cost (% of a processor)"
+    return Plot(bar_list(names, shares[:MOST_BARS], title, "subsystem"))
 
 
 def _points(summary: pa.Table) -> Section:
@@ -311,12 +346,7 @@ def _processors(data_set: DataSet) -> list[Section]:
 def _cost(data_set: DataSet) -> list[Section]:
     if not data_set.has("measurement_cost"):
         return []
-    costs = data_set.table("measurement_cost")
-    seconds = _seconds_by_node(costs)
-    sums = [("events", "sum"), ("active_ns", "sum"), ("estimated_ns", "sum")]
-    by_subsystem = costs.group_by(["node", "subsystem"]).aggregate(sums)
-    rows = by_subsystem.sort_by([("estimated_ns_sum", "descending")]).to_pylist()
-    shares = [1e-7 * row["estimated_ns_sum"] / seconds[row["node"]] for row in rows]
+    rows, shares = _cost_shares(data_set)
     columns = [
         Column("node", [row["node"] for row in rows]),
         Column("subsystem", [row["subsystem"] for row in rows]),
@@ -326,6 +356,16 @@ def _cost(data_set: DataSet) -> list[Section]:
     ]
     about = "The governor's estimate of what measuring cost, on the processor that it cost most."
     return [Section("What it cost", about, table_html("cost", columns))]
+
+
+def _cost_shares(data_set: DataSet) -> tuple[list[dict[str, Any]], list[float]]:
+    """Sums by node and subsystem, and the estimated cost of each in percent of a processor."""
+    costs = data_set.table("measurement_cost")
+    seconds = _seconds_by_node(costs)
+    sums = [("events", "sum"), ("active_ns", "sum"), ("estimated_ns", "sum")]
+    by_subsystem = costs.group_by(["node", "subsystem"]).aggregate(sums)
+    rows = by_subsystem.sort_by([("estimated_ns_sum", "descending")]).to_pylist()
+    return rows, [1e-7 * row["estimated_ns_sum"] / seconds[row["node"]] for row in rows]
 
 
 def _seconds_by_node(costs: pa.Table) -> dict[str, float]:

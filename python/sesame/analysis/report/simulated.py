@@ -146,6 +146,7 @@ def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
             "data": format_bytes(run.result["bytes"]),
             "simulated in": format_seconds(run.result["wall_time_s"]),
             "outcome": run.result["outcome"],
+            "exit status": "" if run.succeeded else str(run.exit_status),
         }
         for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
     ]

@@ -1,0 +1,24 @@
+"""Checks of arguments that a type checker would find, since not everybody has one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sesame.errors import InputError
+
+
+def words_of(name: str, value: object, example: str, *, numbers: bool = True) -> list[str]:
+    """The argument `name`, a list of text, paths and, with `numbers`, integers, as text.
+
+    Raises InputError for anything else, also for a single text, which would be split into letters.
+    """
+    hint = f"for instance {name}={example}"
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise InputError(f"{name}: expected a list, got {value!r}", hint=hint)
+    for word in value:
+        is_number = numbers and isinstance(word, int | float) and not isinstance(word, bool)
+        if not (isinstance(word, str | os.PathLike) or is_number):
+            kinds = "text, numbers or paths" if numbers else "text"
+            raise InputError(f"{name}: expected {kinds}, got {word!r}", hint=hint)
+    return [str(word) for word in value]
