@@ -289,7 +289,8 @@ def test_arrow_reads_what_single_events_say(newest, bad, tmp_path, monkeypatch):
     for line in ["{", odd, '{"ph": 1, "name": "\\ud800"}'][:bad]:
         text.insert(chance.randrange(500, len(text)), line)
     (tmp_path / "t.pfw").write_text("\n".join(text))
-    monkeypatch.setattr(dftracer_file, "BLOCK_BYTES", 20_000)
+    for name in ("BLOCK_BYTES", "SMALL_BLOCK_BYTES"):
+        monkeypatch.setattr(dftracer_file, name, 20_000)
     read: list[bool] = []
     takes = dftracer_file._Reader._takes
 
@@ -313,8 +314,26 @@ def test_arrow_reads_what_single_events_say(newest, bad, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("block", [1, 64, 1000])
 def test_it_does_not_matter_where_blocks_end(block, tmp_path, monkeypatch):
-    monkeypatch.setattr(dftracer_file, "BLOCK_BYTES", block)
+    for name in ("BLOCK_BYTES", "SMALL_BLOCK_BYTES"):
+        monkeypatch.setattr(dftracer_file, name, block)
     assert calls(imported(GOLDEN, tmp_path), 1) == CALLS
+
+
+def test_few_lines_are_parsed_one_by_one_before_arrow_reads_the_others(tmp_path, monkeypatch):
+    call = {"name": "read", "cat": "POSIX", "pid": 8, "tid": 8, "ph": 1, "dur": 1, "args": {}}
+    lines = (json.dumps(call | {"ts": 9 + 2 * at}) + "\n" for at in range(10_000))
+    (tmp_path / "t.pfw").write_text("".join(lines))
+    singly: list[int] = []
+    take_lines = dftracer_file._Reader._take_lines
+
+    def watched(self, at, lines):
+        singly.append(len(lines))
+        take_lines(self, at, lines)
+
+    monkeypatch.setattr(dftracer_file._Reader, "_take_lines", watched)
+    data_set = imported(tmp_path / "t.pfw", tmp_path)
+    assert data_set.table("io").num_rows == 10_000
+    assert 0 < sum(singly) < 3_000
 
 
 def test_a_directory_without_traces_is_refused(tmp_path):

@@ -43,6 +43,7 @@ from sesame.exchange.dftracer_columns import (
 from sesame.exchange.dftracer_positions import positions
 
 BLOCK_BYTES = 1 << 22  # read at once
+SMALL_BLOCK_BYTES = 1 << 17  # as long as Arrow does not know the types of the fields
 BLOCK_LINES = 512  # per group where Arrow refused the block: a group fits the processor's cache
 LONGEST_LINE = 16 << 20
 METADATA = {"M", 4}
@@ -180,13 +181,16 @@ class _Reader:
                 self._take_block(*blocks.popleft())
         return self.parsed
 
+    def _block_bytes(self) -> int:
+        return SMALL_BLOCK_BYTES if self._types.schema() is None else BLOCK_BYTES
+
     def _blocks(self) -> Iterator[tuple[bytes, int]]:
         """Blocks of complete lines, with their number; ends at damaged compressed data."""
         rest: list[bytes] = []
         length = lines = 0
         try:
             with open_trace(self._path) as file:
-                while data := file.read1(BLOCK_BYTES):
+                while data := file.read1(self._block_bytes()):
                     length += len(data)
                     end = data.rfind(b"\n") + 1
                     if end:
