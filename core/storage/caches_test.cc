@@ -148,6 +148,31 @@ TEST(Caches, WriteBackWritesAtEvictionOrFlush) {
   EXPECT_EQ(rig.blocks_written(), 3u);
 }
 
+// The header of directed.h: dirty blocks are flushed before a write drops them.
+TEST(Caches, ADirectedWriteFlushesDirtyBlocksBeforeItDropsThem) {
+  for (const bool is_at_cnode : {true, false}) {
+    StorageParameters parameters = is_at_cnode ? cached(4, 0) : cached(0, 4);
+    auto& cache = is_at_cnode ? parameters.cnode_cache : parameters.ionode_cache;
+    cache.write_miss = WriteMiss::kAllocate;
+    cache.write_hit = WriteHit::kBack;
+    TestFileSystem rig(parameters);
+    const FileId other = rig.system().find_file("/other");
+    rig.system().resize(other, kBlock);
+    rig.write_blocks(0, 0);
+    rig.write_blocks(0, 1);
+    ASSERT_EQ(rig.blocks_written(), 0u);
+    const std::vector<Extent> extents = {{100, 200}};  // a part of block 0
+    const Access accesses[] = {{Direction::kWrite, other, rig.client(1), extents},
+                               {Direction::kWrite, rig.file, rig.client(2), extents}};
+    CompletionRecord completion;
+    rig.system().access_directed(rig.now(), accesses, completion);
+    rig.finish(completion);
+    EXPECT_EQ(rig.ionode().device.bytes_written, 2 * kBlock + 2 * 200);
+    rig.read_blocks(0, 0);
+    EXPECT_EQ(rig.blocks_read(), 1u) << "the copy was not dropped";
+  }
+}
+
 TEST(Caches, WriteBehindAtTheIonodeAnswersBeforeTheDevice) {
   StorageParameters parameters = cached(0, 4);
   parameters.ionode_cache.write_miss = WriteMiss::kAllocate;

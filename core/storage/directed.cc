@@ -51,13 +51,21 @@ struct IonodeShare final : pdes::ConditionalEvent {
   std::array<Buffer, 2> buffers;
 };
 
+// What a write makes obsolete in caches.
+struct WrittenRange {
+  FileId file;
+  CellRange range;
+  uint32_t ionode = 0;
+};
+
 struct CollectiveAccess final : pdes::ConditionalEvent, Completion {
-  void fire() override;                                  // everything is complete
-  void done(SimTime at) override { start_ionodes(at); }  // dirty blocks are on the devices
+  void fire() override;            // everything is complete
+  void done(SimTime at) override;  // dirty blocks of one file are on the devices
+  void add(const Access& access);
+  void flush_files(SimTime now);
+  void drop_copies();
   void start_ionodes(SimTime now);
   void complete_one(SimTime at);
-  void add(const Access& access);
-  void drop_copies(FileId file, const CellRange& range, uint32_t ionode);
 
   FileSystemContext* context = nullptr;
   Completion* completion = nullptr;
@@ -66,6 +74,7 @@ struct CollectiveAccess final : pdes::ConditionalEvent, Completion {
   Direction direction{};
   Client client;              // the rank that sends the lists to the I/O nodes
   std::vector<FileId> files;  // by access
+  std::vector<WrittenRange> written;
   std::vector<std::unique_ptr<IonodeShare>> shares;  // by I/O node
   size_t outstanding = 0;
   uint64_t buffer_bytes = 0;
@@ -89,23 +98,41 @@ void CollectiveAccess::add(const Access& access) {
         share.ranges.push_back({found.address * block + skipped, bytes, access.client});
         at += bytes;
       }
-      if (direction == Direction::kWrite) drop_copies(access.file, range, ionode);
+      if (direction == Direction::kWrite) written.push_back({access.file, range, ionode});
     });
   }
 }
 
-void CollectiveAccess::drop_copies(FileId file, const CellRange& range, uint32_t ionode) {
+// Dropping a dirty block would lose its data, so the files are flushed before.
+void CollectiveAccess::flush_files(SimTime now) {
+  std::vector<FileId> distinct = files;
+  std::ranges::sort(distinct);
+  const auto repeated = std::ranges::unique(distinct);
+  distinct.erase(repeated.begin(), repeated.end());
+  outstanding = distinct.size();
+  for (const FileId file : distinct) context->clients->flush(now, file, client, *this);
+}
+
+void CollectiveAccess::done(SimTime at) {
+  if (--outstanding == 0) start_ionodes(at);
+}
+
+void CollectiveAccess::drop_copies() {
   Caches& caches = context->caches;
   if (!caches.at_cnodes() && !caches.at_ionodes()) return;
-  for_each_block(*context, file, range, [&](BlockKey key, uint64_t, uint64_t, uint64_t) {
-    caches.directory.for_each_holder(
-        key, [&](int cnode) { caches.drop_from_cnode(cnode, *caches.cnode(cnode).find(key)); });
-    for (BlockCache* cache : {&caches.ionode(ionode), &caches.coordinated(ionode)})
-      if (BlockCache::Slot* slot = cache->find(key)) cache->erase(*slot);
-  });
+  for (const auto& [file, range, ionode] : written) {
+    BlockCache* const at_ionode[] = {&caches.ionode(ionode), &caches.coordinated(ionode)};
+    for_each_block(*context, file, range, [&](BlockKey key, uint64_t, uint64_t, uint64_t) {
+      caches.directory.for_each_holder(
+          key, [&](int cnode) { caches.drop_from_cnode(cnode, *caches.cnode(cnode).find(key)); });
+      for (BlockCache* cache : at_ionode)
+        if (BlockCache::Slot* slot = cache->find(key)) cache->erase(*slot);
+    });
+  }
 }
 
 void CollectiveAccess::start_ionodes(SimTime now) {
+  drop_copies();
   SimTime ready = now + context->parameters.client_overhead;
   outstanding = 1;
   for (auto& share : shares) {
@@ -254,7 +281,7 @@ void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& 
   const bool may_be_dirty = context_.parameters.cnode_cache.write_hit == machine::WriteHit::kBack ||
                             context_.parameters.ionode_cache.write_hit == machine::WriteHit::kBack;
   if (may_be_dirty && !accesses.empty()) {
-    context_.clients->flush(now, accesses.front().file, collective->client, *collective);
+    collective->flush_files(now);
   } else {
     collective->start_ionodes(now);
   }
