@@ -113,6 +113,13 @@ void add_call(Message& message) {
   if (const char* call = hooks().current_call()) message.add(", in %s", call);
 }
 
+[[noreturn]] void end_by_signal(int number) {
+  REAL(signal)(number, SIG_DFL);
+  REAL(raise)(number);
+  REAL(_exit)(128 + number);
+  __builtin_trap();
+}
+
 [[noreturn]] void end_job(const Message& message, const RankProcess& process, int number) {
   message.print();
   char why[128];
@@ -125,6 +132,7 @@ void add_call(Message& message) {
 
 [[noreturn]] void report_fault(const RankProcess& process, int number, const siginfo_t& info,
                                const ucontext_t& context) {
+  if (is_forked()) end_by_signal(number);
   Message message;
   const auto* at = reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RIP]);
   if (is_stack_overflow(process, info)) {
@@ -152,10 +160,7 @@ void add_call(Message& message) {
               info.si_addr);
   add_backtrace(message, reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RIP]));
   message.print();
-  REAL(signal)(number, SIG_DFL);
-  REAL(raise)(number);
-  REAL(_exit)(128 + number);
-  __builtin_trap();
+  end_by_signal(number);
 }
 
 void handle_fault(int number, siginfo_t* info, void* context) {
@@ -171,6 +176,7 @@ void handle_fault(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void report_abort(RankProcess& process, const char* what, int signal_number) {
+  if (is_forked()) end_by_signal(signal_number);
   Message message;
   if (what == nullptr) {
     message.add("sesame: rank %d called abort()", process.rank);

@@ -61,8 +61,7 @@ void flush_all(RankProcess& process) {
 
 // A child that a rank forked is a process of its own: its end must not run the simulator.
 void end_if_forked(int status) {
-  static const pid_t own = host_pid();
-  if (REAL(getpid)() != own) REAL(_exit)(status);
+  if (is_forked()) REAL(_exit)(status);
 }
 
 }  // namespace
@@ -106,6 +105,7 @@ GLOBAL_NAME(_Exit);
 void rank_quick_exit(int status) {
   if (RankProcess* process = current()) {
     run_handlers(process->quick_exit_handlers, status);
+    end_if_forked(status);
     end_rank(status);
   }
   REAL(quick_exit)(status);

@@ -52,14 +52,24 @@ TEST(Exit, RunsOnlyQuickHandlersOnQuickExit) {
   EXPECT_EQ(status_of(result, 1), 5);
 }
 
-TEST(Exit, EndsAForkedChildForGood) {
+class ForkedChild : public testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(ForkedChild, EndsForGood) {
   REQUIRE_PROGRAMS();
-  const RunResult result = end_by("fork");
-  EXPECT_EQ(status_of(result, 1), 21);
+  const auto [how, status] = GetParam();
+  const RunResult result = end_by(std::string("'fork ") + how + "'");
+  EXPECT_EQ(status_of(result, 1), status) << result.text;
   EXPECT_EQ(result.text.find("ended with", result.text.find("rank 1 ended with") + 8),
             std::string::npos)
       << "the child continued the simulation";
+  EXPECT_EQ(result.text.find("sesame:"), std::string::npos) << result.text;
 }
+
+// A signal's number is added to 100.
+INSTANTIATE_TEST_SUITE_P(Exit, ForkedChild,
+                         testing::Values(std::pair("_exit", 21), std::pair("quick", 22),
+                                         std::pair("abort", 106), std::pair("raise", 115),
+                                         std::pair("crash", 111)));
 
 TEST(Exit, LetsASignalEndTheSimulatorWhileARankComputes) {
   REQUIRE_PROGRAMS();

@@ -13,9 +13,6 @@ std::vector<Descriptor> g_descriptors;
 
 namespace {
 
-// In a child that a rank has forked, files work without simulated time.
-bool is_forked() { return REAL(getpid)() != host_pid(); }
-
 std::string path_of_descriptor(int fd) {
   if (const OpenFile* open = open_file(fd)) return open->path().name;
   char path[PATH_MAX];

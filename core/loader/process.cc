@@ -126,6 +126,7 @@ void swap_rare_state(RankProcess* next) {
 const SimulationHooks& hooks() { return g_hooks; }
 
 int host_pid() { return g_host_pid; }
+bool is_forked() { return REAL(getpid)() != g_host_pid; }
 
 void set_hooks(const SimulationHooks& hooks) {
   g_hooks = hooks;

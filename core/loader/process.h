@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,12 +131,12 @@ class RankProcess {
   std::unique_ptr<tm> broken_down_time;
   std::vector<std::unique_ptr<char[]>> own_strings;  // environment strings that we allocated
   std::vector<char*> own_environment;
-  std::vector<std::string> locale_names;
-  locale_t locale = nullptr;      // null: the host's
-  int directory = -1;             // descriptor; -1: the host's
-  std::string working_directory;  // as the program sees it; empty: not asked for yet
-  int file_mode_mask = -1;        // -1: the host's
-  char* token = nullptr;          // strtok
+  std::deque<std::string> locale_names;  // the program has pointers into them
+  locale_t locale = nullptr;             // null: the host's
+  int directory = -1;                    // descriptor; -1: the host's
+  std::string working_directory;         // as the program sees it; empty: not asked for yet
+  int file_mode_mask = -1;               // -1: the host's
+  char* token = nullptr;                 // strtok
   OptionScan options;
 
   char* stack_low = nullptr;
@@ -158,6 +159,8 @@ const SimulationHooks& hooks();
 
 // The process that the hooks were set in.
 int host_pid();
+// Whether this is a child that a rank has forked: a process of its own, without simulated time.
+bool is_forked();
 
 // Called when a rank sets its own directory, mask or locale, or gets a thread block: later switches
 // exchange it.
