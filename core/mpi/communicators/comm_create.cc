@@ -92,13 +92,17 @@ int start_duplicate(Comm comm, bool with_info, Info info, Comm* newcomm, Request
       request);
 }
 
+std::string name_of_rank(int world_rank) {
+  return this_rank().world.ranks[static_cast<size_t>(world_rank)]->name();
+}
+
 // All members of the group must be in the communicator.
 int check_subgroup(const CommObject& comm, const GroupObject& group) {
   if (group.members == comm.local) return MPI_SUCCESS;
   for (int world_rank : group.members->world_ranks()) {
     if (comm.local->rank_of(world_rank) == MPI_UNDEFINED) {
-      return fail(MPI_ERR_GROUP, "the group has a rank that the communicator has not: rank " +
-                                     std::to_string(world_rank) + " of MPI_COMM_WORLD");
+      return fail(MPI_ERR_GROUP, "the group has a rank that the communicator has not: " +
+                                     name_of_rank(world_rank));
     }
   }
   return MPI_SUCCESS;

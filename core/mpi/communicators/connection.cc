@@ -53,10 +53,15 @@ std::vector<int> connect_to(Rank& rank, int port, const Members& mine) {
   return exchange_lists(transfer, list, owner);
 }
 
+int check_open(const Ports& ports, int port) {
+  const bool is_open = port >= 0 && ports.is_open(port);
+  return is_open ? MPI_SUCCESS : fail(MPI_ERR_PORT, "no open port has this name");
+}
+
 // Checks the port on the root, before it waits for the other group.
 int check_port(const Rank& rank, int port, PortUse use) {
   const Ports& ports = ports_of(rank.world);
-  if (port < 0 || !ports.is_open(port)) return fail(MPI_ERR_PORT, "no open port has this name");
+  MPI_TRY(check_open(ports, port));
   const int owner = ports.owner_of(port);
   if (use == PortUse::kAccept && owner != rank.id) {
     return fail(MPI_ERR_PORT, "the port was opened by rank " + std::to_string(owner) +
@@ -176,8 +181,15 @@ int Close_port(const char* port_name) {
   MPI_TRY(check_string(port_name, "the port's name"));
   yield_until_now(self());
   Rank& rank = this_rank();
-  MPI_TRY(check_port(rank, ports_of(rank.world).find(port_name).value_or(-1), PortUse::kAccept));
-  ports_of(rank.world).close(*ports_of(rank.world).find(port_name));
+  Ports& ports = ports_of(rank.world);
+  const int port = ports.find(port_name).value_or(-1);
+  MPI_TRY(check_open(ports, port));
+  if (ports.owner_of(port) != rank.id) {
+    return fail(MPI_ERR_PORT, "the port was opened by rank " +
+                                  std::to_string(ports.owner_of(port)) +
+                                  ", which alone can close it");
+  }
+  ports.close(port);
   return MPI_SUCCESS;
 }
 

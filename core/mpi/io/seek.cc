@@ -31,7 +31,7 @@ int seek_target(const FileObject& file, int64_t position, Offset offset, int whe
 int query_file_size(const FileObject& file, uint64_t* bytes) {
   const int error = file.open->size(bytes);
   if (error == 0) return MPI_SUCCESS;
-  return fail(file_error_class(error), "cannot ask for the size of " + file.shared->name);
+  return fail_host_call("ask for the size of", file.shared->name, error);
 }
 
 }  // namespace sesame::mpi

@@ -42,12 +42,16 @@ int detach(std::unique_ptr<AttachedBuffer>& attached, void* address, Count* size
   return MPI_SUCCESS;
 }
 
-// The request of a non-blocking flush. The call itself has waited, so that the request is complete.
-int flushed_request(Request* handle) {
+// The request completes when the buffer is unused.
+int start_flush(const std::unique_ptr<AttachedBuffer>& attached, Request* handle) {
   auto* request = new RequestObject;
   request->kind = RequestObject::Kind::kCollective;
-  complete(*request, self().now);
   *handle = this_rank().requests.add(request);
+  if (attached != nullptr && attached->in_use > 0) {
+    attached->flushes.push_back(request);
+  } else {
+    complete(*request, attached != nullptr ? attached->last_release : self().now);
+  }
   return MPI_SUCCESS;
 }
 
@@ -60,10 +64,7 @@ int Buffer_detach(void* buffer_addr, Count* size) {
   return detach(this_rank().attached_buffer, buffer_addr, size);
 }
 int Buffer_flush() { return flush(this_rank().attached_buffer); }
-int Buffer_iflush(Request* request) {
-  MPI_TRY(Buffer_flush());
-  return flushed_request(request);
-}
+int Buffer_iflush(Request* request) { return start_flush(this_rank().attached_buffer, request); }
 
 int Comm_attach_buffer(Comm handle, void* buffer, Count size) {
   CommObject* comm = nullptr;
@@ -81,8 +82,9 @@ int Comm_flush_buffer(Comm handle) {
   return flush(comm->attached_buffer);
 }
 int Comm_iflush_buffer(Comm handle, Request* request) {
-  MPI_TRY(Comm_flush_buffer(handle));
-  return flushed_request(request);
+  CommObject* comm = nullptr;
+  MPI_TRY(check_comm(handle, &comm));
+  return start_flush(comm->attached_buffer, request);
 }
 
 // MPI gives a session a buffer for the communicators made from it. Here they use the rank's buffer.

@@ -1,5 +1,8 @@
 #include "core/mpi/messages/buffered.h"
 
+#include <utility>
+
+#include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/pack.h"
@@ -29,8 +32,10 @@ int reserve_buffer(RequestObject& request) {
 void release_buffer(AttachedBuffer& buffer, Count bytes, SimTime received) {
   buffer.in_use -= bytes + MPI_BSEND_OVERHEAD;
   buffer.last_release = later(buffer.last_release, received);
-  if (buffer.in_use == 0 && buffer.waiter != nullptr) {
-    buffer.waiter->rank->world.executive.make_ready(*buffer.waiter);
+  if (buffer.in_use > 0) return;
+  if (buffer.waiter != nullptr) buffer.waiter->rank->world.executive.make_ready(*buffer.waiter);
+  for (RequestObject* flush : std::exchange(buffer.flushes, {})) {
+    complete(*flush, buffer.last_release);
   }
 }
 

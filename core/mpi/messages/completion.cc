@@ -208,6 +208,7 @@ int Testall(int count, Request* handles, int* flag, Status* statuses) {
     *flag = 0;
     return MPI_SUCCESS;
   }
+  strand.idle_polls = 0;
   for (RequestObject* request : list.span()) {
     if (request != nullptr) strand.now += request->overhead();
   }
@@ -248,7 +249,11 @@ int Testsome(int count, Request* handles, int* found, int* indices, Status* stat
   Strand& strand = self();
   yield_until_known(strand, list.span());
   *found = static_cast<int>(find_effective(strand, list, indices));
-  if (*found == 0) wait_after_idle_poll(strand, list.span());
+  if (*found == 0) {
+    wait_after_idle_poll(strand, list.span());
+  } else {
+    strand.idle_polls = 0;
+  }
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
 
@@ -343,6 +348,11 @@ int Request_free(Request* handle) {
   RequestObject* request = nullptr;
   MPI_TRY(check_request(*handle, &request));
   if (*handle == kSentRequest) {
+    *handle = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  if (request->kind == Kind::kGeneralized && !request->complete) {
+    request->freed = true;  // MPI_Grequest_complete still needs its handle, and frees it
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }

@@ -47,6 +47,10 @@ int Grequest_complete(Request handle) {
   if (request->kind != RequestObject::Kind::kGeneralized) {
     return fail(MPI_ERR_REQUEST, "the request is not a generalized one");
   }
+  if (request->freed) {
+    const std::unique_ptr<RequestObject> last(this_rank().requests.remove(handle));
+    return free_generalized(*last);
+  }
   complete(*request, self().now);
   return MPI_SUCCESS;
 }

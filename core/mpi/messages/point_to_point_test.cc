@@ -69,6 +69,95 @@ TEST(PointToPoint, LongOverheadsCountInFullBetweenNodesAndInside) {
   expect_time_of_message("[node.network]\n" + slow + "[network]\n" + fast + crossbar, 2);
 }
 
+// MPI 4.1, section 13.2: a generalised request that was freed is completed by its handle, then its
+// function is called.
+TEST(PointToPoint, AFreedGeneralisedRequestIsFreedWhenItCompletes) {
+  SimulatedJob job(1);
+  job.run([](int) {
+    static int freed;
+    freed = 0;
+    int (*const free_function)(void*) = [](void*) {
+      ++freed;
+      return int{MPI_SUCCESS};
+    };
+    Request request = MPI_REQUEST_NULL;
+    Grequest_start(nullptr, reinterpret_cast<Function>(free_function), nullptr, nullptr, &request);
+    const Request operation = request;
+    EXPECT_EQ(Request_free(&request), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    EXPECT_EQ(freed, 0);
+    EXPECT_EQ(Grequest_complete(operation), MPI_SUCCESS);
+    EXPECT_EQ(freed, 1);
+    EXPECT_EQ(Grequest_complete(operation), MPI_ERR_REQUEST);
+  });
+}
+
+// Both ranks fill their buffer with a rendezvous message and receive after they have started the
+// flush: a call that waited would wait for ever.
+TEST(PointToPoint, AFlushOfTheBufferIsStartedWithoutWaiting) {
+  SimulatedJob job(2, testing::kCrossbarWithRendezvous);
+  job.run([](int rank) {
+    std::vector<char> space(20'000), data(5'000);
+    const auto count = static_cast<Count>(data.size());
+    ASSERT_EQ(Buffer_attach(space.data(), static_cast<Count>(space.size())), MPI_SUCCESS);
+    EXPECT_EQ(Bsend(data.data(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+    Request request = MPI_REQUEST_NULL;
+    ASSERT_EQ(Buffer_iflush(&request), MPI_SUCCESS);
+    int flag = 1;
+    EXPECT_EQ(mpi::Test(&request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    Recv(data.data(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_EQ(Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_GE(self().now, SimTime::from_ns(7'000));
+    void* address = nullptr;
+    Count size = 0;
+    EXPECT_EQ(Buffer_detach(&address, &size), MPI_SUCCESS);
+  });
+}
+
+// When rank 0 has received 20 messages, one each 100 us, in a loop of only these tests.
+template <typename Test>
+SimTime time_of_polling(const Test& test) {
+  SimTime end;
+  SimulatedJob job(2);
+  job.run([&](int rank) {
+    int value = 0;
+    for (int i = 0; i < 20; ++i) {
+      if (rank == 1) {
+        pause(SimTime::from_ns(100'000));
+        Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        continue;
+      }
+      Request request = MPI_REQUEST_NULL;
+      Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+      while (!test(&request)) continue;
+    }
+    if (rank == 0) end = self().now;
+  });
+  return end;
+}
+
+// A poll that finds something ends the wait, whichever function it is: later idle polls sleep for a
+// fraction of their own wait, not of the time since the first poll of the program.
+TEST(PointToPoint, EachKindOfTestEndsARowOfIdlePolls) {
+  int flag = 0, index = 0;
+  const SimTime each = time_of_polling([&](Request* request) {
+    mpi::Test(request, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
+  });
+  const SimTime all = time_of_polling([&](Request* request) {
+    Testall(1, request, &flag, MPI_STATUSES_IGNORE);
+    return flag != 0;
+  });
+  const SimTime some = time_of_polling([&](Request* request) {
+    int found = 0;
+    Testsome(1, request, &found, &index, MPI_STATUSES_IGNORE);
+    return found != 0;
+  });
+  EXPECT_EQ(all.ps(), each.ps());
+  EXPECT_EQ(some.ps(), each.ps());
+}
+
 // Whether a send of rank 0 to rank 1, which runs `receiver`, is cancelled 100 us after it began.
 bool is_cancelled(void (*receiver)()) {
   bool result = false;

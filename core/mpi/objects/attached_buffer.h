@@ -3,11 +3,14 @@
 // written. Sizes are bytes, times are simulated.
 #pragma once
 
+#include <vector>
+
 #include "core/base/units.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 
+struct RequestObject;
 struct Strand;
 
 struct AttachedBuffer {
@@ -15,8 +18,9 @@ struct AttachedBuffer {
   Count size = 0;
   bool automatic = false;  // MPI_BUFFER_AUTOMATIC: never full
   Count in_use = 0;
-  SimTime last_release;      // when the last message was received
-  Strand* waiter = nullptr;  // in MPI_Buffer_detach or _flush
+  SimTime last_release;                 // when the last message was received
+  Strand* waiter = nullptr;             // in MPI_Buffer_detach or _flush
+  std::vector<RequestObject*> flushes;  // of MPI_Buffer_iflush; they complete when it is unused
 };
 
 }  // namespace sesame::mpi

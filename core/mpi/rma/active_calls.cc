@@ -7,6 +7,7 @@
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/transfer.h"
+#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
@@ -31,8 +32,9 @@ int check_members(const WindowObject& window, Group handle, std::vector<int>* ra
   for (const int world_rank : group->members->world_ranks()) {
     const int rank = window.comm->local->rank_of(world_rank);
     if (rank == MPI_UNDEFINED) {
-      return fail(MPI_ERR_GROUP, "the group has a rank that the window has not: rank " +
-                                     std::to_string(world_rank) + " of MPI_COMM_WORLD");
+      const World& world = this_rank().world;
+      return fail(MPI_ERR_GROUP, "the group has a rank that the window has not: " +
+                                     world.ranks[static_cast<size_t>(world_rank)]->name());
     }
     ranks->push_back(rank);
   }
@@ -166,6 +168,7 @@ int Win_test(Win win, int* flag) {
   for (const auto& request : window->complete_calls) calls.push_back(request.get());
   *flag = have_taken_effect(strand, calls) ? 1 : 0;
   if (*flag != 0) {
+    strand.idle_polls = 0;
     end_exposure(*window);
   } else {
     wait_after_idle_poll(strand, calls);

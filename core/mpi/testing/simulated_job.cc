@@ -62,7 +62,10 @@ const Callbacks kTestCallbacks = {
           return reinterpret_cast<Extent*>(function)(datatype, extent, extra_state);
         },
     .grequest_query = [](Function, CallbackKind, void*, Status*) { return MPI_SUCCESS; },
-    .grequest_free = [](Function, CallbackKind, void*) { return MPI_SUCCESS; },
+    .grequest_free =
+        [](Function function, CallbackKind, void* extra_state) {
+          return reinterpret_cast<int (*)(void*)>(function)(extra_state);
+        },
     .grequest_cancel = [](Function, CallbackKind, void*, bool) { return MPI_SUCCESS; },
 };
 
