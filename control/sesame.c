@@ -172,9 +172,9 @@ static int read_answer(char* answer) {
     bytes += (size_t)got;
     answer[bytes] = 0;
   } while (whole_answer(answer, bytes) == 0 && bytes < MOST_ANSWER - 1);
+  if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than the buffer */
   int status = 0;
   if (sscanf(answer, "HTTP/1.1 %d", &status) == 1 && status < 300) return 0;
-  if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than the buffer */
   const char* error = find_member(answer, "error");
   if (error == NULL || *error != '"') return fail("the daemon answers with status %d", status);
   char text[sizeof error_text];

@@ -19,11 +19,12 @@ READ = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])
 library.sesame_error.restype = ctypes.c_char_p
-counts = (ctypes.c_uint64 * 4)()
-if library.sesame_read(b"fs.sync", counts) == 0:
-    print(*counts)
-else:
-    print(library.sesame_error().decode())
+for _ in range(2):
+    counts = (ctypes.c_uint64 * 4)()
+    if library.sesame_read(b"fs.sync", counts) == 0:
+        print(*counts)
+    else:
+        print(library.sesame_error().decode())
 """
 
 
@@ -65,13 +66,15 @@ def answer() -> Iterator[Callable[..., int]]:
 
 
 def read(library: Path, daemon: str, before: str = "") -> str:
-    """What sesame_read() gives in a process of its own, or the error."""
+    """What sesame_read() gives in a process of its own, called twice, or the error."""
     command = [sys.executable, "-c", READ, str(library)]
     if before:
         command = ["unshare", "-m", "sh", "-c", before + ' && exec "$@"', "sh", *command]
     environment = {**os.environ, "SESAME_DAEMON": daemon, "SESAME_TOKEN": "t"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    return done.stdout.strip()
+    first, second = done.stdout.splitlines()
+    assert first == second
+    return first
 
 
 def test_answers_may_be_written_in_any_way_that_json_allows(library, answer):
@@ -88,6 +91,13 @@ def test_an_error_is_given_as_the_daemon_says_it(library, answer):
     port = answer(404, '{"status": 404, "error" : "there is no \\"fs.sync\\" here"}')
     assert read(library, f"127.0.0.1:{port}") == 'there is no "fs.sync" here'
     assert read(library, f"127.0.0.1:{answer(500, '[]')}") == "the daemon answers with status 500"
+
+
+def test_what_is_left_of_a_long_answer_is_not_taken_for_the_next_one(library, answer):
+    # The library's buffer has 4,096 bytes.
+    rest = " " * 5000 + "HTTP/1.1 500 Wrong\r\nContent-Length: 2\r\n\r\n[]"
+    port = answer(200, '{"count": 1}' + rest)
+    assert read(library, f"127.0.0.1:{port}") == "1 0 0 0"
 
 
 def test_all_addresses_of_a_name_are_tried(library, answer, tmp_path):
