@@ -76,7 +76,14 @@ void prepare(const char* path) {
 
 const RankEntry& join() {
   MPI_Init(nullptr, nullptr);
-  const RankEntry& part = player.plan.parts[sesame_charge_computation()];
+  const int rank = sesame_charge_computation();
+  const uint64_t ranks = player.plan.header->ranks;
+  if (static_cast<uint64_t>(rank) >= ranks) {
+    fprintf(stderr, "sesame: the plan has %lu ranks, this run has more\nhint: use -n %lu\n", ranks,
+            ranks);
+    exit(2);
+  }
+  const RankEntry& part = player.plan.parts[rank];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
   player.start_ns = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
   player.open_files = make_open_files(part.open_files);

@@ -108,13 +108,19 @@ Result<> Plan::check(const std::string& path) const {
   if (std::ranges::any_of(links, [&](uint32_t link) { return link >= events.size(); })) {
     return wrong("link");
   }
+  const uint32_t processes = header().processes;
+  if (std::ranges::any_of(targets, [&](uint32_t target) { return target >= processes; })) {
+    return wrong("target");
+  }
   for (const PlanOpened& file : opened) {
     if (file.table >= header().tables || file.slot >= file.slots) return wrong("open file");
     if (!within(file.file, files.size())) return wrong("open file");
   }
   for (const PlanStream& stream : streams) {
     if (stream.table >= header().tables) return wrong("stream");
-    if (stream.first + stream.count > operations.size()) return wrong("stream");
+    if (stream.first > operations.size() || stream.count > operations.size() - stream.first) {
+      return wrong("stream");
+    }
     for (const PlanOperation& operation : operations.subspan(stream.first, stream.count)) {
       const uint64_t end = uint64_t{operation.first_link} + operation.arrive + operation.wait +
                            operation.arrive_after;

@@ -76,6 +76,14 @@ TEST(Plan, IsRefusedWhenAnOperationLeavesItsTables) {
   EXPECT_EQ(message_of(link.bytes()), "wrong operation");
   link.links = {7};
   EXPECT_EQ(message_of(link.bytes()), "wrong link");
+  TestPlan stream;
+  stream.add_stream({nothing()});
+  stream.streams[0].first = UINT64_MAX;  // its end, first + count, is 0
+  EXPECT_EQ(message_of(stream.bytes()), "wrong stream");
+  TestPlan target;
+  target.add_event(1);
+  target.targets = {1};
+  EXPECT_EQ(message_of(target.bytes()), "wrong target");
 }
 
 }  // namespace

@@ -7,31 +7,59 @@
 
 namespace sesame::sim {
 
+namespace {
+
+// A file of 64-bit numbers. No list of them is longer than what is left of the file, so that the
+// counts in a damaged file do not make us reserve memory.
+class Numbers {
+ public:
+  explicit Numbers(const std::string& path) : file_(path, std::ios::binary | std::ios::ate) {
+    if (!file_) return;
+    left_ = static_cast<uint64_t>(file_.tellg()) / sizeof(uint64_t);
+    file_.seekg(0);
+  }
+
+  bool is_open() const { return file_.is_open(); }
+  // False if the file has fewer numbers left, or cannot be read.
+  template <typename T>
+  bool read(uint64_t count, std::vector<T>* numbers) {
+    static_assert(sizeof(T) == sizeof(uint64_t));
+    if (count > left_) return false;
+    left_ -= count;
+    numbers->resize(count);
+    file_.read(reinterpret_cast<char*>(numbers->data()),
+               static_cast<std::streamsize>(count * sizeof(T)));
+    return file_.good();
+  }
+
+ private:
+  std::ifstream file_;
+  uint64_t left_ = 0;
+};
+
+}  // namespace
+
 Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::string& path,
                                                                 int ranks) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return error_at(path, 0, "cannot read the recorded compute times");
-  uint64_t recorded_ranks = 0;
-  file.read(reinterpret_cast<char*>(&recorded_ranks), sizeof recorded_ranks);
-  if (!file || recorded_ranks < static_cast<uint64_t>(ranks)) {
+  Numbers file(path);
+  if (!file.is_open()) return error_at(path, 0, "cannot read the recorded compute times");
+  std::vector<uint64_t> head;
+  const uint64_t recorded_ranks = file.read(1, &head) ? head[0] : 0;
+  if (recorded_ranks < static_cast<uint64_t>(ranks)) {
     return error_at(path, 0,
                     "the compute times were recorded on " + std::to_string(recorded_ranks) +
                         " ranks, this run has " + std::to_string(ranks),
                     "run with the same number of ranks, or measure again");
   }
-  std::vector<uint64_t> counts(recorded_ranks);
-  file.read(reinterpret_cast<char*>(counts.data()),
-            static_cast<std::streamsize>(counts.size() * sizeof(uint64_t)));
-  std::vector<std::vector<int64_t>> durations;
-  for (uint64_t count : counts) {
-    if (!file || count == 0 || count > (uint64_t{1} << 40)) {
-      return error_at(path, 0, "the file is damaged");
-    }
-    std::vector<int64_t>& rank = durations.emplace_back(count);
-    file.read(reinterpret_cast<char*>(rank.data()),
-              static_cast<std::streamsize>(count * sizeof(int64_t)));
+  const auto damaged = [&path] {
+    return error_at(path, 0, "the file is damaged or cut off", "measure again");
+  };
+  std::vector<uint64_t> counts;
+  if (!file.read(recorded_ranks, &counts)) return damaged();
+  std::vector<std::vector<int64_t>> durations(counts.size());
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    if (counts[rank] == 0 || !file.read(counts[rank], &durations[rank])) return damaged();
   }
-  if (!file) return error_at(path, 0, "the file ends early");
   return durations;
 }
 
