@@ -13,29 +13,41 @@
 #include "entries.h"
 #include "system_call.h"
 
-#define RINGS 64 /* at a time; operations of further rings are not counted */
-
 typedef struct {
   int file; /* its descriptor plus 1; 0 in a free entry */
   uint64_t recorded;
 } Ring;
 
-static Ring rings[RINGS];
+static Ring* rings; /* a table that grows */
+static int capacity;
 static atomic_int count; /* of rings in the table */
 static uint64_t unrecorded_of_closed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static Ring* find(int file) {
-  for (int i = 0; i < RINGS; ++i) {
+  for (int i = 0; i < capacity; ++i) {
     if (rings[i].file == file + 1) return &rings[i];
   }
   return NULL;
 }
 
+static Ring* free_entry(void) {
+  Ring* ring = find(-1);
+  if (ring != NULL) return ring;
+  const int larger = capacity > 0 ? 2 * capacity : 8;
+  Ring* table = realloc(rings, (size_t)larger * sizeof(Ring));
+  if (table == NULL) return NULL;
+  memset(table + capacity, 0, (size_t)(larger - capacity) * sizeof(Ring));
+  rings = table;
+  ring = &rings[capacity];
+  capacity = larger;
+  return ring;
+}
+
 void sesame_rings_add(int file) {
   pthread_mutex_lock(&lock);
   Ring* ring = find(file);
-  if (ring == NULL) ring = find(-1);
+  if (ring == NULL) ring = free_entry();
   if (ring != NULL) {
     if (ring->file == 0) atomic_fetch_add(&count, 1);
     *ring = (Ring){.file = file + 1};
@@ -107,7 +119,7 @@ uint64_t sesame_rings_unrecorded(void) {
   sesame_each_entry("/proc/self/fd", add_if_ring, NULL);
   pthread_mutex_lock(&lock);
   uint64_t found = unrecorded_of_closed;
-  for (int i = 0; i < RINGS; ++i) {
+  for (int i = 0; i < capacity; ++i) {
     if (rings[i].file != 0) found += unrecorded_of(&rings[i]);
   }
   pthread_mutex_unlock(&lock);
@@ -118,7 +130,7 @@ uint64_t sesame_rings_unrecorded(void) {
 void sesame_rings_forget(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   unrecorded_of_closed = 0;
-  for (int i = 0; i < RINGS && sesame_rings_any(); ++i) {
+  for (int i = 0; i < capacity && sesame_rings_any(); ++i) {
     if (rings[i].file != 0) rings[i].recorded = taken_by_kernel(rings[i].file - 1);
   }
 }

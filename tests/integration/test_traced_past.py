@@ -147,6 +147,16 @@ def test_operations_on_a_ring_past_the_tracer_are_counted(tmp_path):
     assert result["unseen"]["mapped_bytes"] == 0  # the ring's memory is no file
 
 
+def test_operations_are_counted_on_any_number_of_rings(tmp_path):
+    program = build("rings", tmp_path)
+    if subprocess.run([program], cwd=tmp_path).returncode == 77:
+        pytest.skip("io_uring is switched off here")
+    result, said = traced(tmp_path, program)
+    assert result["outcome"] == "incomplete"
+    assert result["unseen"]["operations"] == 1
+    assert "1 operations of io_uring" in said
+
+
 @pytest.fixture
 def uring(tmp_path: Path) -> str:
     if not Path("/usr/include/liburing.h").exists():
