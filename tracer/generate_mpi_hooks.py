@@ -92,8 +92,11 @@ POINT_OF_SHAPE = {
     "collective_start": "collective",
 }
 
-# Calls on files whose second argument is a position or a size.
-VALUED = ("File_preallocate", "File_seek", "File_seek_shared", "File_set_size")
+# Calls on files whose second argument is a size.
+SIZED = ("File_preallocate", "File_set_size")
+
+# Calls that set a file pointer: to a position that depends on their third argument.
+SEEKING = ("File_seek", "File_seek_shared")
 
 
 @dataclass
@@ -325,7 +328,9 @@ class Hook:
         return text + ("" if request == "0" else "  await_file(*request);\n")
 
     def mpi_file(self) -> str:
-        value = self.one("offset") if self.function.name in VALUED else "0"
+        value = self.one("offset") if self.function.name in SIZED else "0"
+        if self.function.name in SEEKING:
+            value = f"position_after_{self.function.name}(fh, offset, whence)"
         return self.run() + self.put("mpi_file", file="file_of(fh)", value=value, error="0")
 
     def plain(self) -> str:

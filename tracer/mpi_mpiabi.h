@@ -55,6 +55,7 @@ typedef struct {
 #define MODE_RDONLY 16
 #define MODE_RDWR 32
 #define MODE_WRONLY 256
+#define WHENCE_SET 403
 
 #define COMBINER_NAMED 101
 #define COMBINER_DUP 102

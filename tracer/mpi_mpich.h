@@ -56,6 +56,7 @@ typedef struct {
 #define MODE_RDWR 8
 #define MODE_EXCL 64
 #define MODE_APPEND 128
+#define WHENCE_SET 600
 
 #define COMBINER_NAMED 1
 #define COMBINER_DUP 2

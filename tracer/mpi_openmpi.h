@@ -59,6 +59,7 @@ extern void* sesame_openmpi_objects[8];
 #define MODE_RDWR 8
 #define MODE_EXCL 64
 #define MODE_APPEND 128
+#define WHENCE_SET 600
 
 #define COMBINER_NAMED 0
 #define COMBINER_DUP 1

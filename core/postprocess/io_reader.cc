@@ -293,7 +293,9 @@ void IoReader::on(const mpi_open_record& record, uint64_t time, CommView comm) {
   row.flags = kIoCollective;
   row.comm = comm.index;
   if (record.file >= 0) {
-    row.handle = mpi_files_.open(record.file, row.file, open_.next_handle(), comm.index).handle;
+    MpiFile& file = mpi_files_.open(record.file, row.file, open_.next_handle(), comm.index);
+    if ((record.flags & O_APPEND) != 0) file.position = -1;  // the end of the file
+    row.handle = file.handle;
   }
   add(row);
 }
@@ -304,7 +306,7 @@ void IoReader::on(const mpi_data_record& record, uint64_t time) {
   row.size = row.bytes = static_cast<int64_t>(record.bytes);
   if (!traits_.has(record.call, kSharedPosition) && !traits_.has(record.call, kSplitEnd)) {
     set_place_in_view(row, file.view, file.position);
-    file.position += row.bytes;
+    if (file.position >= 0) file.position += row.bytes;
   } else if (file.view.has_holes()) {
     row.flags |= kIoScattered;
   }
@@ -333,7 +335,7 @@ void IoReader::on(const mpi_file_record& record, uint64_t time) {
   IoRow row = mpi_row_of(record, time, file);
   if (traits_.has(record.call, kTruncates)) row.offset = record.value;
   if (traits_.has(record.call, kSeeks)) {
-    int64_t data = record.value * file.view.etype_size();
+    const int64_t data = record.value < 0 ? -1 : record.value * file.view.etype_size();
     if (!traits_.has(record.call, kSharedPosition)) file.position = data;
     row.offset = file.view.file_offset(data);
   }

@@ -15,7 +15,7 @@ struct MpiFile {
   int32_t comm = -1;       // index in the job
   int64_t split_row = -1;  // row of a split collective call in progress; -1 for none
   uint16_t split_thread = 0;
-  int64_t position = 0;  // of the individual file pointer in the view, in bytes of data
+  int64_t position = 0;  // of the file pointer in the view, in bytes of data; -1 if unknown
   FileView view;
 };
 

@@ -320,6 +320,23 @@ def test_offsets_of_mpi_files_follow_the_view(tmp_path):
     }
 
 
+def test_offsets_are_unknown_from_a_seek_to_an_unknown_place_to_the_next_seek(tmp_path):
+    trace = RawTrace()
+    process = trace.process(0, 1)
+    process.put("mpi_open", "MPI_File_open", comm=0, file=0, path="data")
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=8)
+    process.put("mpi_file", "MPI_File_seek", file=0, value=-1)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=8)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=8)
+    process.put("mpi_file", "MPI_File_seek", file=0, value=24)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=8)
+    process.put("mpi_open", "MPI_File_open", comm=0, file=1, path="log", flags=os.O_APPEND)
+    process.put("mpi_data", "MPI_File_write", file=1, bytes=8)
+    done = Collated(trace, tmp_path)
+    writes = [row[1] for row in done.rows("io", "call", "offset") if row[0] == "MPI_File_write"]
+    assert writes == [0, -1, -1, 24, -1]
+
+
 def test_a_view_without_holes_has_its_data_at_the_offset(tmp_path):
     trace = RawTrace()
     process = trace.process(0, 1)
