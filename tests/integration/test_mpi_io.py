@@ -140,3 +140,18 @@ def test_a_rank_that_leaves_out_a_collective_write_is_named(compiled, simulate):
         "rank 0 in MPI_File_write_all waits for a message from rank 1 in the collective on the "
         "file file; rank 1 has ended"
     ) in run.stderr
+
+
+def test_ordered_and_split_accesses_have_their_offsets(compiled, simulate, tmp_path):
+    program = compiled(f"{DIRECTORY}/begun.c")
+    run = simulate("-n", 2, "--machine", "infiniband", "-o", "run.sesame", "--", program)
+    assert run.status == 0, run.stdout + run.stderr
+    rows = DataSet(tmp_path / "run.sesame").table("io").to_pylist()
+
+    def offsets(call: str) -> list[int]:
+        return sorted(row["offset"] for row in rows if row["call"] == call)
+
+    # The view begins at byte 100; integers have 4 bytes, each rank writes 10.
+    assert offsets("MPI_File_write_at_all_begin") == [120, 160]
+    assert offsets("MPI_File_write_all_begin") == [300, 340]
+    assert offsets("MPI_File_write_ordered") == [100, 140]

@@ -205,9 +205,6 @@ std::unique_ptr<RequestObject> start_split_task(FileObject& file, FileTask task)
   return request;
 }
 
-namespace {
-
-// Fills in status and record of a call that ran on the program's own strand.
 int record_moved(const FileCall& call, int error, const Status& moved, Status* status) {
   if (error != MPI_SUCCESS) return error;
   set_bytes(status, moved.byte_count());
@@ -221,11 +218,9 @@ int record_moved(const FileCall& call, int error, const Status& moved, Status* s
 void record_started(const FileCall& call) {
   storage::FileCallRecord* record = current_file_record();
   if (record == nullptr) return;
-  record->offset = byte_offset(call.file->view, call.position);
+  if (call.position >= 0) record->offset = byte_offset(call.file->view, call.position);
   record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
 }
-
-}  // namespace
 
 int run_independent_call(const FileCall& call, Status* status) {
   Status moved{};

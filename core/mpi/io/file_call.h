@@ -25,8 +25,8 @@ struct FileCall {
   void* buffer = nullptr;
   Count count = 0;
   DatatypeRef type;
-  int64_t position = 0;
-  int64_t items = 0;  // how many elementary items
+  int64_t position = -1;  // -1: unknown
+  int64_t items = 0;      // how many elementary items
 };
 
 // Which position a call uses. Sequential files have only the shared pointer.
@@ -57,6 +57,11 @@ int run_independent_call(const FileCall& call, Status* status);
 int run_collective_call(const FileCall& call, Status* status);
 int start_independent_call(const FileCall& call, Request* request);
 int start_collective_call(const FileCall& call, Request* request);
+
+// Fills in status and record of a call that ran on the program's own strand. Returns `error`.
+int record_moved(const FileCall& call, int error, const Status& moved, Status* status);
+// Fills in the record of a call that starts a transfer.
+void record_started(const FileCall& call);
 
 // Call it first in each collective call on a file. Checks that all ranks of the file make the same
 // calls in the same order, and ends the job with a message if they do not. MPI_ERR_IO if a split

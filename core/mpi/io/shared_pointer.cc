@@ -53,29 +53,13 @@ int start_call(File fh, storage::Direction direction, const void* buf, Count cou
                Datatype datatype, Request* request) {
   FileCall call;
   MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
-  if (storage::FileCallRecord* record = current_file_record())
-    record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
+  record_started(call);
   return start_file_task(
       *call.file, [call](Status* status) { return run_shared(call, status); }, request);
 }
 
-int run_ordered_call(File fh, storage::Direction direction, const void* buf, Count count,
-                     Datatype datatype, Status* status) {
-  FileCall call;
-  MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
-  MPI_TRY(enter_collective(*call.file));
-  Status moved{};
-  MPI_TRY(run_collective(*call.file->comm,
-                         [&](Transfer& transfer) { return run_ordered(call, transfer, &moved); }));
-  set_bytes(status, moved.byte_count());
-  if (storage::FileCallRecord* record = current_file_record())
-    record->bytes = static_cast<uint64_t>(moved.byte_count());
-  return MPI_SUCCESS;
-}
-
-}  // namespace
-
-int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
+// The shared pointer plus the items of all lower ranks. Collective; advances the shared pointer.
+int64_t ordered_position(const FileCall& call, Transfer& transfer) {
   ControlGroup control(transfer);
   const int mine[2] = {high_half(call.items), low_half(call.items)};
   // The sum of the items of all lower ranks, for each rank; then the sum of all ranks.
@@ -95,8 +79,27 @@ int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
     base = {high_half(position), low_half(position)};
   }
   control.broadcast(base, 0);
+  return joined(base[0], base[1]) + before;
+}
+
+int run_ordered_call(File fh, storage::Direction direction, const void* buf, Count count,
+                     Datatype datatype, Status* status) {
+  FileCall call;
+  MPI_TRY(prepare(fh, direction, buf, count, datatype, &call));
+  MPI_TRY(enter_collective(*call.file));
+  Status moved{};
+  const int error = run_collective(*call.file->comm, [&](Transfer& transfer) {
+    call.position = ordered_position(call, transfer);
+    return run_file_call(call, &transfer, &moved);
+  });
+  return record_moved(call, error, moved, status);
+}
+
+}  // namespace
+
+int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
   FileCall placed = call;
-  placed.position = joined(base[0], base[1]) + before;
+  placed.position = ordered_position(call, transfer);
   return run_file_call(placed, &transfer, status);
 }
 

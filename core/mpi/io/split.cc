@@ -25,8 +25,7 @@ int begin(FileCall call, Task task) {
   MPI_TRY(enter_collective(file));
   CommObject& comm = *file.comm;
   const int tag = static_cast<int>(comm.next_collective++);
-  if (storage::FileCallRecord* record = current_file_record())
-    record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
+  record_started(call);
   file.split.started = self().call;
   file.split.buffer = call.buffer;
   file.split.request = start_split_task(file, [call, task, &comm, tag](Status* status) {
