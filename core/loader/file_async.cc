@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
@@ -51,6 +53,13 @@ void await(Pending& pending) {
   pending.ticket = nullptr;
 }
 
+// -1 without limit.
+int64_t limit_ns(const timespec* limit) {
+  if (limit == nullptr) return -1;
+  constexpr int64_t kLongestSeconds = int64_t{1} << 32;
+  return std::min<int64_t>(limit->tv_sec, kLongestSeconds) * 1'000'000'000 + limit->tv_nsec;
+}
+
 }  // namespace
 
 extern "C" {
@@ -88,17 +97,24 @@ ssize_t rank_aio_return(aiocb* request) {
   return ended.result;
 }
 
-// Waits for the first simulated request in the list.
+// Waits for the first request in the list to end. Requests for files of the host are not waited for
+// if there are simulated ones.
 int rank_aio_suspend(const aiocb* const requests[], int count, const timespec* limit) {
-  Pending* first = nullptr;
+  std::vector<Pending*> waiting;
+  std::vector<void*> tickets;
   for (int i = 0; i < count; ++i) {
     Pending* pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
     if (pending == nullptr) continue;
     if (pending->ticket == nullptr) return 0;
-    if (first == nullptr) first = pending;
+    waiting.push_back(pending);
+    tickets.push_back(pending->ticket);
   }
-  if (first == nullptr) return REAL(aio_suspend)(requests, count, limit);
-  await(*first);
+  if (tickets.empty()) return REAL(aio_suspend)(requests, count, limit);
+  FileOperation operation("aio_suspend");
+  const size_t first = file_hooks()->wait_for_any(tickets, limit_ns(limit));
+  if (first == tickets.size()) return operation.fail(EAGAIN);
+  file_hooks()->wait_for(tickets[first]);
+  waiting[first]->ticket = nullptr;
   return 0;
 }
 

@@ -64,27 +64,40 @@ uint64_t bytes_mapped(int fd, size_t size, off_t offset) {
   return std::min<uint64_t>(size, static_cast<uint64_t>(status.st_size - offset));
 }
 
-// Writes back the part of writable mappings in [address, address + size).
-void write_back(const char* call, void* address, size_t size, bool forget) {
+// The part of a mapping at `address` that is in [low, high).
+Mapping part_of(uintptr_t address, const Mapping& whole, uintptr_t low, uintptr_t high) {
+  return {whole.open, high - low, whole.offset + (low - address)};
+}
+
+// The parts of writable mappings in these pages. With `forget` they are no longer mapped.
+std::vector<Mapping> parts_in(void* address, size_t size, bool forget) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(address);
-  const uintptr_t end = begin + size;
-  std::vector<std::pair<Mapping, uint64_t>> found;
+  const uintptr_t end = (begin + size + page - 1) / page * page;
+  std::vector<Mapping> found;
   auto entry = g_mappings.upper_bound(begin);
   if (entry != g_mappings.begin()) --entry;
   while (entry != g_mappings.end() && entry->first < end) {
-    const uintptr_t low = std::max(begin, entry->first);
-    const uintptr_t high = std::min(end, entry->first + entry->second.size);
-    Mapping part = entry->second;
-    if (low < high) {
-      part.offset += low - entry->first;
-      found.emplace_back(std::move(part), high - low);
+    const auto [first, whole] = *entry;
+    const uintptr_t last = first + whole.size;
+    const uintptr_t low = std::max(begin, first), high = std::min(end, last);
+    if (low >= high || !forget) {
+      ++entry;
+    } else {
+      entry = g_mappings.erase(entry);
+      if (first < low) g_mappings[first] = part_of(first, whole, first, low);
+      if (high < last) g_mappings[high] = part_of(first, whole, high, last);
     }
-    const bool is_whole = low == entry->first && high == entry->first + entry->second.size;
-    entry = forget && is_whole ? g_mappings.erase(entry) : std::next(entry);
+    if (low < high) found.push_back(part_of(first, whole, low, high));
   }
-  for (const auto& [mapping, bytes] : found) {
+  return found;
+}
+
+// Writes back the parts of writable mappings in [address, address + size).
+void write_back(const char* call, void* address, size_t size, bool forget) {
+  for (const Mapping& part : parts_in(address, size, forget)) {
     FileOperation operation(call);
-    operation.charge_access(*mapping.open, Direction::kWrite, mapping.offset, bytes);
+    operation.charge_access(*part.open, Direction::kWrite, part.offset, part.size);
   }
 }
 
@@ -156,8 +169,10 @@ int rank_msync(void* address, size_t size, int flags) {
 }
 
 int rank_munmap(void* address, size_t size) {
-  if (current() != nullptr && !g_mappings.empty()) write_back("munmap", address, size, true);
-  return REAL(munmap)(address, size);
+  const int status = REAL(munmap)(address, size);
+  if (status == 0 && current() != nullptr && !g_mappings.empty())
+    write_back("munmap", address, size, true);
+  return status;
 }
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/storage/file_call_record.h"
 #include "core/storage/open_file.h"
@@ -34,6 +35,9 @@ struct FileHooks {
                         const storage::Extent& extent) = nullptr;
   bool (*is_done)(void* ticket) = nullptr;
   void (*wait_for)(void* ticket) = nullptr;
+  // Waits for the first of several to end, but for `limit_ns` at most; any time if that is
+  // negative. Returns its index, or their number if none has ended. Releases none.
+  size_t (*wait_for_any)(std::span<void* const> tickets, int64_t limit_ns) = nullptr;
 };
 
 }  // namespace sesame::loader

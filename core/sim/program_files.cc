@@ -1,5 +1,7 @@
 #include "core/sim/program_files.h"
 
+#include <vector>
+
 #include "core/mpi/calls/call.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/messages/messaging.h"
@@ -90,6 +92,17 @@ void wait_for(void* ticket) {
   delete pending;
 }
 
+size_t wait_for_any(std::span<void* const> tickets, int64_t limit_ns) {
+  mpi::Strand& strand = mpi::self();
+  std::vector<mpi::FileWait*> waits;
+  for (void* ticket : tickets) waits.push_back(&static_cast<PendingAccess*>(ticket)->wait);
+  // A longer limit is none: it does not end within the simulated time that can be represented.
+  constexpr int64_t kLongest = int64_t{1} << 50;
+  const bool is_limited = limit_ns >= 0 && limit_ns < kLongest;
+  return mpi::wait_for_any(strand, waits,
+                           is_limited ? strand.now + SimTime::from_ns(limit_ns) : SimTime::never());
+}
+
 }  // namespace
 
 const loader::FileHooks& program_file_hooks(mpi::World& world) {
@@ -103,7 +116,8 @@ const loader::FileHooks& program_file_hooks(mpi::World& world) {
            .charge_flush = charge_flush,
            .start_access = start_access,
            .is_done = is_done,
-           .wait_for = wait_for};
+           .wait_for = wait_for,
+           .wait_for_any = wait_for_any};
   return hooks;
 }
 

@@ -96,6 +96,32 @@ def test_computation_between_polls_overlaps_an_asynchronous_write(compiled, simu
     assert 10 <= seen["slices"] <= 80
 
 
+def test_a_wait_for_asynchronous_writes_ends_with_the_first_or_at_its_limit(
+    compiled, simulate, machine
+):
+    program = compiled("tests/programs/files/suspend.c")
+    run = ("-n", 1, "--machine", machine(), "--compute", "none", "--", program)
+    ours = simulate(*run, 1_000_000, 5_000_000)  # 11 ms and 51 ms
+    assert ours.status == 0, ours.stdout + ours.stderr
+    seen = values(ours.stdout)
+    assert seen["limited"] == pytest.approx(5e-3, abs=1e-6)
+    assert (seen["limited_status"], seen["limited_again"]) == (-1, 1)
+    assert seen["first"] == pytest.approx(6e-3, abs=1e-6)
+    assert seen["first_status"] == 0
+    assert (seen["short_ended"], seen["long_ended"]) == (1, 0)
+    assert seen["last"] == pytest.approx(51e-3, abs=1e-6)  # one I/O node: they go one by one
+
+
+def test_each_part_of_a_mapping_is_written_when_it_is_unmapped(compiled, simulate, machine):
+    program = compiled("tests/programs/files/unmapped.c")
+    ours = simulate("-n", 1, "--machine", machine(), "--compute", "none", "--", program)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    seen = values(ours.stdout)
+    for part, pages in (("middle", 1), ("end", 2), ("begin", 2)):
+        assert seen[part] == pytest.approx(1e-3 + pages * 4096 / 100e6, abs=30e-9), part
+    assert seen["other"] == pytest.approx(0, abs=30e-9)
+
+
 def test_ranks_on_other_nodes_see_shared_files_and_no_local_ones(compiled, simulate, machine):
     program = compiled("tests/programs/files/shared.c")
     ours = simulate("-n", 2, "--machine", machine(), "--", program)

@@ -1,5 +1,7 @@
 #include "core/mpi/io/waiting.h"
 
+#include <algorithm>
+
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"
 
@@ -19,6 +21,9 @@ void FileWait::done(SimTime at) {
   at_ = at;
   is_done_ = true;
   if (is_blocked_) strand_.rank->world.executive.make_ready(strand_);
+  if (is_awaited_ && (!strand_.wake.is_scheduled() || at < strand_.wake.time())) {
+    schedule_wake(strand_, at);
+  }
 }
 
 void FileWait::wait() {
@@ -30,6 +35,28 @@ void FileWait::wait() {
   if (at_ <= strand_.now) return;
   add_io_time(strand_, at_ - strand_.now);
   strand_.now = at_;
+}
+
+size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest) {
+  SimTime wake = latest;
+  for (FileWait* wait : waits) {
+    wait->is_awaited_ = true;
+    if (wait->is_done_) wake = std::min(wake, wait->at_);
+  }
+  // A request that is not done yet may turn out to be complete before those that are.
+  if (wake != SimTime::never()) schedule_wake(strand, later(wake, strand.now));
+  strand.rank->world.executive.block();
+  const SimTime end = later(strand.now, strand.wake.time());
+  add_io_time(strand, end - strand.now);
+  strand.now = end;
+  size_t first = waits.size();
+  for (size_t i = 0; i < waits.size(); ++i) {
+    FileWait& wait = *waits[i];
+    wait.is_awaited_ = false;
+    if (!wait.is_done_ || wait.at_ > end) continue;
+    if (first == waits.size() || wait.at_ < waits[first]->at_) first = i;
+  }
+  return first;
 }
 
 }  // namespace sesame::mpi

@@ -2,6 +2,8 @@
 // completion time, and the wait counts as the rank's I/O time.
 #pragma once
 
+#include <span>
+
 #include "core/base/units.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/storage/access.h"
@@ -32,6 +34,13 @@ class FileWait : public storage::Completion {
   SimTime at_;
   bool is_done_ = false;
   bool is_blocked_ = false;
+  bool is_awaited_ = false;  // by wait_for_any()
+
+  friend size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest);
 };
+
+// Blocks the strand until the first of these requests is complete, but until `latest` at most.
+// Returns its index, or their number if none was complete.
+size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest);
 
 }  // namespace sesame::mpi
