@@ -167,8 +167,8 @@ FILE = RecordType(
             "size_before",
             "int64",
             "B",
-            "size when the run first accessed it; -1 if it did not exist or the size is unknown; 0 if "
-            "it existed and was emptied",
+            "size when the run first accessed it; -1 if it did not exist or the size is unknown; "
+            "0 if it existed and was emptied",
         ),
         Field("block_size", "int64", "B", "preferred block size of its file system; 0 if unknown"),
         Field("filesystem", "text", "", "type of its file system, as ext4; empty if unknown"),
