@@ -48,8 +48,6 @@ std::string describe_locale(locale_t locale) {
 char* keep_name(RankProcess& process, const std::string& name) {
   for (std::string& known : process.locale_names)
     if (known == name) return known.data();
-  process.locale_names.reserve(64);  // pointers into short strings must stay valid
-  if (process.locale_names.size() == process.locale_names.capacity()) return nullptr;
   return process.locale_names.emplace_back(name).data();
 }
 
