@@ -117,6 +117,14 @@ const std::string& program_file(const RankProcess& process) {
   return process.images->images[0]->file.path();
 }
 
+// What readlink() gives for the program's own file.
+ssize_t copy_own_name(const RankProcess& process, char* buffer, size_t size) {
+  const std::string& file = program_file(process);
+  const size_t count = std::min(size, file.size());
+  memcpy(buffer, file.data(), count);
+  return static_cast<ssize_t>(count);
+}
+
 }  // namespace
 
 extern "C" {
@@ -210,20 +218,18 @@ int rank_dladdr(const void* address, Dl_info* result) {
 
 ssize_t rank_readlink(const char* path, char* buffer, size_t size) {
   const RankProcess* process = current();
-  if (process == nullptr || !names_own_file(path))
-    return SERVES_RANK() ? read_link("readlink", AT_FDCWD, path, buffer, size)
-                         : REAL(readlink)(path, buffer, size);
-  const std::string& file = program_file(*process);
-  const size_t count = std::min(size, file.size());
-  memcpy(buffer, file.data(), count);
-  return static_cast<ssize_t>(count);
+  if (process != nullptr && names_own_file(path)) return copy_own_name(*process, buffer, size);
+  return SERVES_RANK() ? read_link("readlink", AT_FDCWD, path, buffer, size)
+                       : REAL(readlink)(path, buffer, size);
 }
 
 GLOBAL_NAME(readlink);
 
 ssize_t rank_readlinkat(int directory, const char* path, char* buffer, size_t size) {
-  if (!SERVES_RANK()) return REAL(readlinkat)(directory, path, buffer, size);
-  return read_link("readlinkat", directory, path, buffer, size);
+  const RankProcess* process = current();
+  if (process != nullptr && names_own_file(path)) return copy_own_name(*process, buffer, size);
+  return SERVES_RANK() ? read_link("readlinkat", directory, path, buffer, size)
+                       : REAL(readlinkat)(directory, path, buffer, size);
 }
 
 ssize_t rank___readlink_chk(const char* path, char* buffer, size_t size, size_t) {

@@ -187,7 +187,7 @@ char* real_path(const char* path, char* resolved) {
   if (error == 0 && !exists(operation.path())) error = ENOENT;
   operation.charge_metadata(MetadataCall::kStat);
   if (error != 0) {
-    errno = error;
+    operation.fail(error);
     return nullptr;
   }
   const char* name = operation.path().name.c_str();

@@ -108,7 +108,11 @@ class Walk {
       for (const auto& entry : std::filesystem::directory_iterator(whole, problem))
         names->push_back(entry.path().filename());
     }
-    close_descriptor(fd);
+    if (open_file(fd) != nullptr) {
+      close_descriptor(fd);
+    } else {
+      REAL(close)(fd);
+    }
     return true;
   }
 
@@ -138,7 +142,11 @@ class Walk {
   std::set<std::pair<dev_t, ino_t>> seen_;  // directories, where links are followed
 };
 
-bool is_simulated(const char* root) { return resolve(AT_FDCWD, root, true).is_simulated(); }
+// Also of a link that leads to the host's files: the C library would not find the link.
+bool is_simulated(const char* root) {
+  return resolve(AT_FDCWD, root, false).is_simulated() ||
+         resolve(AT_FDCWD, root, true).is_simulated();
+}
 
 }  // namespace
 

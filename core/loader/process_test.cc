@@ -53,9 +53,10 @@ TEST(Process, KeepsTokensEnvironmentDirectoryMaskTimeAndLocalePerRank) {
   const RunResult result =
       run_command("umask 022; cd /tmp; HOME=/root printf '' | " SESAME_LOADER_PROBE " -n 3 " +
                   program_path("text"));
-  EXPECT_EQ(output_of(result, 0), "a0 b0 c0 | value 0 0 home A 1 | - 000 | day 1 C C\n");
-  EXPECT_EQ(output_of(result, 1), "a1 b1 c1 | value 1 1 - B 1 | /usr/lib 077 | day 2 C C.UTF-8\n");
-  EXPECT_EQ(output_of(result, 2), "a2 b2 c2 | value 2 2 home C 1 | /etc 000 | day 3 C C\n");
+  EXPECT_EQ(output_of(result, 0), "a0 b0 c0 | value 0 0 home A 1 | - 000 | day 1 C C 0\n");
+  EXPECT_EQ(output_of(result, 1),
+            "a1 b1 c1 | value 1 1 - B 1 | /usr/lib 077 | day 2 C C.UTF-8 100\n");
+  EXPECT_EQ(output_of(result, 2), "a2 b2 c2 | value 2 2 home C 1 | /etc 000 | day 3 C C 0\n");
 }
 
 TEST(Process, ShowsSimulatedTimeOnAllClocks) {

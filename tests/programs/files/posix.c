@@ -157,6 +157,11 @@ static void places(void) {
   close(fd);
   realpath("../place/./here", real);
   say("realpath %s", real + strlen(before));
+  errno = 0;
+  say("realpath of nothing %d", realpath("none", real) != NULL);
+  say("errno %d", errno);
+  const ssize_t exe = readlinkat(AT_FDCWD, "/proc/self/exe", real, sizeof real - 1);
+  say("exe %d", exe > 0 && memmem(real, (size_t)exe, "posix", 5) != NULL);
   say("chdir back %d", chdir(".."));
   say("size %ld", size_of("place/here"));
 }

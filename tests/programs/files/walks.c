@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,14 @@ int main(int argc, char** argv) {
   errno = 0;
   const int missing = nftw("none", see, 10, 0);
   printf("rank %d: missing %d errno %d\n", rank, missing, errno);
+  char host[] = "/tmp/walks-XXXXXX";
+  char inside[sizeof host + 4];
+  if (mkdtemp(host) == NULL || symlink(host, "host") != 0) return 1;
+  snprintf(inside, sizeof inside, "%s/in", host);
+  make(inside, 3);
+  walk = "through a link";
+  printf("rank %d: %d\n", rank, nftw("host", see, 10, 0));
+  remove(inside), remove(host), remove("host");
   const char* const gone[] = {"a/x", "a/b/y", "a/link", "a/broken", "a/b", "a"};
   for (int i = 0; i < 6; ++i) remove(gone[i]);
   if (chdir("..") != 0) return 1;

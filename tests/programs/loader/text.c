@@ -54,7 +54,15 @@ int main(int argc, char **argv) {
   printf(" %s", setlocale(LC_ALL, NULL));
   if (rank == 1) setlocale(LC_ALL, "C.UTF-8");
   barrier();
-  printf(" %s\n", setlocale(LC_CTYPE, NULL));
+  printf(" %s", setlocale(LC_CTYPE, NULL));
+  static const int kinds[] = {LC_CTYPE,    LC_NUMERIC,  LC_TIME,  LC_COLLATE,
+                              LC_MONETARY, LC_MESSAGES, LC_PAPER, LC_NAME};
+  int names = 0;
+  for (int each = 0; rank == 1 && each < 100; ++each) {
+    for (int i = 0; i < 8; ++i) setlocale(kinds[i], each >> i & 1 ? "C.UTF-8" : "C");
+    names += setlocale(LC_ALL, NULL) != NULL;
+  }
+  printf(" %d\n", names);
   MPI_Finalize();
   return 0;
 }
