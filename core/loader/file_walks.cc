@@ -105,7 +105,8 @@ class Walk {
     } else {  // a link has led to the host's files
       const HostScope host;
       std::error_code problem;
-      for (const auto& entry : std::filesystem::directory_iterator(whole, problem))
+      const std::string opened = "/proc/self/fd/" + std::to_string(fd);  // links are simulated
+      for (const auto& entry : std::filesystem::directory_iterator(opened, problem))
         names->push_back(entry.path().filename());
     }
     if (open_file(fd) != nullptr) {
