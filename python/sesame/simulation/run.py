@@ -38,6 +38,7 @@ SCALARS = (
     "ranks",
     "spawned_ranks",
     "machine",
+    "collectives",
     "messages",
     "bytes",
     "wall_time_s",
