@@ -206,7 +206,7 @@ def test_raw_streams_of_a_tracer_that_was_killed_are_found_and_named(trace, tmp_
     process.wait()
     again = trace("-o", "run.sesame", "--", "cat", "/dev/null")
     assert again.status == 2
-    assert "run.sesame.raw: the raw streams of a run that was interrupted" in again.stderr
+    assert "run.sesame.raw: already has the raw streams of an interrupted run" in again.stderr
     assert trace("-o", "run.sesame", "--from-raw", "run.sesame.raw").status == 0
     assert trace("-o", "run.sesame", "--force", "--", "cat", "/dev/null").status == 0
     assert not (tmp_path / "run.sesame.raw").exists()

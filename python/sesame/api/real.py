@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from sesame import native
 from sesame.api.arguments import words_of
@@ -24,16 +24,21 @@ def trace(
     only: Literal["io", "mpi"] | None = None,
     prune: Literal["none", "thesis", "causal"] = "none",
     max_size: str | None = None,
+    keep_raw: bool = False,
     output: str | Path | None = None,
     force: bool = False,
+    stdout: IO[str] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> DataSet:
     """Runs a command and records the file and MPI calls of it and of all processes that it starts.
 
     `command` is a list of words (["mpiexec", "-n", "8", "./app"]); its output is passed on.
     `only` records calls on files or MPI calls alone; `max_size` ("2 GiB") bounds the raw records;
     `prune` leaves out messages that cannot change when I/O is issued. The data set is of kind
-    `traced`; `output` keeps it, else it goes with the last reference to it. The command's exit
-    status is `info.result["exit_status"]`.
+    `traced`; `output` keeps it, else it goes with the last reference to it; `keep_raw` keeps the raw
+    streams in it. The command's exit status is `info.result["exit_status"]`; its output goes to
+    `stdout`, where that is given. `progress` is called with the share
+    of the data set that is made.
 
     Raises InputError if the command cannot be run, TracingError if nothing was recorded.
     """
@@ -46,7 +51,8 @@ def trace(
     options = TraceOptions(only, most)
 
     def write(path: Path) -> None:
-        record(words, path, options, Making(prune=prune, force=force))
+        making = Making(prune, keep_raw, force, progress)
+        record(words, path, options, making, stdout=stdout)
 
     return kept_or_temporary(write, output, DataSet)
 

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from rich.console import Console
 
+import sesame
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.grouped import grouped
@@ -32,8 +33,8 @@ class TraceCommand:
 
     command: tuple[str, ...]
     output: Path | None
-    only: str | None
-    prune: str
+    only: Literal["io", "mpi"] | None
+    prune: Literal["none", "thesis", "causal"]
     max_size: str | None
     keep_raw: bool
     as_json: bool
@@ -110,9 +111,8 @@ def trace(**options: Any) -> int:
 
 def _trace(options: TraceCommand) -> int:
     from sesame.datasets import check_destination
-    from sesame.tracing import TraceOptions, make_data_set, record
+    from sesame.tracing import TraceOptions, make_data_set
 
-    settings = TraceOptions(options.only, _size(options.max_size))
     command = options.command
     ways = [options.raw_directory, options.from_raw, command or None]
     if sum(way is not None for way in ways) != 1:
@@ -121,6 +121,7 @@ def _trace(options: TraceCommand) -> int:
             hint="sesame trace -- mpiexec -n 4 ./app",
         )
     if options.raw_directory is not None:
+        settings = TraceOptions(options.only, _size(options.max_size))
         _print_environment(options.raw_directory, settings)
         return 0
     if options.from_raw is not None and not options.from_raw.is_dir():
@@ -131,10 +132,25 @@ def _trace(options: TraceCommand) -> int:
         if options.from_raw is not None:
             status, result = 0, make_data_set(path, options.from_raw, command, 0, making)
         else:
-            stdout = sys.stderr if options.as_json else None
-            status, result = record(command, path, settings, making, stdout=stdout)
+            result = _record(options, path, making)
+            status = int(result["exit_status"])
     _print_result(path, result, as_json=options.as_json)
     return status
+
+
+def _record(options: TraceCommand, path: Path, making: Making) -> dict[str, Any]:
+    run = sesame.trace(
+        options.command,
+        only=options.only,
+        prune=options.prune,
+        max_size=options.max_size,
+        keep_raw=options.keep_raw,
+        output=path,
+        force=options.force,
+        stdout=sys.stderr if options.as_json else None,
+        progress=making.progress,
+    )
+    return dict(run.info.result)
 
 
 def _size(text: str | None) -> int | None:
