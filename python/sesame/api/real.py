@@ -35,10 +35,9 @@ def trace(
     `command` is a list of words (["mpiexec", "-n", "8", "./app"]); its output is passed on.
     `only` records calls on files or MPI calls alone; `max_size` ("2 GiB") bounds the raw records;
     `prune` leaves out messages that cannot change when I/O is issued. The data set is of kind
-    `traced`; `output` keeps it, else it goes with the last reference to it; `keep_raw` keeps the raw
-    streams in it. The command's exit status is `info.result["exit_status"]`; its output goes to
-    `stdout`, where that is given. `progress` is called with the share
-    of the data set that is made.
+    `traced`; `output` keeps it, else it goes with the last reference to it; `keep_raw` keeps the
+    raw streams in it. The command's exit status is `info.result["exit_status"]`; its output goes to
+    `stdout`, where that is given. `progress` is called with the share of the data set that is made.
 
     Raises InputError if the command cannot be run, TracingError if nothing was recorded.
     """
