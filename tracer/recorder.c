@@ -335,7 +335,8 @@ static int begin_thread(SesameStream* stream) {
   return 1;
 }
 
-/* Makes the first record of the process's first stream. Not inlined: it takes kilobytes of stack. */
+/* Makes the first record of the process's first stream. Not inlined: it takes kilobytes of stack.
+ */
 __attribute__((noinline)) static void put_process(void) {
   SesameProcessFacts facts;
   sesame_process_look_up(&facts);
