@@ -62,3 +62,12 @@ def test_long_computation_is_not_taken_for_polling(options, compiled, simulate):
     assert ours.status == 0, ours.stderr
     assert MENTIONED not in ours.stderr
     assert float(ours.stdout.split()[1]) < 1e-6
+
+
+def test_polls_between_small_work_do_not_sleep(compiled, simulate):
+    """With sleep of 1/64 of the time polled, they would take 10^13 s."""
+    ours = simulate(*QUIET, compiled("tests/programs/model/polled_work.c"))
+    assert ours.status == 0, ours.stderr
+    found, seconds = ours.stdout.split()
+    assert found == "0"
+    assert float(seconds) == pytest.approx(3000 * 100e-9, rel=0.01)

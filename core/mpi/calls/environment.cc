@@ -1,6 +1,7 @@
 // Initialising and finalising, clocks, memory and the name of the node (MPI 4.1, chapters 9, 11).
 #include "core/mpi/calls/environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -63,8 +64,10 @@ int Init_thread(int*, char***, int required, int* provided) {
   create_world_communicators(rank);
   if (rank.job.parent_port >= 0) MPI_TRY(connect_to_parents(rank));
   rank.initialized = true;
-  // Only the thread that started the program may call: MPI_THREAD_FUNNELED at most.
-  rank.thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
+  // Only the thread that started the program may call; a call of another one ends the job with a
+  // message. MPI_THREAD_SERIALIZED is granted nevertheless: programs that refuse to run without it,
+  // such as CP2K, may still call from one thread only, as they do with OMP_NUM_THREADS=1.
+  rank.thread_level = std::min(required, MPI_THREAD_SERIALIZED);
   *provided = rank.thread_level;
   return MPI_SUCCESS;
 }

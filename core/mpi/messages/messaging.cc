@@ -454,10 +454,11 @@ SimTime charge_idle_poll(Strand& strand) {
   // second would take 10^7 polls. The simulator therefore lets it sleep between polls, for 1/64 of
   // the time since the first poll. The program notices what it waits for at most 1.6 % of the wait
   // too late. The number of polls grows with the logarithm of the wait: each poll makes the wait
-  // 65/64 as long, so one second takes some 800 polls. The first few polls never sleep, since
-  // programs also poll a few times between work. This changes little: 1/64 of their time is less
-  // than a poll.
-  constexpr int kPollsWithoutSleep = 8;
+  // 65/64 as long, so one second takes some 500 polls that sleep. The first 4,096 polls never
+  // sleep, since programs also poll between small pieces of work: HPC Challenge's RandomAccess
+  // polls before each update, up to 3,918 times until its first send. Sleep there would multiply
+  // its time by (65/64)^3918.
+  constexpr int kPollsWithoutSleep = 4096;
   constexpr int64_t kSleepDivisor = 64;
   if (strand.idle_polls == 0) strand.idle_since = strand.now;
   strand.now += kPollCost;
