@@ -7,10 +7,10 @@ PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlpl
   nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
   openmpi-bin libopenmpi-dev clang libbpf-dev liblz4-dev
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
-TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5-mpich-dev liburing-dev \
-  linux-perf mocassin netpipe-mpich2 netpipe-openmpi openssl perl scalapack-mpi-test sqlite3 strace systemd \
-  util-linux vim
-LONG_TEST_PACKAGES := busybox-static qemu-system-x86
+TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 lammps libhdf5-mpich-dev \
+  libhdf5-openmpi-dev libhypre-dev liburing-dev linux-perf mocassin netpipe-mpich2 netpipe-openmpi openssl \
+  perl scalapack-mpi-test sqlite3 strace systemd util-linux vim
+LONG_TEST_PACKAGES := busybox-static cp2k gromacs nwchem-openmpi petsc-dev qemu-system-x86 quantum-espresso
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
 .PHONY: help setup build build-tests test test-fast test-long demo docs bench lint format sanitize wheel test-wheel clean
