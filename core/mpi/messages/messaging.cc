@@ -455,7 +455,7 @@ SimTime charge_idle_poll(Strand& strand) {
   // the time since the first poll. The program notices what it waits for at most 1.6 % of the wait
   // too late. The number of polls grows with the logarithm of the wait: each poll makes the wait
   // 65/64 as long, so one second takes some 500 polls that sleep. The first 4,096 polls never
-  // sleep, since programs also poll between small pieces of work: HPC Challenge's RandomAccess
+  // sleep, since programs also poll between steps of little work: HPC Challenge's RandomAccess
   // polls before each update, up to 3,918 times until its first send. Sleep there would multiply
   // its time by (65/64)^3918.
   constexpr int kPollsWithoutSleep = 4096;
