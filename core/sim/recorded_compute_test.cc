@@ -10,7 +10,7 @@
 namespace sesame::sim {
 namespace {
 
-// What is said of a file with these numbers, read for two ranks; empty if nothing is wrong.
+// The message about a file with these numbers, read for two ranks; empty if nothing is wrong.
 std::string message_of(const std::vector<uint64_t>& numbers) {
   const std::string path = testing::TempDir() + "compute-" + std::to_string(getpid());
   std::ofstream(path, std::ios::binary)

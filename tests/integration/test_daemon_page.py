@@ -164,7 +164,7 @@ def test_the_interval_is_set(page, daemon):
     page.fill("#interval", "3")
     page.fill("#batch", "2")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('message').textContent == 'set'")
+    wait_for(page, "document.getElementById('message').textContent == 'settings changed'")
     page.reload()
     wait_for(page, "document.getElementById('batch').value == '2'")
     assert page.input_value("#interval") == "3"

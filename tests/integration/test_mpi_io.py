@@ -143,7 +143,7 @@ def test_a_rank_that_leaves_out_a_collective_write_is_named(compiled, simulate):
 
 
 def test_ordered_and_split_accesses_have_their_offsets(compiled, simulate, tmp_path):
-    program = compiled(f"{DIRECTORY}/begun.c")
+    program = compiled(f"{DIRECTORY}/split_offsets.c")
     run = simulate("-n", 2, "--machine", "infiniband", "-o", "run.sesame", "--", program)
     assert run.status == 0, run.stdout + run.stderr
     rows = DataSet(tmp_path / "run.sesame").table("io").to_pylist()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import IN_PLACE, run
+from conftest import IN_PLACE, OPEN_MPI, run
 
 SOURCES = Path(__file__).resolve().parents[1] / "programs/fortran"
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
-MPIEXEC = ("mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root")
+MPIEXEC = "mpiexec.openmpi"
 pytestmark = pytest.mark.skipif(
     shutil.which("mpifort.openmpi") is None,
     reason="Open MPI's Fortran compiler (libopenmpi-dev) is not here",
@@ -57,7 +57,7 @@ def test_each_form_of_fortran_passes_its_checks(form, ranks, programs, simulate,
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_of_fortran_passes_the_same_checks_with_open_mpi(form, programs, tmp_path):
-    done = run([*MPIEXEC, "-n", "3", str(programs[form])], tmp_path, env=os.environ.copy())
+    done = run([MPIEXEC, "-n", "3", str(programs[form])], tmp_path, env=os.environ | OPEN_MPI)
     assert done.status == 0, done.stderr
     assert done.stdout.splitlines() == ["0 checks failed"]
 

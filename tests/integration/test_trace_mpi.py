@@ -343,7 +343,8 @@ def test_a_program_of_debian_measures_as_ever(bench, debian_program):
 
 CONSTANT = re.compile(r"^#define ([A-Z][A-Z_]+) (.*)$", re.M)
 # Of Open MPI predefined handles are variables, and sessions came later.
-NOT_COMPARED = re.compile(r"INTERFACE.*|KEY|REQUEST_(ID|EMPTY)")
+# WHENCE_SET is MPI_SEEK_SET; stdio.h has a SEEK_SET of its own.
+NOT_COMPARED = re.compile(r"INTERFACE.*|KEY|REQUEST_(ID|EMPTY)|WHENCE_SET")
 
 
 def constants_of(header: str, mpi: str) -> list[str]:
@@ -367,6 +368,8 @@ def values_by(compiler: str, header: str, prefix: str, names: list[str], directo
         for field in ("SOURCE", "TAG", "ERROR")
     ]
     lines += [f'  printf("size %zu\\n", sizeof({status}));']
+    whence = f"{prefix}SEEK_SET" if prefix else "WHENCE_SET"
+    lines += [f'  printf("whence %d\\n", {whence});']
     source.write_text(
         f"#include <stddef.h>\n#include <stdio.h>\n#include {header}\nint main(void) {{\n"
         + "\n".join(lines)

@@ -14,10 +14,11 @@ from sesame.errors import InputError, SesameError
 from sesame.measurement.counter_files import CELL, FORMAT, GROUPS, MAGIC
 from sesame.measurement.counters import Counters
 from sesame.measurement.governor import CostTable
-from sesame.measurement.mpi import MpiProbes, is_launcher, subsystem
+from sesame.measurement.mpi import MpiProbes, subsystem
 from sesame.measurement.probes import Detail
 from sesame.measurement.providers import everything_for
 from sesame.measurement.summary import Cells, Layout
+from sesame.traced.launched import is_launcher
 
 CALLS = subsystem().classes
 SEND, WAIT = CALLS.index("MPI_Send"), CALLS.index("MPI_Wait")

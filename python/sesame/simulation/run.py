@@ -274,7 +274,8 @@ def _is_on_one_of_several_nodes(scenario: Scenario) -> bool:
     machine, overrides = str(scenario.machine), list(scenario.overrides)
     if scenario.ranks < 2 or native.read_machine(machine, overrides)["nodes"] < 2:
         return False
-    network = native.Network(machine, overrides, scenario.ranks, scenario.placement)
+    placement = scenario.placement.removeprefix("file:")
+    network = native.Network(machine, overrides, scenario.ranks, placement)
     return len(set(network.nodes())) == 1
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 # Programs that start MPI programs; tracer/process.c does not record them. Where several MPIs are
 # installed, their names have a suffix: mpiexec.hydra, mpirun_rsh, mpirun-openmpi.
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
+SUFFIXES = "hydra|gforker|rsh|lsf|slurm|mpich|mpich2|mvapich2?|openmpi|ompi|intel|lam"
+_LAUNCHER = re.compile(f"({'|'.join(sorted(LAUNCHERS))})([._-]({SUFFIXES})[.0-9]*)?")
 
 
 def is_launcher(command: Sequence[str]) -> bool:
     """Whether a command starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
-    return bool(command) and re.split("[._-]", Path(command[0]).name)[0] in LAUNCHERS
+    return bool(command) and _LAUNCHER.fullmatch(Path(command[0]).name) is not None
 
 
 def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:

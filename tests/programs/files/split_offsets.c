@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   int rank, data[N] = {0};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_File_open(MPI_COMM_WORLD, "begun", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, "started", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   MPI_File_set_view(file, 100, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
   MPI_File_write_at_all_begin(file, 5 + rank * N, data, N, MPI_INT);
   MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE);
