@@ -165,17 +165,20 @@ class Laboratory:
         variables = environment(raw, TraceOptions()) if is_traced else {}
         if is_traced:
             raw.mkdir()
-        before = _faults_of_children()
+        faults: list[int] = []  # before the command and after it; what prepares probes is not its
         with memory_limit(limit_bytes) as limit:
             words = [*limit, *command, "--report", str(report)]
             started: list[subprocess.Popen[bytes]] = []
 
             def work(_environment: Mapping[str, str]) -> int:
                 quiet = subprocess.DEVNULL
+                faults.append(_faults_of_children())
                 started.append(
                     subprocess.Popen(words, env=os.environ | variables, cwd=here, stdout=quiet)
                 )
-                return wait_for(started[0])
+                status = wait_for(started[0])
+                faults.append(_faults_of_children())
+                return status
 
             def left_out(text: str) -> None:
                 if text.partition(" ")[0] in trace:
@@ -196,7 +199,7 @@ class Laboratory:
             json.loads(report.read_text()),
             DataSet(kernel),
             _collated(raw, here / "application.sesame") if is_traced else None,
-            _faults_of_children() - before,
+            faults[1] - faults[0],
         )
 
 
