@@ -72,9 +72,8 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
 
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
-    # One worker more than processors: tests wait for processes and timers a third of the time. A
-    # worker without tests takes half of those of another one: most files stay together.
-    command += ["--numprocesses", str(options.jobs + 1), "--dist", "worksteal"]
+    # A worker without tests takes half of those of another one: most files stay together.
+    command += ["--numprocesses", str(options.jobs), "--dist", "worksteal"]
     command += [] if options.long else ["-m", "not long"]
     command += FAST if options.fast else []
     command += options.pytest_arguments
