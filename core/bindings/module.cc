@@ -8,6 +8,7 @@ namespace sesame::bindings {
 void register_machine(nanobind::module_& module);
 void register_network(nanobind::module_& module);
 void register_postprocess(nanobind::module_& module);
+void register_rocc(nanobind::module_& module);
 void register_tables(nanobind::module_& module);
 void register_trace(nanobind::module_& module);
 void register_units(nanobind::module_& module);
@@ -19,6 +20,7 @@ NB_MODULE(_native, module) {
   sesame::bindings::register_machine(module);
   sesame::bindings::register_network(module);
   sesame::bindings::register_postprocess(module);
+  sesame::bindings::register_rocc(module);
   sesame::bindings::register_tables(module);
   sesame::bindings::register_trace(module);
   sesame::bindings::register_units(module);

@@ -38,6 +38,8 @@ class NetworkOfRun {
     return nodes;
   }
 
+  int nodes_of_machine() const { return network_.nodes(); }
+
   // A dict of columns in ps.
   nb::dict costs(const Column& sources, const Column& destinations, const Column& sizes) const {
     const size_t rows = sources.shape(0);
@@ -80,6 +82,7 @@ void register_network(nb::module_& module) {
       .def(nb::init<const std::string&, const std::vector<std::string>&, int, const std::string&>(),
            nb::arg("path"), nb::arg("overrides"), nb::arg("ranks"), nb::arg("placement"))
       .def("nodes", &NetworkOfRun::nodes, "The node of each rank.")
+      .def("nodes_of_machine", &NetworkOfRun::nodes_of_machine, "The number of its nodes.")
       .def("costs", &NetworkOfRun::costs, nb::arg("sources"), nb::arg("destinations"),
            nb::arg("sizes"),
            "The fields of MessageCost, a column each: times in ps, rendezvous as 0 or 1.");

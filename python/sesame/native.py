@@ -10,11 +10,14 @@ except ImportError as error:
 
 Collation = _native.Collation
 Network = _native.Network
+OccupancySimulation = _native.OccupancySimulation
 TraceWriter = _native.TraceWriter
+draw_lengths = _native.draw_lengths
 machine_keys = _native.machine_keys
 parse_duration_ps = _native.parse_duration_ps
 parse_size_bytes = _native.parse_size_bytes
 ping_pong_table = _native.ping_pong_table
+random_words = _native.random_words
 read_machine = _native.read_machine
 record_types = _native.record_types
 write_table = _native.write_table
