@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sesame.errors import InputError
-from sesame.reproduction import faults, initialization, opening, records
+from sesame.reproduction import faults, initialization, opening, paradyn, records
+from sesame.reproduction.calculation import Calculation
 from sesame.reproduction.experiment import Case, Experiment, Finding, Measured, Panel, Results, Row
 from sesame.reproduction.observed import Laboratory, Observation
 from sesame.reproduction.outcome import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
@@ -19,14 +20,18 @@ OBSERVATIONS = [
     records.OBSERVATION,
     faults.OBSERVATION,
 ]
+# Experiments that are calculated with models of this package, without running programs.
+CALCULATIONS = {one.name: one for one in paradyn.CALCULATIONS}
 
 __all__ = [
+    "CALCULATIONS",
     "MACHINE",
     "OBSERVATIONS",
     "SECTIONS",
     "Arrow",
     "Band",
     "Bar",
+    "Calculation",
     "Case",
     "Diagram",
     "Experiment",
@@ -46,9 +51,13 @@ __all__ = [
 ]
 
 
-def find_experiments(name: str) -> list[Experiment] | Observation:
-    """The observation or experiment of this name, or all experiments of a section. Raises
+def find_experiments(name: str) -> list[Experiment] | list[Calculation] | Observation:
+    """The observation, experiment or calculation of this name, or all of a section. Raises
     InputError."""
+    if name == paradyn.MODEL:
+        return list(paradyn.CALCULATIONS)
+    if name in CALCULATIONS:
+        return [CALCULATIONS[name]]
     if name in SECTIONS:
         return list(SECTIONS[name])
     for observation in OBSERVATIONS:
@@ -56,6 +65,12 @@ def find_experiments(name: str) -> list[Experiment] | Observation:
             return observation
     by_name = {experiment.name: experiment for all_ in SECTIONS.values() for experiment in all_}
     if name not in by_name:
-        names = (*(one.name for one in OBSERVATIONS), *SECTIONS, *by_name)
+        names = (
+            *(one.name for one in OBSERVATIONS),
+            *SECTIONS,
+            *by_name,
+            paradyn.MODEL,
+            *CALCULATIONS,
+        )
         raise InputError(f"{name}: no such experiment", hint="there are " + ", ".join(names))
     return [by_name[name]]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
+from sesame.settings import setting
 
 SOURCE = "SESAME report, section 8.2"
 IONODES = (1, 2, 4, 8, 16)  # as in the figures
@@ -27,7 +28,8 @@ class Case:
 
     def __str__(self) -> str:
         words = (self.workload, *self.options, f"-n {self.ranks}")
-        return " ".join((*words, *(f"--set {o}" for o in self.overrides)))
+        changed = dict(override.split("=", 1) for override in self.overrides)
+        return " ".join((*words, *([setting("settings", changed)] if changed else [])))
 
 
 @dataclass(frozen=True)

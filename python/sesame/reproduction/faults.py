@@ -27,6 +27,7 @@ from sesame.reproduction.observed import (
     events_of,
 )
 from sesame.reproduction.outcome import Band, Diagram, Judgement, Outcome, Table
+from sesame.settings import setting
 
 NAME = "sesame-7.5"
 TITLE = "Page faults by the size of a sort; processor and faults by its phases"
@@ -117,7 +118,7 @@ def observe(laboratory: Laboratory, say: Callable[[str], None]) -> Outcome:
         raise InputError(
             f"with {MEMORY_BYTES // MB} MB of memory no sort beyond {max(limited, default=0)} "
             f"MB was completed, expected sorts of {EDGE_MB} MB or more",
-            hint="another MPI library may need less memory: --mpi WRAPPER",
+            hint=f"another MPI library may need less memory: {setting('mpi', 'WRAPPER')}",
         )
     curves = {_ranks(ranks): sorts for ranks, sorts in free.items()}
     curves["1 rank with 16 MB of memory"] = limited

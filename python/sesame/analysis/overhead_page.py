@@ -1,0 +1,235 @@
+"""Pages about what an instrumentation system costs: fitted distributions, sweeps, experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sesame.analysis.plots import bar_list
+from sesame.overhead.prediction import FIGURES
+from sesame.web.chart import SERIES, Chart, curve_colour, time_unit
+from sesame.web.page import Headline, Section, write_page
+from sesame.web.table import Column, table_html
+
+if TYPE_CHECKING:
+    from sesame.overhead.characterize import Characterised, Part
+    from sesame.overhead.experiments import Analysis
+    from sesame.overhead.model import NodeModel
+    from sesame.overhead.prediction import Prediction
+    from sesame.overhead.studies import FactorStudy, Point
+    from sesame.trust import Doubt
+
+BINS = 60
+MOST_IN_QQ = 1000
+HISTOGRAM_QUANTILE = 0.99  # a longer tail would hide the rest; the Q-Q plot shows it
+# Figures of a sweep, each with factor and unit of its axis.
+SWEPT = {
+    "daemon_cpu": ("processor time of the daemons (s)", 1.0),
+    "throughput": ("samples forwarded (1/s)", 1.0),
+    "latency_mean": ("mean monitoring latency (ms)", 1e3),
+    "slowdown": ("slowdown of the application (%)", 100.0),
+    "main_cpu": ("processor time of the main process (s)", 1.0),
+    "application_cpu": ("processor time of the application (s)", 1.0),
+}
+
+
+def write_characterisation(found: Characterised, source: str, path: Path) -> None:
+    """A histogram and a Q-Q plot for each fitted quantity. Raises OutputError."""
+    write_page(
+        path,
+        title=f"Occupancy: {source}",
+        subtitle=f"sesame overhead characterize {source}",
+        headline=Headline(str(len(found.parts)), "distributions of lengths and intervals"),
+        doubts=[doubt.as_json() for doubt in found.doubts],
+        sections=[_processor_section(found), *(_part_section(part) for part in found.parts)],
+        facts=[
+            ("measured", f"{found.source.seconds:.4g} s"),
+            ("processors", str(found.source.processors)),
+        ],
+    )
+
+
+def _processor_section(found: Characterised) -> Section:
+    commands = dict(list(found.source.commands.items())[:20])
+    about = "Processor time of the threads by their name, the largest first."
+    if not commands:
+        return Section("Processor time", "The measurement has lengths only.", "")
+    chart = bar_list(list(commands), list(commands.values()), "processor time (s)", "threads")
+    return Section("Processor time", about, chart.html("processor time by name"))
+
+
+def _part_section(part: Part) -> Section:
+    fitted = part.fitted
+    factor, unit = time_unit(float(np.quantile(fitted.lengths, HISTOGRAM_QUANTILE)))
+    rows = [*((str(one.distribution), f"{one.aic:,.1f}", f"{one.bic:,.1f}") for one in fitted.fits)]
+    table = (
+        table_html(
+            f"fits of {part.name}",
+            [
+                Column("distribution", [row[0] for row in rows]),
+                Column("AIC", [one.aic for one in fitted.fits], lambda v: f"{v:,.1f}"),
+                Column("BIC", [one.bic for one in fitted.fits], lambda v: f"{v:,.1f}"),
+            ],
+        )
+        if rows
+        else ""
+    )
+    html = _histogram(part, factor, unit).html(f"histogram of {part.name}")
+    if fitted.fits:
+        html += _quantiles(part, factor, unit).html(f"Q-Q plot of {part.name}")
+    about = (
+        f"{len(fitted.lengths):,} lengths, mean {fitted.mean * factor:.4g} {unit}, standard "
+        f"deviation {fitted.standard_deviation * factor:.4g} {unit}. {_judgement(part)}"
+    )
+    note = " ".join(f"Doubtful: {doubt}." for doubt in fitted.doubts)
+    return Section(part.name, about, html + table, note)
+
+
+def _judgement(part: Part) -> str:
+    goodness = part.fitted.goodness
+    if goodness is None:
+        return "All are equal."
+    verdict = "refused" if goodness.is_refused else "not refused"
+    return (
+        f"The fit is {verdict}: Kolmogorov-Smirnov distance {goodness.ks:.3f} (p = "
+        f"{goodness.ks_probability:.2f}), Anderson-Darling {goodness.ad:.2f} (p = "
+        f"{goodness.ad_probability:.2f}), {goodness.samples:,} lengths."
+    )
+
+
+def _histogram(part: Part, factor: float, unit: str) -> Chart:
+    from sesame.overhead.densities import log_density
+
+    lengths = part.fitted.lengths
+    end = float(np.quantile(lengths, HISTOGRAM_QUANTILE)) or float(lengths.max())
+    counts, edges = np.histogram(lengths, BINS, (0, end * 1.0001))
+    density = counts / (len(lengths) * np.diff(edges) * factor)
+    chart = Chart(300)
+    width = float(edges[1] - edges[0]) * factor
+    chart.columns("measured", edges[:-1] * factor + width / 2, density, "pale", width=width)
+    x = (edges[:-1] + edges[1:]) / 2
+    for number, fit in enumerate(part.fitted.fits[:3]):
+        chart.line(
+            fit.family,
+            x * factor,
+            np.exp(log_density(fit.distribution, x)) / factor,
+            SERIES[number],
+        )
+    chart.x(f"length ({unit})")
+    chart.y(f"density (1/{unit})", zero=True)
+    return chart
+
+
+def _quantiles(part: Part, factor: float, unit: str) -> Chart:
+    from sesame.overhead.densities import quantile
+
+    lengths = np.sort(part.fitted.lengths)
+    places = (np.arange(len(lengths)) + 0.5) / len(lengths)
+    if len(lengths) > MOST_IN_QQ:
+        chosen = np.linspace(0, len(lengths) - 1, MOST_IN_QQ).astype(int)
+        lengths, places = lengths[chosen], places[chosen]
+    first = part.fitted.fits[0]
+    theory = quantile(first.distribution, places)
+    chart = Chart(300)
+    most = [0.0, float(max(theory.max(), lengths.max())) * factor]
+    chart.line("equal", most, most, "ink", dashed=True)
+    chart.points(first.family, theory * factor, lengths * factor, "blue", size=3)
+    chart.x(f"quantile of the fit ({unit})")
+    chart.y(f"measured quantile ({unit})")
+    return chart
+
+
+def write_sweep(
+    curves: Mapping[str, Sequence[Point]], varied: str, by: str, model: NodeModel, path: Path
+) -> None:
+    """A chart for each figure with a curve for each group. Raises OutputError."""
+    sections = []
+    for figure, (title, factor) in SWEPT.items():
+        chart = _sweep_chart(curves, varied, figure, title, factor)
+        if chart is not None:
+            about = FIGURES[figure][1].capitalize() + "; the band is the 95 % interval."
+            sections.append(Section(title, about, chart.html(title)))
+    doubts = [
+        doubt for points in curves.values() for one in points for doubt in one.prediction.doubts
+    ]
+    write_page(
+        path,
+        title=f"{model.name}: {varied}",
+        subtitle=" ".join(
+            ("sesame overhead sweep", model.name, varied, *(("--by", by) if by else ()))
+        ),
+        doubts=_once(doubts),
+        sections=sections,
+        facts=_facts(next(iter(curves.values()))[0].prediction),
+    )
+
+
+def _sweep_chart(
+    curves: Mapping[str, Sequence[Point]], varied: str, figure: str, title: str, factor: float
+) -> Chart | None:
+    chart, is_empty = Chart(320), True
+    for number, (name, points) in enumerate(curves.items()):
+        estimates = [one.prediction.estimate(figure) for one in points]
+        places = list(range(len(points)))
+        values = np.array([[one.value, one.low, one.high] for one in estimates]) * factor
+        if not np.isfinite(values).all():
+            continue
+        is_empty = False
+        colour = curve_colour(number, len(curves))
+        value, low, high = values.T
+        chart.line(name or title, places, value, colour, low=low, high=high, points=True)
+    names = [one.settings[varied] for one in next(iter(curves.values()))]
+    chart.x(varied, names=names)
+    chart.y(title, zero=True)
+    return None if is_empty else chart
+
+
+def write_factors(study: FactorStudy, model: NodeModel, path: Path) -> None:
+    """The effects on each figure: bars of the variation they explain, and a table. Raises
+    OutputError."""
+    words = " ".join(f"{one.name}={one.low},{one.high}" for one in study.design.factors)
+    doubts = [doubt for one in study.analyses.values() for doubt in one.doubts]
+    write_page(
+        path,
+        title=f"{model.name}: factors",
+        subtitle=f"sesame overhead factors {model.name} {words}",
+        doubts=_once(doubts),
+        sections=[_analysis_section(name, one) for name, one in study.analyses.items()],
+        facts=_facts(study.points[0].prediction),
+    )
+
+
+def _analysis_section(figure: str, found: Analysis) -> Section:
+    effects = [one for one in found.effects if one.share >= 0.001][:16]
+    names = [f"{one.word}: {one.name}" for one in effects]
+    chart = bar_list(names, [100 * one.share for one in effects], "variation (%)", "effect")
+    table = table_html(
+        f"effects on {figure}",
+        [
+            Column("effect of", names),
+            Column("effect", [one.effect.value for one in effects], lambda v: f"{v:.4g}"),
+            Column("low", [one.effect.low for one in effects], lambda v: f"{v:.4g}"),
+            Column("high", [one.effect.high for one in effects], lambda v: f"{v:.4g}"),
+            Column("variation (%)", [100 * one.share for one in effects], lambda v: f"{v:.1f}"),
+        ],
+    )
+    about = (
+        f"{FIGURES[figure][1].capitalize()}: mean {found.mean.value:.4g} {FIGURES[figure][0]}; "
+        f"{100 * found.error_share:.1f} % of the variation is by chance."
+    )
+    return Section(figure, about, chart.html(f"variation of {figure}") + table)
+
+
+def _once(doubts: Sequence[Doubt]) -> list[dict[str, str]]:
+    return [doubt.as_json() for doubt in dict.fromkeys(doubts)]
+
+
+def _facts(prediction: Prediction) -> list[tuple[str, Any]]:
+    return [
+        ("simulated time", f"{prediction.seconds:g} s"),
+        ("replications", str(prediction.replications)),
+        ("seed", str(prediction.seed)),
+    ]

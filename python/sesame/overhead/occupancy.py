@@ -1,0 +1,210 @@
+"""Who occupied the processors, how long and how often: from stays on processors to requests.
+
+A stay is the time from when a thread got a processor until it left it. A request is what the thread
+needed between two waits: one stay, or several if the kernel preempted it in between. All times are
+in nanoseconds until `Lengths`, which has seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.errors import InputError
+
+if TYPE_CHECKING:
+    from sesame.datasets import DataSet
+
+Ints = NDArray[np.int64]
+Array = NDArray[np.float64]
+CPU, NETWORK, DISK, PAUSE, INTERARRIVAL = "cpu", "network", "disk", "pause", "interarrival"
+QUANTITIES = (CPU, NETWORK, DISK, PAUSE, INTERARRIVAL)
+APPLICATION, DAEMON, MAIN, OTHERS = "application", "daemon", "main", "other processes"
+# Names of threads of our own daemon and recorder.
+DAEMON_NAMES = ("sesamed*", "sesame*")
+PREEMPTED = "preempted"
+# A thread of the application counts as a process if it has this share of its processor time.
+COUNTED_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Stays:
+    """Stays on processors in any order. `wait_ns`: how long the thread was ready before; 0 where
+    that is unknown. `names`: the thread's name at the time, an index into `commands`."""
+
+    begin_ns: Ints
+    length_ns: Ints
+    wait_ns: Ints
+    thread: Ints
+    names: Ints
+    is_preempted: NDArray[np.bool_]
+    commands: tuple[str, ...]
+    processors: int
+
+    @property
+    def span_ns(self) -> int:
+        ends = self.begin_ns + self.length_ns
+        return int(ends.max() - self.begin_ns.min()) if len(ends) else 0
+
+
+@dataclass
+class Lengths:
+    """Measured lengths in seconds, in order of time: by class, then by quantity."""
+
+    classes: dict[str, dict[str, Array]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)  # processes of closed classes
+    processors: int = 1
+    seconds: float = 0.0
+    # Processor time by command, s, the largest first.
+    commands: dict[str, float] = field(default_factory=dict)
+
+
+def stays_of(data_set: DataSet) -> Stays:
+    """The stays in a kernel trace of the points sched.run and, if it has it, sched.wait. Raises
+    InputError if there are none."""
+    path = str(data_set.path)
+    missing = "`sesame measure run --trace sched -o NAME.sesame -- COMMAND` records them"
+    if not data_set.has("kernel_event"):
+        raise InputError("no events of the scheduler in it", path=path, hint=missing)
+    columns = ["time_ns", "duration_ns", "subsystem", "point", "class", "pid", "cpu", "command"]
+    table = data_set.table("kernel_event", columns)
+    import pyarrow.compute as pc
+
+    ours = table.filter(pc.equal(table["subsystem"].cast("string"), "sched"))
+    run = ours.filter(pc.equal(ours["point"].cast("string"), "run"))
+    run = run.filter(pc.greater(run["duration_ns"], 0))
+    if not len(run):
+        raise InputError("no event sched.run with a duration in it", path=path, hint=missing)
+    end, length, thread = (_ints(run[name]) for name in ("time_ns", "duration_ns", "pid"))
+    names = run["command"].cast("string").combine_chunks().dictionary_encode()
+    wait = ours.filter(pc.equal(ours["point"].cast("string"), "wait"))
+    begin = end - length
+    waits = _waits(begin, thread, *(_ints(wait[n]) for n in ("time_ns", "pid", "duration_ns")))
+    is_preempted = run["class"].cast("string").to_numpy() == PREEMPTED
+    processors = data_set.info.host.processors or int(_ints(table["cpu"]).max()) + 1
+    return Stays(
+        begin,
+        length,
+        waits,
+        thread,
+        names.indices.to_numpy(zero_copy_only=False).astype(np.int64),
+        is_preempted,
+        tuple(names.dictionary.to_pylist()),
+        processors,
+    )
+
+
+def _ints(column: object) -> Ints:
+    return np.asarray(column).astype(np.int64)
+
+
+def _waits(begin: Ints, thread: Ints, got_at: Ints, who: Ints, waited: Ints) -> Ints:
+    """How long each stay's thread waited for it: the wait of that thread that ended when the stay
+    began. The kernel takes one time for both; a microsecond is allowed for rounding."""
+    if not len(got_at):
+        return np.zeros(len(begin), np.int64)
+    order = np.lexsort((got_at, who))
+    got_at, who, waited = got_at[order], who[order], waited[order]
+    found = np.zeros(len(begin), np.int64)
+    for one in np.unique(thread):
+        own = np.flatnonzero(thread == one)
+        low, high = np.searchsorted(who, [one, one + 1])
+        if low == high:
+            continue
+        places = np.searchsorted(got_at[low:high], begin[own] + 1000, side="right") - 1
+        near = (places >= 0) & (np.abs(got_at[low:high][places] - begin[own]) <= 1000)
+        found[own[near]] = waited[low:high][places[near]]
+    return found
+
+
+def lengths_of(stays: Stays, application: str | None = None, daemon: str | None = None) -> Lengths:
+    """The requests by class. `application` and `daemon` are patterns (`*`) of thread names; without
+    them the application is the command with the most processor time, and the daemon is ours.
+    Raises InputError if no thread has such a name."""
+    totals = np.bincount(stays.names, stays.length_ns, len(stays.commands)) * 1e-9
+    order = np.argsort(-totals, kind="stable")
+    commands = {stays.commands[number]: float(totals[number]) for number in order}
+    known = list(commands)
+    daemons = _matching(known, (daemon,) if daemon else DAEMON_NAMES, daemon, "daemon")
+    rest = [name for name in known if name not in daemons and not _is_idle(name)]
+    if application is not None:
+        chosen = _matching(rest, (application,), application, "application")
+    else:
+        chosen = rest[:1]
+    others = [name for name in rest if name not in chosen]
+    found = Lengths(processors=stays.processors, seconds=stays.span_ns * 1e-9, commands=commands)
+    for name, members in ((APPLICATION, chosen), (DAEMON, daemons), (OTHERS, others)):
+        requests = _Requests(stays, members)
+        if requests.count == 0:
+            continue
+        is_closed = name == APPLICATION
+        found.classes[name] = requests.closed() if is_closed else requests.open()
+        if is_closed:
+            found.counts[name] = requests.processes
+    return found
+
+
+def _seconds(nanoseconds: Ints) -> Array:
+    return np.asarray(nanoseconds, np.float64) * 1e-9
+
+
+def _is_idle(command: str) -> bool:
+    return command.startswith("swapper")
+
+
+def _matching(
+    known: list[str], patterns: tuple[str, ...], given: str | None, what: str
+) -> list[str]:
+    found = [name for name in known if any(fnmatchcase(name, one) for one in patterns)]
+    if given is not None and not found:
+        most = ", ".join(known[:8])
+        raise InputError(f'--{what} {given}: no thread has this name, there are "{most}"')
+    return found
+
+
+class _Requests:
+    """The requests of the threads with some names, in order of their arrival."""
+
+    def __init__(self, stays: Stays, commands: list[str]) -> None:
+        wanted = [stays.commands.index(name) for name in commands]
+        own = np.flatnonzero(np.isin(stays.names, wanted))
+        own = own[np.lexsort((stays.begin_ns[own], stays.thread[own]))]
+        thread, length = stays.thread[own], stays.length_ns[own]
+        begin = stays.begin_ns[own]
+        # A request begins with a thread's first stay and after each stay that it ended itself.
+        first = np.ones(len(own), bool)
+        first[1:] = (thread[1:] != thread[:-1]) | ~stays.is_preempted[own][:-1]
+        starts = np.flatnonzero(first)
+        lasts = np.append(starts[1:], len(own))[: len(starts)] - 1
+        self.thread = thread[starts]
+        self.arrival = begin[starts] - stays.wait_ns[own][starts]
+        self.length = np.add.reduceat(length, starts) if len(starts) else np.zeros(0, np.int64)
+        self.end = begin[lasts] + length[lasts]
+        self.count = len(starts)
+
+    @property
+    def processes(self) -> int:
+        _, inverse = np.unique(self.thread, return_inverse=True)
+        totals = np.bincount(inverse, self.length)
+        return int((totals >= COUNTED_SHARE * totals.sum()).sum())
+
+    def closed(self) -> dict[str, Array]:
+        """Lengths, and the pauses between requests of the same thread, in which it waited for
+        messages, files or time."""
+        same = self.thread[1:] == self.thread[:-1]
+        pauses = np.maximum(self.arrival[1:] - self.end[:-1], 0)[same]
+        order = np.argsort(self.arrival, kind="stable")
+        found = {CPU: _seconds(self.length[order])}
+        if (pauses > 0).any():
+            found[PAUSE] = _seconds(pauses)
+        return found
+
+    def open(self) -> dict[str, Array]:
+        """Lengths, and the intervals between arrivals of any of the threads."""
+        order = np.argsort(self.arrival, kind="stable")
+        intervals = np.diff(self.arrival[order])
+        return {CPU: _seconds(self.length[order]), INTERARRIVAL: _seconds(intervals)}

@@ -1,0 +1,155 @@
+"""Occupancy of processors from traces of other tools and tables, and the node model made of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+from sesame.errors import InputError
+from sesame.overhead.characterize import characterise, node_toml
+from sesame.overhead.model import parse_model
+from sesame.overhead.occupancy import APPLICATION, CPU, DAEMON, INTERARRIVAL, OTHERS, PAUSE
+from sesame.overhead.occupancy_files import read_lengths
+
+NEW = (
+    "{command:>16} {thread:>7} [{cpu:03}] {time:.9f}: sched:sched_switch: {before}:{left} [120] "
+    "{state} ==> {after}:{got} [120]"
+)
+OLD = (
+    "{command:>16} {thread:>7} [{cpu:03}] d.... {time:.9f}: sched:sched_switch: prev_comm={before} "
+    "prev_pid={left} prev_prio=120 prev_state={state} ==> next_comm={after} next_pid={got} "
+    "next_prio=120"
+)
+
+
+class Tracer:
+    """Writes the switches of one processor."""
+
+    def __init__(self, form: str) -> None:
+        self.form, self.now, self.lines = form, 100.0, list[str]()
+        self.last = ("swapper/0", 0)
+
+    def to(self, name: str, thread: int, state: str, after: float) -> None:
+        """Switches to a thread after so many seconds; the last one leaves in `state`."""
+        self.now += after
+        before, left = self.last
+        self.lines.append(
+            self.form.format(
+                command=before,
+                thread=left,
+                cpu=0,
+                time=self.now,
+                before=before,
+                left=left,
+                state=state,
+                after=name,
+                got=thread,
+            )
+        )
+        self.last = (name, thread)
+
+
+def application_and_daemon(form: str) -> tuple[list[str], np.ndarray]:
+    """400 requests of an application, each fourth of which a daemon preempts for 100 us."""
+    random = np.random.default_rng(8)
+    lengths = random.exponential(2e-3, 400).round(6) + 1e-6
+    trace = Tracer(form)
+    for number, length in enumerate(lengths):
+        trace.to("my app", 10, "R", 1e-3)  # the idle task had it for a millisecond
+        if number % 4 == 0:
+            trace.to("sesamed", 20, "R+", length / 2)
+            trace.to("my app", 10, "S", 1e-4)
+            length = length / 2
+        trace.to("swapper/0", 0, "S", length)
+    return trace.lines, lengths
+
+
+@pytest.mark.parametrize("form", [NEW, OLD], ids=["new", "old"])
+def test_requests_of_perf_script(tmp_path, form):
+    lines, expected = application_and_daemon(form)
+    path = tmp_path / "trace.txt"
+    path.write_text("# a header\n" + "\n".join(lines) + "\n")
+    found = read_lengths(path)
+    own = found.classes[APPLICATION]
+    # A request that was preempted is one request; the daemon's time is not in it.
+    np.testing.assert_allclose(own[CPU], expected, atol=3e-9)
+    np.testing.assert_allclose(own[PAUSE], 1e-3, atol=3e-9)
+    assert found.counts == {APPLICATION: 1}
+    np.testing.assert_allclose(found.classes[DAEMON][CPU], 1e-4, atol=3e-9)
+    assert found.commands["my app"] == pytest.approx(expected.sum())
+    assert OTHERS not in found.classes
+
+
+def test_the_model_has_the_measured_means(tmp_path):
+    lines, expected = application_and_daemon(NEW)
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(lines) + "\n")
+    lengths = read_lengths(path)
+    made = characterise(lengths, "trace")
+    again = parse_model(node_toml(made, "trace.txt"))
+    (application,) = again.processes
+    assert application.cpu.mean == pytest.approx(expected.mean(), rel=0.02)
+    assert application.pause.mean == pytest.approx(1e-3)
+    assert again.daemon.source == "timer" and again.daemon.collect.mean == pytest.approx(1e-4)
+    period = float(np.median(lengths.classes[DAEMON][INTERARRIVAL]))
+    assert again.setting("sampling_period") == pytest.approx(period)
+    assert {(part.class_, part.quantity) for part in made.parts} == {
+        (APPLICATION, CPU),
+        (APPLICATION, PAUSE),
+        (DAEMON, CPU),
+        (DAEMON, INTERARRIVAL),
+    }
+
+
+def test_a_table_of_numbers(tmp_path):
+    random = np.random.default_rng(9)
+    path = tmp_path / "lengths.csv"
+    rows = ["class,quantity,seconds"]
+    for quantity, mean in (("cpu", 2e-3), ("network", 2e-4)):
+        rows += [f"solver,{quantity},{one:.9f}" for one in random.gamma(3, mean / 3, 500)]
+    rows += [f"cron,cpu,{one:.9f}" for one in random.exponential(1e-3, 100)]
+    rows += [f"cron,interarrival,{one:.9f}" for one in random.exponential(1e-1, 100)]
+    path.write_text("\n".join(rows) + "\n")
+    made = characterise(read_lengths(path), "lengths")
+    solver, cron = made.model.processes
+    assert solver.instrumented and solver.cpu.family == "gamma"
+    assert solver.cpu.mean == pytest.approx(2e-3, rel=0.1)
+    assert cron.interarrival is not None and cron.interarrival.family == "exponential"
+    assert "no daemon ran" in node_toml(made, "lengths.csv")
+    assert made.doubts[0].text.startswith("no daemon ran")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class,quantity,seconds\n", "no lengths in it"),
+        ("class,quantity,seconds\na,cpu,-1\n", "2: expected seconds, got '-1'"),
+        ("class,quantity,seconds\na,cpu,inf\n", "expected seconds, got 'inf'"),
+        ("class,quantity,seconds\na,gpu,1\n", "expected a class and one of cpu"),
+        ("class,quantity,seconds\na,pause,1\n", "no cpu, network or disk lengths"),
+        ("nothing\n", "no event sched:sched_switch in it"),
+        ("a 1 [000] 1.000000: sched:sched_switch: what\n", "1: expected the threads"),
+    ],
+)
+def test_unusable_input_is_refused(tmp_path, text, message):
+    path = tmp_path / "input"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_lengths(path)
+    assert message in caught.value.message
+
+
+def test_only_zero_lengths_are_refused(tmp_path):
+    path = tmp_path / "input"
+    path.write_text("class,quantity,seconds\na,cpu,0\n")
+    with pytest.raises(InputError, match="nothing to characterise"):
+        characterise(read_lengths(path), "x")
+
+
+def test_an_unknown_application_is_refused_with_the_names(tmp_path):
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(application_and_daemon(NEW)[0]))
+    with pytest.raises(InputError, match='no thread has this name, there are "my app'):
+        read_lengths(path, application="other*")

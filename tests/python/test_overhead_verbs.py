@@ -1,0 +1,99 @@
+"""The verbs of `sesame overhead`, and the tutorial that shows them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sesame.overhead import predict, read_model
+from sesame.overhead.studies import Limits, Run, advise, parse_levels
+
+QUICK = ("-r", "2", "--seconds", "5")
+
+
+def test_predict_prints_what_the_library_returns(sesame):
+    given = ("overhead", "predict", "paradyn", "--set", "sampling_period=10ms", *QUICK, "--json")
+    found = json.loads(sesame(*given).stdout)
+    expected = predict(read_model("paradyn").with_settings({"sampling_period": "10ms"}), 5.0, 2)
+    assert found["figures"]["daemon_cpu"]["value"] == float(expected.daemon_cpu.mean())
+    assert found["replications"] == 2
+
+
+def test_the_same_seed_gives_the_same_table(sesame):
+    words = ("overhead", "factors", "paradyn", "processes=1,4", "policy=forward,batch", *QUICK)
+    one = sesame(*words, "--workers", "1")
+    assert one.status == 0, one.stderr
+    assert "B policy" in one.stdout
+    assert sesame(*words, "--workers", "2").stdout == one.stdout
+    assert sesame(*words, "--seed", "2").stdout != one.stdout
+
+
+def test_one_replication_has_no_interval_and_says_so(sesame):
+    done = sesame("overhead", "factors", "paradyn", "processes=1,2", "-r", "1", "--seconds", "2")
+    assert done.status == 0
+    assert "no confidence intervals are possible" in done.stdout
+
+
+def test_pages_are_written(sesame, tmp_path):
+    page = tmp_path / "page.html"
+    sweep = ("overhead", "sweep", "paradyn", "processes=1,2", "--by", "policy", *QUICK)
+    done = sesame(*sweep, "-o", str(page))
+    assert done.status == 0, done.stderr
+    assert "processor time of the daemons" in page.read_text()
+    done = sesame("overhead", "factors", "paradyn", "processes=1,2", *QUICK, "-o", str(page))
+    assert done.status == 0, done.stderr
+    assert "A: processes" in page.read_text()
+
+
+def test_advice_keeps_to_its_limits_and_is_the_shortest_period_that_does():
+    model, run = read_model("paradyn"), Run(20.0, 4)
+    found = advise(model, Limits(0.01, 1.0), run, [0.001, 0.02, 0.05, 0.2])
+    assert found.chosen is not None and found.prediction is not None
+    chosen = model.with_settings(found.chosen.settings)
+    again = predict(chosen, 40.0, 4, seed=99)
+    assert again.daemon_cpu.mean() / 40 <= 0.01
+    assert again.estimate("latency_p99").value <= 1.0
+    shorter = [one for one in found.tried if one.settings["sampling_period"] == "1ms"]
+    assert len(shorter) == 5 and not any(one.keeps_both for one in shorter)
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (Limits(1e-9, 1.0), "every setting costs more than"),
+        (Limits(0.5, 1e-6), "no setting delivers 99 %"),
+    ],
+)
+def test_advice_says_why_no_setting_keeps_to_the_limits(limits, why):
+    found = advise(read_model("paradyn"), limits, Run(5.0, 2), [0.01, 0.1])
+    assert found.chosen is None and found.why.startswith(why)
+
+
+def test_levels_of_a_sweep():
+    assert parse_levels("processes=1..32") == ("processes", ["1", "2", "4", "8", "16", "32"])
+    assert parse_levels("processes=3..10") == ("processes", ["3", "6", "10"])
+    name, values = parse_levels("sampling_period=5ms..160ms")
+    assert (name, values) == ("sampling_period", ["5ms", "10ms", "20ms", "40ms", "80ms", "160ms"])
+    assert parse_levels("policy") == ("policy", ["forward", "batch"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("predict", "nowhere.toml"), "nowhere.toml: cannot read the node model"),
+        (("predict", "paradyn", "--set", "speed=1"), "unknown setting speed"),
+        (("predict", "paradyn", "--set", "speed"), "--set speed: expected NAME=VALUE"),
+        (("factors", "paradyn", "processes=1"), "processes: expected two different levels, got 1"),
+        (("factors", "paradyn", "speed=1,2"), "unknown setting speed"),
+        (("factors", "paradyn", "processes=1,2", "--figures", "x"), "no figure is called x"),
+        (("sweep", "paradyn", "processes=8..1"), "expected a range from a smaller"),
+        (("sweep", "paradyn", "processes=1,2", "-o", "page.pdf"), "ends with .html"),
+        (("advise", "paradyn", "--at-most", "1%", "--latency", "0s"), "expected limits above 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(sesame, tmp_path, words, message):
+    done = sesame("overhead", *words)
+    assert done.status == 2
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
