@@ -1,0 +1,229 @@
+"""`sesame evaluate init|run|status|note|report`
+
+Large modules are imported where they are used, so that the command starts quickly.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sesame.errors import AlreadyReported, InputError, OutputError
+
+if TYPE_CHECKING:
+    from sesame.evaluation.probing import Result
+    from sesame.evaluation.site import Site
+    from sesame.evaluation.store import Store
+
+FILE = click.Path(path_type=Path)
+SITE = click.argument("site", metavar="SITE.toml", type=FILE)
+FAILED, NOT_OBSERVED = 1, 3
+
+
+@click.group()
+def evaluate() -> None:
+    """Judge a machine over months: probes at intervals, availability, incidents, changes of speed.
+
+    \b
+    sesame evaluate init mysite.toml
+    sesame evaluate run mysite.toml
+    sesame evaluate report mysite.toml
+    """
+
+
+@evaluate.command("init")
+@SITE
+def init(site: Path) -> None:
+    """Look at this machine, and write a site file that works as it is.
+
+    \b
+    sesame evaluate init mysite.toml
+    """
+    from sesame.evaluation.initial import site_text
+    from sesame.evaluation.site import read_site
+
+    try:
+        with site.open("x", encoding="utf-8") as file:
+            file.write(site_text(site))
+    except FileExistsError:
+        hint = "remove it, or give another name"
+        raise InputError("there is a file of this name", path=str(site), hint=hint) from None
+    except OSError as error:
+        raise OutputError(f"{site}: cannot write: {error.strerror}") from error
+    probes = ", ".join(read_site(site).probes)
+    click.echo(f"{site}: probes {probes}. Next: sesame evaluate run {site}")
+
+
+@evaluate.command("run")
+@SITE
+@click.option("--watch", "stays", is_flag=True, help="Stay, and run probes when they are due.")
+@click.option("--once", metavar="PROBE", help="Run this probe now, due or not.")
+def run(site: Path, stays: bool, once: str | None) -> None:
+    """Run the probes that are due.
+
+    The exit status is 0 if all passed or none was due, 1 if one failed, and 3 if none failed but
+    one was not observed or another run had the lock.
+
+    \b
+    sesame evaluate run mysite.toml
+    sesame evaluate run mysite.toml --once hello
+    """
+    from sesame.evaluation.probing import Outcome
+    from sesame.evaluation.runner import locked, run_due, watch
+    from sesame.evaluation.site import read_site
+
+    if stays and once is not None:
+        raise InputError("--watch and --once exclude each other")
+    read = read_site(site)
+    with locked(read):
+        if stays:
+            watch(read, _print_result)
+        results = run_due(read, _print_result, once)
+    outcomes = {result.outcome for result in results}
+    if not results:
+        click.echo("nothing is due")
+    if Outcome.FAIL in outcomes:
+        raise AlreadyReported(FAILED)
+    if Outcome.NOT_OBSERVED in outcomes:
+        raise AlreadyReported(NOT_OBSERVED)
+
+
+def _print_result(result: Result) -> None:
+    where = f"step {result.step}: " if result.step else ""
+    why = f": {where}{result.reason}" if result.reason else ""
+    click.echo(f"{result.probe} on {result.target}: {result.outcome}, {result.took:.1f} s{why}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Site, Store]]:
+    """The site and its database, with the results that waited."""
+    from sesame.evaluation.site import read_site
+    from sesame.evaluation.store import Store
+
+    site = read_site(path)
+    try:
+        with Store(site.database) as store:
+            yield site, store
+    except sqlite3.OperationalError as error:
+        raise InputError(
+            f"the database is unavailable: {error}",
+            path=str(site.database),
+            hint=f"results wait in {site.path.name}.waiting meanwhile",
+        ) from error
+
+
+@evaluate.command("status")
+@SITE
+def status(site: Path) -> None:
+    """Show the last result of each probe, what is due, and open incidents.
+
+    \b
+    sesame evaluate status mysite.toml
+    """
+    import math
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from sesame.evaluation.periods import shown
+    from sesame.evaluation.runner import Latest
+    from sesame.evaluation.summary import summarize
+
+    now = time.time()
+    table = Table("probe", "target", "last run (UTC)", "result", "next", box=None, pad_edge=False)
+    table.header_style = "bold"
+    with _opened(site) as (read, store):
+        for probe in read.probes.values():
+            last = store.last(probe.name, probe.target.name)
+            times = {} if last is None else {(probe.name, probe.target.name): last.began}
+            is_due = Latest(times).is_due(probe, now)
+            due = "due" if is_due else shown((now // probe.interval + 1) * probe.interval)
+            cells = ("never", "–") if last is None else (shown(last.began), str(last.outcome))
+            table.add_row(probe.name, probe.target.name, *cells, due)
+        found = summarize(read, store, now - 30 * 86400, now).targets
+    Console(highlight=False).print(table)
+    for one in found:
+        for incident in one.incidents:
+            if math.isinf(incident.ended):
+                click.echo(f"open since {shown(incident.began)}: {one.target}: {incident.cause}")
+
+
+@evaluate.command("note")
+@SITE
+@click.argument("text")
+@click.option("--from", "begin", required=True, metavar="TIME", help="UTC unless it has an offset.")
+@click.option("--to", "end", required=True, metavar="TIME", help="Its end.")
+@click.option("--planned", is_flag=True, help="Planned maintenance, no incident.")
+def note(site: Path, text: str, begin: str, end: str, planned: bool) -> None:
+    """Enter an incident or planned maintenance.
+
+    \b
+    sesame evaluate note mysite.toml "new firmware" --planned --from 2026-05-03 --to 2026-05-04
+    """
+    from sesame.evaluation.periods import moment
+    from sesame.evaluation.store import Note
+
+    entered = Note(text, moment(begin, "--from"), moment(end, "--to", is_end=True), planned)
+    if entered.ended <= entered.began:
+        raise InputError(f"--to {end} is not after --from {begin}")
+    with _opened(site) as (_, store):
+        store.add_note(entered)
+
+
+@evaluate.command("report")
+@SITE
+@click.option("--from", "begin", metavar="TIME", help="A month, day or time. Default: first run.")
+@click.option("--to", "end", metavar="TIME", help="Its last month or day, or a time. Default: now.")
+@click.option("--mid-p", is_flag=True, help="Shorter limits of the mean time to incident.")
+@click.option("--report", "page", type=FILE, metavar="FILE.html", help="Write a page.")
+@click.option("--csv", "table", type=FILE, metavar="FILE.csv", help="Write the tables.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def report(
+    site: Path,
+    begin: str | None,
+    end: str | None,
+    mid_p: bool,
+    page: Path | None,
+    table: Path | None,
+    as_json: bool,
+) -> None:
+    """Report a period: findings in words, tables by month and week, figures by release.
+
+    \b
+    sesame evaluate report mysite.toml --from 2026-05 --to 2026-11 --report report.html
+    """
+    from sesame.evaluation.periods import moment
+    from sesame.evaluation.summary import summarize
+
+    with _opened(site) as (read, store):
+        now = time.time()
+        last = min(moment(end, "--to", is_end=True), now) if end else now
+        first = moment(begin, "--from") if begin else store.first()
+        if first is None:
+            hint = f"sesame evaluate run {site}"
+            raise InputError("no probe has run yet", path=str(site), hint=hint)
+        if first >= last:
+            raise InputError("the period is empty: --from is not before --to and now")
+        found = summarize(read, store, first, last, mid_p=mid_p)
+    if page is not None:
+        from sesame.evaluation.page import write_summary
+
+        write_summary(found, page)
+    if table is not None:
+        from sesame.evaluation.tables import csv_of
+        from sesame.web.page import write_whole
+
+        write_whole(table, csv_of(found))
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found.as_json()))
+    else:
+        for line in found.findings or ["no findings"]:
+            click.echo(line)

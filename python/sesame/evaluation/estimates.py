@@ -1,0 +1,228 @@
+"""Estimates of availability and of the mean time to incident, with their uncertainty.
+
+Pure functions. Times are seconds. docs/models/evaluation.md derives and validates them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from sesame.trust import Doubt, Estimate, Reason
+
+CONFIDENCE = 0.95
+CELLS = 240  # of the numerical density of a sum of errors
+MOST_CHANGES = 12  # with more, the normal quantile is off by less than 0.4 %
+FEW_INCIDENTS = 5
+
+
+class Sample(NamedTuple):
+    """A moment at which a machine was found up or down."""
+
+    time: float
+    is_up: bool
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Shares of a period.
+
+    `low` and `high` are the least and the largest availability that the samples permit if the
+    state changes at most once between neighbouring samples, with the time that was not observed
+    counted either way.
+    `estimate` is of the observed time only; it is None if there is none.
+    """
+
+    low: float
+    high: float
+    observed: float
+    estimate: Estimate | None
+
+
+class _Gap(NamedTuple):
+    """The time between two neighbouring samples, as far as it is in the period."""
+
+    begin: float
+    end: float
+    was_up: bool | None  # None: no sample before
+    is_up: bool | None
+    is_observed: bool  # the samples are close enough to each other
+
+    @property
+    def length(self) -> float:
+        return self.end - self.begin
+
+
+def availability(
+    samples: Iterable[Sample],
+    begin: float,
+    end: float,
+    longest_gap: float,
+    *,
+    reboots: Sequence[float] = (),
+    confidence: float = CONFIDENCE,
+) -> Availability:
+    """The availability of [begin, end]. Samples outside tell the state at its ends.
+
+    Samples further apart than `longest_gap` leave the time between them unobserved. A reboot
+    between two samples makes the time from the first to the reboot open. Needs begin < end.
+    """
+    known_up = unobserved = 0.0
+    open_widths: list[float] = []
+    for gap in _gaps(sorted(samples, key=lambda one: one.time), begin, end, longest_gap):
+        if not gap.is_observed:
+            unobserved += gap.length
+        elif gap.was_up and gap.is_up:
+            booted = max((at for at in reboots if gap.begin < at <= gap.end), default=gap.begin)
+            known_up += gap.end - booted
+            open_widths += [booted - gap.begin] if booted > gap.begin else []
+        elif gap.was_up != gap.is_up:
+            open_widths.append(gap.length)
+    length, left_open = end - begin, sum(open_widths)
+    observed = length - unobserved
+    estimate = None
+    if observed > 0:
+        half = uniform_sum_half_width(open_widths, confidence)
+        middle = known_up + left_open / 2
+        estimate = Estimate(
+            middle / observed,
+            max(middle - half, 0.0) / observed,
+            min(middle + half, observed) / observed,
+            len(open_widths),
+            _doubts_of(observed / length),
+        )
+    high = (known_up + left_open + unobserved) / length
+    return Availability(known_up / length, high, observed / length, estimate)
+
+
+def _doubts_of(observed: float) -> tuple[Doubt, ...]:
+    if observed >= 0.9:
+        return ()
+    text = f"only {100 * observed:.0f} % of the time was observed"
+    return (Doubt(Reason.INCOMPLETE_INPUT, text, "find out why the prober was not running"),)
+
+
+def _gaps(samples: Sequence[Sample], begin: float, end: float, longest: float) -> Iterator[_Gap]:
+    """The gaps that make up [begin, end], in order; those at the ends may have no sample."""
+    first = Sample(-math.inf, False)
+    last = Sample(math.inf, False)
+    for before, after in pairwise([first, *samples, last]):
+        low, high = max(before.time, begin), min(after.time, end)
+        if low >= high:
+            continue
+        is_observed = after.time - before.time <= longest
+        yield _Gap(low, high, before.is_up, after.is_up, is_observed)
+
+
+def uniform_sum_half_width(widths: Sequence[float], confidence: float) -> float:
+    """h such that a sum of independent uniform errors, each of its width, is within ±h with this
+    probability. A change of state happens uniformly in its gap if probes do not follow outages.
+    """
+    total = sum(widths)
+    if total <= 0:
+        return 0.0
+    power = sum(width * width for width in widths)
+    if len(widths) > MOST_CHANGES:
+        half = normal_quantile((1 + confidence) / 2) * math.sqrt(power / 12)
+        return min(half, total / 2)
+    density, spread = [1.0], 1.0
+    for width in widths:
+        cells = max(round(CELLS * width / total), 1)
+        spread += cells * cells - 1
+        sums = [0.0, *accumulate(density)]
+        density = [
+            (sums[min(i + 1, len(density))] - sums[max(i + 1 - cells, 0)]) / cells
+            for i in range(len(density) + cells - 1)
+        ]
+    # A cell has the width that makes the variance exact.
+    return min(_half_width_of(density, confidence) * math.sqrt(power / spread), total / 2)
+
+
+def _half_width_of(density: Sequence[float], confidence: float) -> float:
+    """In cells from the middle, of a symmetric density."""
+    tail = (1 - confidence) / 2
+    below = 0.0
+    for number, share in enumerate(density):
+        if below + share >= tail:
+            return len(density) / 2 - (number + (tail - below) / share)
+        below += share
+    return 0.0
+
+
+def normal_quantile(probability: float) -> float:
+    """The quantile of the standard normal distribution."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(probability)
+
+
+def poisson_limits(
+    count: int, confidence: float = CONFIDENCE, *, mid_p: bool = False
+) -> tuple[float, float]:
+    """Confidence limits of the mean of a Poisson variable that was observed to be `count`.
+
+    Exact (F. Garwood, Biometrika 28, 1936): they hold the mean with at least this confidence.
+    With `mid_p` half of the probability of `count` itself counts (G. Berry and P. Armitage, The
+    Statistician 44, 1995): shorter limits, right on average. For a count of 0 the upper limit is
+    one-sided.
+    """
+    tail = (1 - confidence) / 2 if count else 1 - confidence
+    share = 0.5 if mid_p else 1.0
+
+    def at_most(mean: float) -> float:
+        return _poisson_below(count, mean) + share * _poisson(count, mean)
+
+    def at_least(mean: float) -> float:
+        return 1 - _poisson_below(count, mean) - (1 - share) * _poisson(count, mean)
+
+    most = count + 10 * math.sqrt(count + 1) + 20
+    high = _falling_root(lambda mean: at_most(mean) - tail, count, most)
+    if count == 0:
+        return 0.0, high
+    return _falling_root(lambda mean: tail - at_least(mean), 0.0, count), high
+
+
+def _poisson(count: int, mean: float) -> float:
+    if mean == 0:
+        return float(count == 0)
+    return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
+
+
+def _poisson_below(count: int, mean: float) -> float:
+    return math.fsum(_poisson(number, mean) for number in range(count))
+
+
+def _falling_root(function: Callable[[float], float], low: float, high: float) -> float:
+    for _ in range(60):
+        middle = (low + high) / 2
+        if function(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def mean_time_to_incident(
+    incidents: int, exposed: float, confidence: float = CONFIDENCE, *, mid_p: bool = False
+) -> Estimate:
+    """The mean of the time up until an incident, where `incidents` were seen in `exposed` seconds
+    of time up. The limits allow for the incomplete times at both ends of the period.
+
+    Without an incident the value and the upper limit are infinite, and the lower limit holds with
+    `confidence`. Needs exposed > 0.
+    """
+    low, high = poisson_limits(incidents, confidence, mid_p=mid_p)
+    doubts: tuple[Doubt, ...] = ()
+    if incidents < FEW_INCIDENTS:
+        noun = "incident" if incidents == 1 else "incidents"
+        doubts = (Doubt(Reason.FEW_SAMPLES, f"{incidents} {noun}", "report a longer period"),)
+    return Estimate(
+        exposed / incidents if incidents else math.inf,
+        exposed / high,
+        exposed / low if incidents else math.inf,
+        incidents,
+        doubts,
+    )

@@ -1,0 +1,63 @@
+"""Periods of a report: dates, months and weeks, all in UTC, so that no hour is there twice."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from sesame.errors import InputError
+
+DAY = 86400
+
+
+def moment(text: str, option: str, *, is_end: bool = False) -> float:
+    """Seconds since 1970 of `2026-05`, `2026-05-03`, `2026-05-03T14:00`; with `is_end` the end of
+    the month or day. Without an offset it is UTC. Raises InputError."""
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}", text):
+            first = datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
+            return (_next_month(first) if is_end else first).timestamp()
+        time = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{option}: expected a month, a day or a time, got {text!r}",
+            hint="for instance 2026-05, 2026-05-03 or 2026-05-03T14:00",
+        ) from None
+    time = time.replace(tzinfo=time.tzinfo or UTC)
+    day = timedelta(days=1) if is_end and len(text) == len("2026-05-03") else timedelta()
+    return (time + day).timestamp()
+
+
+def months(begin: float, end: float) -> list[tuple[str, float, float]]:
+    """(name, begin, end) of the months that [begin, end) touches, cut at its ends."""
+    first = datetime.fromtimestamp(begin, UTC)
+    start = first.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    found = []
+    while start.timestamp() < end:
+        after = _next_month(start)
+        low, high = max(start.timestamp(), begin), min(after.timestamp(), end)
+        found.append((f"{start:%Y-%m}", low, high))
+        start = after
+    return found
+
+
+def weeks(begin: float, end: float) -> list[tuple[str, float, float]]:
+    """As `months`; ISO weeks, from Monday on."""
+    first = datetime.fromtimestamp(begin, UTC)
+    start = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    start -= timedelta(days=start.weekday())
+    found = []
+    while start.timestamp() < end:
+        after = start + timedelta(days=7)
+        low, high = max(start.timestamp(), begin), min(after.timestamp(), end)
+        found.append((f"{start:%G-W%V}", low, high))
+        start = after
+    return found
+
+
+def shown(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
+
+
+def _next_month(time: datetime) -> datetime:
+    return (time.replace(day=1) + timedelta(days=32)).replace(day=1)

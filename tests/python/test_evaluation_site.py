@@ -1,0 +1,110 @@
+"""The site file: every mistake is refused with its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from sesame.errors import InputError
+from sesame.evaluation.initial import site_text
+from sesame.evaluation.site import read_site
+from sesame.evaluation.toml_lines import Lines
+
+GOOD = """\
+name = "s"
+[target.t]
+launcher = "template"
+command = ["srun", "-n", "{ranks}"]
+ranks = 4
+
+[probe.p]
+target = "t"
+interval = "15min"
+availability = true
+[[probe.p.step]]
+command = ["true"]
+timeout = "10 s"
+[[probe.p.step]]
+name = "two"
+shell = "echo 1 ms | cat"
+timeout = "1.5h"
+numbers = [{ name = "n", pattern = '(\\d+) (?P<unit>\\w+)', unit = "ms" }]
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    def read(text: str):
+        (tmp_path / "s.toml").write_text(text)
+        return read_site(tmp_path / "s.toml")
+
+    return read
+
+
+def test_a_site_file_is_read(site, tmp_path):
+    read = site(GOOD)
+    probe = read.probes["p"]
+    assert read.database == tmp_path / "s.db"
+    assert probe.interval == 900 and probe.availability
+    assert [step.timeout for step in probe.steps] == [10, 5400]
+    assert probe.steps[0].command == ("true",)
+    assert probe.steps[1].command[:2] == ("/bin/sh", "-c")
+    assert probe.target.command(["./a"]) == ["srun", "-n", "4", "./a"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ('interval = "15min"', 'intervall = "15min"', 9, "did you mean interval?"),
+        ('interval = "15min"', 'interval = "15"', 9, "expected a time with one of the units"),
+        ('interval = "15min"', 'interval = "0s"', 9, "expected a time"),
+        ('interval = "15min"\n', "", 7, "`interval` is missing"),
+        ('command = ["true"]', 'command = "true"', 12, "expected a list of words"),
+        ('command = ["true"]', "command = []", 12, "expected a list of words"),
+        ('command = ["true"]\n', "", 11, "either a `command`"),
+        ('unit = "ms"', 'unit = "parsec"', 18, "unknown unit 'parsec'"),
+        ('unit = "ms"', 'units = "ms"', 18, "unknown key 'units'"),
+        ("(\\d+)", "(\\d+", 18, "no regular expression"),
+        ("(\\d+) (?P<unit>\\w+)", "\\d", 18, "needs a group"),
+        ("availability = true", "availability = 1", 10, "expected true or false"),
+        ('target = "t"', 'target = "u"', 8, "no [target.u]"),
+        ("ranks = 4", "ranks = 0", 5, "expected 1 or more"),
+        ("ranks = 4", "ranks = true", 5, "expected a whole number"),
+        ('launcher = "template"', 'launcher = "pbs"', 3, "expected one of local, mpiexec"),
+        ('launcher = "template"', 'launcher = "local"', 2, "no other launcher"),
+        ('name = "s"', 'name = "s', 1, "Illegal character"),
+        ('name = "s"', 'name = "s"\nmaintenance = "up"', 2, "expected available or unavailable"),
+        ("[probe.p]", '[probe.p]\nfiles = { "../x" = "" }', 8, "is no name of a file"),
+    ],
+)
+def test_mistakes_are_refused_with_their_line(site, old, new, line, says):
+    assert old in GOOD
+    with pytest.raises(InputError, match=r"s\.toml:") as caught:
+        site(GOOD.replace(old, new, 1))
+    assert f"s.toml:{line}: " in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_no_probe_no_text_and_no_file(site, tmp_path):
+    with pytest.raises(InputError, match=r"there is no \[probe.NAME\]"):
+        site('name = "s"')
+    (tmp_path / "b.toml").write_bytes(b"a = 1\n\xff")
+    with pytest.raises(InputError, match=r"b.toml:2: this is no UTF-8"):
+        read_site(tmp_path / "b.toml")
+    with pytest.raises(InputError, match="evaluate init"):
+        read_site(tmp_path / "none.toml")
+
+
+def test_lines_of_text_in_quotes_are_no_keys():
+    lines = Lines('a = """\nb = 1\n[c]\n"""\nb = 2\n["c d".e]\nf.g = 1\n')
+    assert lines.of(("b",)) == 5
+    assert lines.of(("c d", "e", "f", "g")) == 7
+    assert lines.of(("c d", "e", "nothing")) == 6
+
+
+def test_the_first_site_file_is_valid_wherever_its_name_comes_from(tmp_path, monkeypatch):
+    path = tmp_path / 'a "b.toml'
+    path.write_text(site_text(path))
+    assert read_site(path).database.name == 'a "b.db'
+    monkeypatch.setenv("PATH", "")
+    path.write_text(site_text(path))
+    assert list(read_site(path).probes) == ["use"]  # nothing else is installed
