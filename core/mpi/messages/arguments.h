@@ -1,6 +1,7 @@
 // Checks of the arguments that most calls share. Each returns MPI_SUCCESS and the object that a
-// handle stands for, or an MPI error class with a detail for the user (fail() in errors.h). All
-// work on the running rank, which owns the objects.
+// handle stands for, or an MPI error class with a detail for the user (fail() in errors.h); what
+// the result points to is undefined then. All work on the running rank, which owns the objects:
+// keep one longer than the call only with a reference (retain() in handle_table.h). One thread.
 #pragma once
 
 #include "core/mpi/objects/constants.h"

@@ -1,7 +1,7 @@
 // MPI_Buffer_attach and its relatives (MPI 4.1, section 3.6).
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 

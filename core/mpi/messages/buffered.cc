@@ -1,23 +1,23 @@
 #include "core/mpi/messages/buffered.h"
 
+#include <string>
 #include <utility>
 
-#include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/waiting.h"
+#include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
 
-int reserve_buffer(RequestObject& request) {
+int reserve_buffer(RequestObject& request, AttachedBuffer* of_rank) {
   if (request.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  AttachedBuffer* buffer = request.comm->attached_buffer != nullptr
-                               ? request.comm->attached_buffer.get()
-                               : this_rank().attached_buffer.get();
+  AttachedBuffer* buffer =
+      request.comm->attached_buffer != nullptr ? request.comm->attached_buffer.get() : of_rank;
   if (buffer == nullptr) {
     return fail(MPI_ERR_BUFFER, "no buffer is attached for buffered sends (MPI_Buffer_attach)");
   }
-  const Count needed = request.count * request.type->size() + MPI_BSEND_OVERHEAD;
+  const Count needed = request.bytes() + MPI_BSEND_OVERHEAD;
   if (!buffer->automatic && buffer->in_use + needed > buffer->size) {
     return fail(MPI_ERR_BUFFER, "the attached buffer has " +
                                     std::to_string(buffer->size - buffer->in_use) +
@@ -33,7 +33,7 @@ void release_buffer(AttachedBuffer& buffer, Count bytes, SimTime received) {
   buffer.in_use -= bytes + MPI_BSEND_OVERHEAD;
   buffer.last_release = later(buffer.last_release, received);
   if (buffer.in_use > 0) return;
-  if (buffer.waiter != nullptr) buffer.waiter->rank->world.executive.make_ready(*buffer.waiter);
+  if (buffer.waiter != nullptr) buffer.waiter->executive->make_ready(*buffer.waiter);
   for (RequestObject* flush : std::exchange(buffer.flushes, {})) {
     complete(*flush, buffer.last_release);
   }

@@ -1,7 +1,12 @@
 // Buffered sends: how much of the space that a program attached for them is in use (MPI 4.1,
 // section 3.6); and copies of send buffers that a receive overwrites. A buffered message takes its
-// packed size plus MPI_BSEND_OVERHEAD from the attached buffer until it has been received. Sizes
-// are bytes, times are simulated. Nothing is written to the attached memory. One thread.
+// packed size plus MPI_BSEND_OVERHEAD from the attached buffer until it has been received. Nothing
+// is written to the attached memory.
+//
+// Use: reserve_buffer() before the send is posted; the code that delivers the message calls
+// release_buffer() with the buffer that the message names (MessageEnvelope::attached()). The
+// communicator or the rank owns the buffer, which outlives its messages. Sizes are bytes, times are
+// simulated. One thread.
 #pragma once
 
 #include <memory>
@@ -16,9 +21,10 @@ namespace sesame::mpi {
 class DatatypeObject;
 struct RequestObject;
 
-// Reserves space for the message in the communicator's buffer or, without one, the rank's, and
-// notes the buffer in the request. MPI_ERR_BUFFER when there is no buffer or too little space.
-int reserve_buffer(RequestObject& request);
+// Reserves space for the message in the communicator's buffer or, without one, in `of_rank` (null:
+// the rank has none), and stores the buffer in the request. MPI_ERR_BUFFER when there is no buffer
+// or too little space. Does nothing if the peer is MPI_PROC_NULL.
+int reserve_buffer(RequestObject& request, AttachedBuffer* of_rank);
 // Returns the space of a message of `bytes` bytes, which was received at this time; resumes a
 // strand that waits for the buffer to be unused.
 void release_buffer(AttachedBuffer& buffer, Count bytes, SimTime received);

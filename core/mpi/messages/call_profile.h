@@ -1,6 +1,9 @@
 // Totals of one rank for each MPI function: calls, simulated time, bytes. Only functions that were
-// called take space, since thousands of ranks each have a profile. at() searches linearly; programs
-// call few functions.
+// called take space, since thousands of ranks each have a profile.
+//
+// Use: add to the entry that at() returns; visit() at the end of the run. at() searches linearly,
+// since programs call few functions, and may invalidate references that it returned before. Sizes
+// are bytes, times are simulated. The rank owns its profile. One thread.
 #pragma once
 
 #include <array>

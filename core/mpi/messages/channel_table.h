@@ -1,6 +1,9 @@
 // The queues and totals of one receiver for each channel, that is each source on each context: a
 // hash table with open addressing. Its first slots are inside the object, so that reaching them
-// follows no pointer. Does not own messages or receives. One thread.
+// follows no pointer.
+//
+// Use: key_of() a context and a source, then find() or at(). Only at() may invalidate references.
+// Owns neither messages nor receives. Sizes are bytes, times are simulated. One thread.
 #pragma once
 
 #include <array>

@@ -1,7 +1,11 @@
 // Checks that all ranks of a communicator call the same collective with matching arguments. The
 // log keeps the arguments of the first rank that enters a collective; every other rank's are
-// compared with them, and a difference is an error of that other rank. Entries are deleted when all
-// ranks have entered. One thread; ranks share the log through CommObject::collective_log.
+// compared with them, and a difference is an error of that other rank (an MPI error class, with a
+// detail that names both ranks). Entries are deleted when all ranks have entered.
+//
+// Use: enter_collective_log() at the beginning of each collective. The ranks share the log through
+// CommObject::collective_log, and the last one to free its communicator deletes it. Sizes are
+// bytes. One thread.
 #pragma once
 
 #include <cstdint>

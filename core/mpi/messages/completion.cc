@@ -6,7 +6,10 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/generalized.h"
+#include "core/mpi/messages/in_flight.h"
 #include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/polling.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 
@@ -383,7 +386,9 @@ int Start(Request* handle) {
   Strand& strand = self();
   switch (request->kind) {
     case Kind::kSend:
-      if (request->mode == RequestObject::Mode::kBuffered) MPI_TRY(reserve_buffer(*request));
+      if (request->mode == RequestObject::Mode::kBuffered) {
+        MPI_TRY(reserve_buffer(*request, strand.rank->attached_buffer.get()));
+      }
       post_send(strand, *request);
       break;
     case Kind::kReceive:
@@ -416,7 +421,7 @@ int Cancel(Request* handle) {
     return fail(MPI_ERR_REQUEST, "a one-sided operation cannot be cancelled");
   }
   Rank& rank = this_rank();
-  rank.world.in_flight.deliver_all();  // one of them may match the request
+  InFlight::of(rank.world).deliver_all();  // one of them may match the request
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {

@@ -2,8 +2,8 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {

@@ -1,5 +1,9 @@
-// Generalised requests: operations that the program itself completes (MPI 4.1, section 13.2). The
-// request must be of the kind kGeneralized. One thread.
+// Generalised requests: operations that the program itself completes (MPI 4.1, section 13.2).
+//
+// Use: the call that completes or tests such a request calls query_generalized(), which sets the
+// request's status, then free_generalized() if it also frees the request; MPI_Cancel calls
+// cancel_generalized(). REQUIRES: the request's kind is kGeneralized. They run functions of the
+// program on the running strand, which may call MPI; the request stays the caller's. One thread.
 #pragma once
 
 namespace sesame::mpi {

@@ -1,11 +1,24 @@
 #include "core/mpi/messages/in_flight.h"
 
 #include <span>
+#include <utility>
 
-#include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/delivery.h"
 
 namespace sesame::mpi {
+
+void finish_sends(World& world) {
+  InFlight::of(world).deliver_all();
+  if (world.interfaces.deferred != nullptr) {
+    std::exchange(world.interfaces.deferred, nullptr)->inject_due();
+  }
+}
+
+void InFlight::make(World& world) {
+  world.in_flight.reset(new InFlight(world));
+  world.executive.set_yield_hook([](void* run) { finish_sends(*static_cast<World*>(run)); },
+                                 &world);
+}
 
 // A software pipeline over consecutive messages: each step for a message starts to load the memory
 // that its next step needs. The next step runs when another message is added.

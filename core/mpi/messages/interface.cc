@@ -5,8 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/mpi/messages/buffered.h"
-#include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/waiting.h"
 
 namespace sesame::mpi {
 
@@ -38,7 +37,7 @@ bool is_before(const Injection& a, const Injection& b) {
 
 }  // namespace
 
-Interface::Interface(Rank& rank) : rank_(rank) {}
+Interface::Interface(Strand& main, SharedInterfaces& shared) : main_(main), shared_(shared) {}
 
 Interface::~Interface() = default;
 
@@ -49,7 +48,7 @@ Interface::Contention& Interface::contention() {
 
 // A strand that waits for a helper strand of its rank sends nothing before the helper has ended.
 bool Interface::may_send_before(const Strand& strand, SimTime time) const {
-  return strand.now < time && !strand.awaits_helper && !(&strand == &rank_.main && rank_.ended);
+  return strand.now < time && !strand.awaits_helper && !strand.ended;
 }
 
 bool Interface::is_next(const Strand& strand) const {
@@ -58,7 +57,7 @@ bool Interface::is_next(const Strand& strand) const {
   if (others.file_accesses > 0) return false;
   if (others.announced > 0 && others.announced_from <= strand.now) return false;
   if (!others.waiting.empty() && others.waiting.back()->ready <= strand.now) return false;
-  if (&strand != &rank_.main && may_send_before(rank_.main, after)) return false;
+  if (&strand != &main_ && may_send_before(main_, after)) return false;
   return std::ranges::none_of(others.helpers, [&](const Strand* helper) {
     return helper != &strand && may_send_before(*helper, after);
   });
@@ -73,7 +72,7 @@ bool Interface::is_next(const Injection& injection) const {
   const auto contends = [&](const Strand* strand) {
     return strand != sender && may_send_before(*strand, injection.ready);
   };
-  return !contends(&rank_.main) && std::ranges::none_of(others.helpers, contends);
+  return !contends(&main_) && std::ranges::none_of(others.helpers, contends);
 }
 
 SimTime Interface::inject(Strand& strand, SimTime injection) {
@@ -105,11 +104,10 @@ void Interface::request(Injection* injection) {
   ++contenders_;
   // If the sender runs now, it will mostly block on this send soon, and the message can be injected
   // then without an event: try again when it yields.
-  World& world = rank_.world;
   const bool sender_runs =
-      !world.executive.is_firing() && pdes::current_fiber != nullptr && self().rank == &rank_;
-  if (sender_runs && (world.deferred_interface == nullptr || world.deferred_interface == this)) {
-    world.deferred_interface = this;
+      !main_.executive->is_firing() && pdes::current_fiber != nullptr && self().rank == main_.rank;
+  if (sender_runs && (shared_.deferred == nullptr || shared_.deferred == this)) {
+    shared_.deferred = this;
   } else {
     inject_due();
   }
@@ -118,12 +116,12 @@ void Interface::request(Injection* injection) {
 void Interface::inject_due() {
   std::vector<Injection*>& waiting = contention_->waiting;
   while (!waiting.empty() && is_next(*waiting.back())) inject_earliest();
-  pdes::EventQueue& events = rank_.world.executive.events();
+  pdes::EventQueue& events = main_.executive->events();
   if (waiting.empty()) {
     events.withdraw(*contention_);
   } else if (!contention_->is_scheduled() || contention_->time() != waiting.back()->ready) {
     events.schedule(*contention_, waiting.back()->ready,
-                    {pdes::EventClass::kInterface, static_cast<uint32_t>(rank_.id), 0});
+                    {pdes::EventClass::kInterface, main_.rank_number, 0});
   }
 }
 
@@ -137,7 +135,7 @@ void Interface::inject_earliest() {
   const SimTime received = later(first->record.arrived, receive.posted);
   first->record.received = received + receive.overhead();
   if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
-  if (rank_.world.recorder != nullptr) rank_.world.recorder->record(first->record);
+  if (shared_.recorder != nullptr) shared_.recorder->record(first->record);
   if (first->attached != nullptr) {
     release_buffer(*first->attached, static_cast<Count>(first->record.bytes), received);
   }

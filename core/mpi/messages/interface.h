@@ -17,7 +17,8 @@
 // a strand yields until all earlier events have happened, and announced data waits for a
 // conditional event at the time at which it is ready. See docs/decisions/0015-order-of-service.md.
 //
-// The rank owns its interface. Times are simulated. One thread.
+// The rank owns its interface; an injection belongs to the interface from request() until it has
+// been injected. Nothing here fails. Times are simulated. One thread.
 #pragma once
 
 #include <memory>
@@ -26,13 +27,21 @@
 #include "core/base/pool.h"
 #include "core/mpi/messages/recorder.h"
 #include "core/mpi/messages/request.h"
+#include "core/mpi/messages/strand.h"
 #include "core/network/network.h"
 #include "core/pdes/event_queue.h"
 
 namespace sesame::mpi {
 
-struct Rank;
-struct Strand;
+class Interface;
+
+// What the interfaces of a run share. World owns it.
+struct SharedInterfaces {
+  Recorder* const& recorder;  // World::recorder: null while nothing is recorded
+  // That of the running rank, if it has requested messages: inject_due() is called when the rank
+  // yields (finish_sends() in in_flight.h).
+  Interface* deferred = nullptr;
+};
 
 // The data of an announced message whose receive is posted.
 struct Injection : Pooled<Injection> {
@@ -46,7 +55,8 @@ struct Injection : Pooled<Injection> {
 
 class Interface {
  public:
-  explicit Interface(Rank& rank);
+  // Of the rank whose program runs on `main`.
+  Interface(Strand& main, SharedInterfaces& shared);
   ~Interface();
   Interface(const Interface&) = delete;
   Interface& operator=(const Interface&) = delete;
@@ -100,7 +110,8 @@ class Interface {
 
   SimTime free_;        // when it can inject again
   int contenders_ = 0;  // how many others than the main strand may send
-  Rank& rank_;
+  Strand& main_;
+  SharedInterfaces& shared_;
   std::unique_ptr<Contention> contention_;
 };
 

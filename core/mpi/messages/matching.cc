@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/messaging.h"
-#include "core/mpi/messages/world.h"
+#include "core/mpi/messages/request.h"
+#include "core/mpi/messages/strand.h"
 
 namespace sesame::mpi {
 
@@ -109,10 +109,11 @@ void Matching::watch(const Selector& selector) {
   any_source_->watch(selector, table(selector.context));
 }
 
-QueuedMessage* Matching::match_message_or_queue(RequestObject& receive) {
+QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverFunction deliver) {
   receive.order = next_order_++;
   receive.next = nullptr;
   if (receive.peer == MPI_ANY_SOURCE) {
+    deliver_ = deliver;
     receive.wildcard_queued = true;
     watch(selector_of(receive));
     any_source_->post(receive);
@@ -135,7 +136,7 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive) {
 }
 
 void Matching::schedule_event() {
-  pdes::EventQueue& events = world_->executive.events();
+  pdes::EventQueue& events = executive_->events();
   if (const QueuedMessage* earliest = any_source_->next_for_receives()) {
     events.schedule(event_, earliest->arrival,
                     {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
@@ -154,7 +155,7 @@ void Matching::match_earliest() {
   RequestObject* receive = claim_on(*message);
   remove_any_source(*receive);
   unlink(message);
-  deliver(*world_, rank_, *receive, message);
+  deliver_(*world_, rank_, *receive, message);
   match_released();
 }
 
@@ -177,7 +178,7 @@ void Matching::match_released() {
       RequestObject* receive = match_posted_receive(from, m->context, m->tag, m);
       if (receive == nullptr) continue;
       unlink(m);
-      deliver(*world_, rank_, *receive, m);
+      deliver_(*world_, rank_, *receive, m);
     }
   }
   schedule_event();
@@ -238,7 +239,7 @@ QueuedMessage* Matching::find_among_held(const Selector& selector) {
   return best;
 }
 
-void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
+void Matching::Probe::fire() { strand->executive->make_ready(*strand); }
 
 // Schedules the waiting probe for the arrival of the first message that it matches, or its limit.
 void Matching::schedule_probe() {
@@ -246,13 +247,11 @@ void Matching::schedule_probe() {
   SimTime time = probe_->latest;
   const QueuedMessage* message = find(probe_->selector, SimTime::never());
   if (message != nullptr) time = std::min(time, message->arrival);
-  pdes::EventQueue& events = world_->executive.events();
+  pdes::EventQueue& events = executive_->events();
   if (time == SimTime::never()) {
     events.withdraw(*probe_);
   } else {
-    events.schedule(
-        *probe_, time,
-        {pdes::EventClass::kWake, static_cast<uint32_t>(rank_), probe_->strand->number});
+    events.schedule(*probe_, time, probe_->strand->wake_order());
   }
 }
 
@@ -262,7 +261,7 @@ SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) 
   probe_->latest = latest;
   probe_->strand = &self();
   schedule_probe();
-  world_->executive.block();
+  executive_->block();
   probe_->strand = nullptr;
   return probe_->time();
 }

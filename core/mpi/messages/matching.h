@@ -3,10 +3,11 @@
 // the order posted.
 //
 // Use: for a message that reaches the rank, set an arrival that is not before the last one of its
-// channel, and call match_posted_receive(). (arrive() in messaging.h does both.) If that finds
+// channel, and call match_posted_receive(). (arrive() in delivery.h does both.) If that finds
 // nothing, call enqueue(). For a receive, call match_message_or_queue(). The caller moves the data
-// (messaging.h). Matching calls deliver() itself only for receives from any source and for
-// messages that they held back. A probe calls find(), wait_for() or sleep_until_arrival().
+// (delivery.h) of the match that it gets. Matches that are certain only later, of receives from any
+// source and of messages that they held back, go to the function that was passed with the receive.
+// A probe calls find(), wait_for() or sleep_until_arrival().
 //
 // A receive that names its source matches its message as soon as the simulator has it, whatever the
 // simulated time: messages of a channel arrive in the order sent, so no other one can match first.
@@ -20,8 +21,8 @@
 // ran.
 //
 // Ownership: queued messages belong to the queue until they are unlinked. Posted receives belong to
-// the caller and must not move until they are matched or withdrawn. Times are simulated. One
-// thread.
+// the caller and must not move until they are matched or withdrawn. Nothing here fails. Times are
+// simulated. One thread; the functions of a probe block the strand that calls them.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@
 #include "core/mpi/messages/channel_table.h"
 #include "core/mpi/messages/message.h"
 #include "core/pdes/event_queue.h"
+#include "core/pdes/executive.h"
 
 namespace sesame::mpi {
 
@@ -40,12 +42,18 @@ struct RequestObject;
 struct Strand;
 struct World;
 
+// Delivers a message to its receive, of the rank `receiver`. Both are unlinked; the message is the
+// function's.
+using DeliverFunction = void (*)(World& world, int receiver, RequestObject& receive,
+                                 QueuedMessage* message);
+
 class Matching {
  public:
   Matching() : event_(*this) {}
-  // To be called before anything else.
-  void set_owner(World& world, int rank) {
+  // To be called before anything else. `world` is for DeliverFunction.
+  void set_owner(World& world, pdes::Executive& executive, int rank) {
     world_ = &world;
+    executive_ = &executive;
     rank_ = rank;
   }
 
@@ -74,11 +82,12 @@ class Matching {
   void enqueue(Channel& channel, QueuedMessage* message);
 
   // Posts a receive. Returns the message that it matches, unlinked and now the caller's, or null:
-  // then the receive is queued.
-  QueuedMessage* match_message_or_queue(RequestObject& receive);
+  // then the receive is queued. `deliver` is called for matches that are found later; all receives
+  // of the rank must pass the same function.
+  QueuedMessage* match_message_or_queue(RequestObject& receive, DeliverFunction deliver);
 
-  // Removes a posted receive (MPI_Cancel), which may match receives posted after it; false when it
-  // is complete.
+  // Removes a posted receive (MPI_Cancel), so that receives posted after it may match; false when
+  // it is complete.
   bool withdraw(RequestObject& receive);
   // Removes a queued message (matched probe) and gives it to the caller.
   void unlink(QueuedMessage* message);
@@ -142,6 +151,8 @@ class Matching {
   uint64_t next_order_ = 1;
   std::unique_ptr<Probe> probe_;
   World* world_ = nullptr;
+  pdes::Executive* executive_ = nullptr;
+  DeliverFunction deliver_ = nullptr;  // of the first receive from any source
   int rank_ = 0;
   ChannelTable program_channels_;
 

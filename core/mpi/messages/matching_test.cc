@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/delivery.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/testing/simulated_job.h"
 
@@ -178,7 +178,7 @@ class Simulated : public Recorder {
     request->tag = receive.selector.tag;
     RequestObject& posted = *request;
     pending_.emplace_back(receive.id, std::move(request));
-    if (QueuedMessage* message = matching().match_message_or_queue(posted)) {
+    if (QueuedMessage* message = matching().match_message_or_queue(posted, deliver)) {
       deliver(job_.world(), 0, posted, message);
     }
     record_matches();

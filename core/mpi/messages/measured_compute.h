@@ -1,7 +1,10 @@
 // One rank's measured compute times: all of them, for a later run that repeats them (compute mode
 // recorded), and how much samples of the same region differ. A region is the computation between
-// two call sites of MPI in the program; each time that the rank executes it is a sample. Times are
-// host times, unscaled. One thread.
+// two call sites of MPI in the program; each time that the rank executes it is a sample.
+//
+// Use: add() once for each call, then times_ps() or spread() at the end of the run. The rank owns
+// the object; memory grows with the calls (8 bytes each) and the regions. Times are host times,
+// unscaled. Nothing here fails. One thread.
 #pragma once
 
 #include <cstddef>

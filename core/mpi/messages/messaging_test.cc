@@ -1,5 +1,5 @@
 // When messages, waits and cancellations take effect, against closed forms of the LogGP model.
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 
 #include <gtest/gtest.h>
 

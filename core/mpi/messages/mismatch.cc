@@ -58,8 +58,7 @@ void warn_of_types(World& world, const RequestObject& receive, SignatureId sent)
 void explain_truncation(const RequestObject& receive, uint64_t bytes) {
   receiver_of(this_rank().world, receive).errors.detail =
       "the message of " + std::to_string(bytes) + " bytes from " + describe_peer(receive) +
-      " is longer than the receive, which takes " +
-      std::to_string(receive.count * receive.type->size());
+      " is longer than the receive, which takes " + std::to_string(receive.bytes());
 }
 
 }  // namespace sesame::mpi

@@ -3,6 +3,7 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 
@@ -13,7 +14,7 @@ using Kind = RequestObject::Kind;
 using Mode = RequestObject::Mode;
 
 void record_call(Rank& rank, const RequestObject& request) {
-  rank.call_bytes += static_cast<uint64_t>(request.count * request.type->size());
+  rank.call_bytes += static_cast<uint64_t>(request.bytes());
   rank.call_peer = request.peer >= 0 ? (*request.comm->remote)[request.peer] : -1;
   rank.call_tag = request.tag;
   rank.call_context = request.context;
@@ -45,7 +46,9 @@ int send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest
   MPI_TRY(describe_checked(request, Kind::kSend, buffer, count, datatype, dest, tag, comm));
   request.mode = mode;
   Strand& strand = self();
-  if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(request));
+  if (mode == Mode::kBuffered) {
+    MPI_TRY(reserve_buffer(request, strand.rank->attached_buffer.get()));
+  }
   post_send(strand, request);
   await(strand, request);
   return request.error;
@@ -71,8 +74,10 @@ int start_send(Mode mode, const void* buffer, Count count, Datatype datatype, in
   RequestObject on_stack;
   MPI_TRY(describe_checked(on_stack, Kind::kSend, buffer, count, datatype, dest, tag, comm));
   on_stack.mode = mode;
-  if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(on_stack));
   Strand& strand = self();
+  if (mode == Mode::kBuffered) {
+    MPI_TRY(reserve_buffer(on_stack, strand.rank->attached_buffer.get()));
+  }
   const Route route = route_of(strand, on_stack);
   if (completes_on_post(route, on_stack)) {
     post_send(strand, on_stack, route);

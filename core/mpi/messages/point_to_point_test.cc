@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

@@ -2,7 +2,9 @@
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {

@@ -1,18 +1,15 @@
-// The ranks of a simulated job. A Rank is one process of the program and owns its MPI objects. A
-// Strand is a thread of control of a rank with its own simulated clock: the rank's program, or a
-// helper strand that runs one non-blocking collective or file operation. A Job is the ranks of one
-// MPI_COMM_WORLD.
+// The ranks of a simulated job. A Rank is one process of the program and owns its MPI objects, its
+// queues of messages (matching.h) and its network interface (interface.h). A Job is the ranks of
+// one MPI_COMM_WORLD.
 //
-// Use: self() is the strand that runs now, this_rank() its rank. Code that advances the simulated
-// time adds to Strand::now; code that waits calls messaging.h or blocks on an event of its own.
-// Include world.h only to use what all ranks share (Rank::world).
+// Use: this_rank() is the rank whose strand runs now (strand.h). Include world.h only to use what
+// all ranks share (Rank::world).
 //
 // World owns ranks and jobs; they do not move or end before the run does. Times are simulated
 // unless a comment says host time. All of it belongs to one thread.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,45 +19,18 @@
 #include "core/mpi/messages/matching.h"
 #include "core/mpi/messages/measured_compute.h"
 #include "core/mpi/messages/request.h"
+#include "core/mpi/messages/strand.h"
 #include "core/mpi/objects/attached_buffer.h"
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/object_tables.h"
 #include "core/mpi/objects/op.h"
-#include "core/pdes/executive.h"
 #include "core/storage/file_call_record.h"
 
 namespace sesame::mpi {
 
-struct Rank;
 struct World;
-
-struct Strand : pdes::Fiber {
-  struct Wake : pdes::ConditionalEvent {
-    void fire() override;
-    Strand* strand = nullptr;
-  };
-
-  int outstanding = 0;         // requests that must complete before the strand resumes
-  bool awaits_any = false;     // any completion schedules the event `wake` below
-  bool awaits_helper = false;  // a helper strand of the rank completes one of these requests
-  Rank* rank = nullptr;
-  SimTime now;
-  SimTime waited;  // simulated time spent blocked, for the rank's table
-  Wake wake;
-  int idle_polls = 0;                              // polls in a row that found nothing
-  SimTime idle_since;                              // time of the first of them
-  uint32_t number = 0;                             // 0: the program; helper strands as they start
-  int clock_reads = 0;                             // in a row, without an MPI call between them
-  int call_depth = 0;                              // > 0 while inside an MPI call
-  uint16_t call = 0;                               // the CallId of the outermost call
-  const void* caller = nullptr;                    // the return address of that call
-  const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
-  std::function<void()> body;                      // helper strands only
-  int saved_errno = 0;
-  uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()
-};
 
 // A message that a matched probe removed from the queue: what an MPI_Message stands for. Owns the
 // reference to the communicator, not the message.
@@ -91,31 +61,32 @@ struct alignas(64) Rank final : ObjectOwner {
   World& world;
   bool initialized = false;
   bool finalized = false;
-  bool ended = false;
   void* process = nullptr;  // the loader::RankProcess of this rank
   Interface interface;
   double slowdown = 1;          // how many times longer it computes than alone on its node
   SimTime computed;             // target compute time so far
-  SimTime io;                   // time in file systems so far, inside and outside of MPI calls
-  SimTime io_in_calls;          // of `io`: inside MPI calls
   SimTime compute_before_call;  // host compute time before the current call, unscaled
   // Arguments of the current call, for its record.
   uint64_t call_bytes = 0;
   int call_peer = -1;
   int call_tag = 0;
   uint32_t call_context = 0;
-  int exit_status = 0;
+  // Added to addresses in the program's file.
+  uintptr_t program_address = 0;
+  // Predefined handles of the binary interface (core/abi).
+  const void* interface_handles = nullptr;
   CallProfile profile;
   DatatypeTable datatypes;
   HandleTable<RequestObject, 0xac000000, 0, 16> requests;
   Matching matching;
 
   Job& job;
-  int application = 0;                      // which command of the spawn: MPI_APPNUM
-  std::string program;                      // of a spawned rank: the command
-  uintptr_t program_address = 0;            // added to addresses in the program's file
-  const void* loaded_program = nullptr;     // the same for all ranks of one program file
-  const void* interface_handles = nullptr;  // predefined handles of the binary interface (core/abi)
+  SimTime io;           // time in file systems so far, inside and outside of MPI calls
+  SimTime io_in_calls;  // of `io`: inside MPI calls
+  int exit_status = 0;
+  int application = 0;                            // which command of the spawn: MPI_APPNUM
+  std::string program;                            // of a spawned rank: the command
+  const void* loaded_program = nullptr;           // the same for all ranks of one program file
   std::shared_ptr<const void> fortran_constants;  // Fortran's of the interface, once looked up
   OpTable ops;
   HandleTable<MatchedMessage, 0xa8000000> messages;
@@ -138,13 +109,7 @@ struct alignas(64) Rank final : ObjectOwner {
   [[noreturn]] void abort_job(const std::string& why) override;
 };
 
-// The strand that runs on this thread. Ends the simulator with a message if there is none: then a
-// thread that the program started itself has called MPI.
-[[noreturn, gnu::cold]] Strand& abort_foreign_thread();
-inline Strand& self() {
-  pdes::Fiber* fiber = pdes::current_fiber;
-  return fiber != nullptr ? *static_cast<Strand*>(fiber) : abort_foreign_thread();
-}
+// The rank whose strand runs.
 inline Rank& this_rank() { return *self().rank; }
 
 }  // namespace sesame::mpi

@@ -1,6 +1,11 @@
-// Receives a record of each call, message and file call of the simulated ranks. World::recorder is
-// null when nothing is recorded. The implementation that writes the tables of the data set is in
-// core/sim. Times are simulated; called on the one thread of the simulation.
+// Receives a record of each call, message and file call of the simulated ranks. The implementation
+// that writes the tables of the data set is in core/sim.
+//
+// Use: set World::recorder, which is null when nothing is recorded, before the ranks run; the
+// recorder must outlive the run. Records come in the order in which the simulator learns of them,
+// which is not that of their times, and are valid during the call only. A recorder must not block.
+// It reports its own failures (core/sim ends the run then). Sizes are bytes, times are simulated
+// unless a comment says host time. One thread.
 #pragma once
 
 #include <cstdint>

@@ -19,11 +19,11 @@
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/handle_table.h"
 
 namespace sesame::mpi {
 
-class DatatypeObject;
 struct Strand;
 struct AttachedBuffer;
 struct QueuedMessage;
@@ -91,6 +91,8 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   RequestObject& operator=(const RequestObject&) = delete;
 
   SimTime overhead() const { return receive_overhead; }
+  // The size of the message's data, or of a receive's buffer.
+  Count bytes() const { return count * type->size(); }
   // Marks the request as neither queued nor posted.
   void clear_position() {
     if (kind == Kind::kReceive) {

@@ -4,6 +4,7 @@
 
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/mismatch.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 
@@ -15,7 +16,7 @@ Strand& running() { return self(); }
 [[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
   return name_of_member(*receive.comm->remote, receive.status.MPI_SOURCE) + " sends " +
          std::to_string(receive.status.byte_count()) + " bytes, but this rank expects " +
-         std::to_string(receive.count * receive.type->size());
+         std::to_string(receive.bytes());
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ void Transfer::record_outcome(const RequestObject& request) {
   if (error_ != MPI_SUCCESS) return;
   error_ = request.error;
   if (request.kind != RequestObject::Kind::kReceive || request.peer == MPI_PROC_NULL) return;
-  const Count expected = request.count * request.type->size();
+  const Count expected = request.bytes();
   if (error_ == MPI_SUCCESS && request.status.byte_count() != expected) [[unlikely]]
     error_ = fail(MPI_ERR_TRUNCATE, describe_short_message(request));
 }

@@ -1,8 +1,6 @@
 #include "core/mpi/messages/world.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -40,12 +38,12 @@ void run_helper(pdes::Fiber* fiber) {
 
 }  // namespace
 
-void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
-
 Rank::Rank(World& owner, Job& job_in, int id_in)
-    : ObjectOwner(id_in), world(owner), interface(*this), job(job_in) {
-  matching.set_owner(owner, id);
+    : ObjectOwner(id_in), world(owner), interface(main, owner.interfaces), job(job_in) {
   main.rank = this;
+  main.rank_number = static_cast<uint32_t>(id);
+  main.executive = &owner.executive;
+  matching.set_owner(owner, owner.executive, id);
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
   next_context = 4;
 }
@@ -79,10 +77,8 @@ ObjectOwner& this_owner() { return this_rank(); }
 
 World::World(network::Network network_in, int rank_count)
     : network(std::move(network_in)),
-      in_flight(*this),
       rank_block(sizeof(Rank) * static_cast<size_t>(rank_count + kMostSpawned)),
       helper_stacks(kHelperStackBytes, 16) {
-  executive.set_yield_hook([](void* world) { static_cast<World*>(world)->finish_sends(); }, this);
   executive.set_prefetch_hook([](const pdes::Fiber& next) {
     static_cast<const Strand&>(next).rank->matching.prefetch_messages();
   });
@@ -134,11 +130,6 @@ const MembersRef& World::all_ranks() {
   return all_ranks_;
 }
 
-void World::finish_sends() {
-  in_flight.deliver_all();
-  if (deferred_interface != nullptr) std::exchange(deferred_interface, nullptr)->inject_due();
-}
-
 MembersRef World::intern(std::vector<int> world_ranks) {
   const uint64_t hash = content_hash(world_ranks);
   auto [begin, end] = interned_.equal_range(hash);
@@ -164,11 +155,13 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
     Result<pdes::Stack> stack = helper_stacks.take();
     if (!stack) hooks.abort_job(1, stack.error().to_string());
     strand->prepare(*stack, run_helper);
+    strand->executive = &executive;
   } else {
     strand = std::move(idle_strands_.back());
     idle_strands_.pop_back();
   }
   strand->rank = &rank;
+  strand->rank_number = rank.main.rank_number;
   strand->number = ++rank.helpers;
   strand->now = now;
   strand->idle_polls = 0;
@@ -193,14 +186,6 @@ void World::park(Strand& strand) {
   }
   busy_strands_.pop_back();
   executive.block();
-}
-
-Strand& abort_foreign_thread() {
-  std::fputs(
-      "sesame: a thread that the program started itself called MPI\n"
-      "hint: only the thread that started the program may call MPI in a simulation\n",
-      stderr);
-  std::_Exit(2);
 }
 
 }  // namespace sesame::mpi

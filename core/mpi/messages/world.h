@@ -4,8 +4,8 @@
 //
 // Use: make a World for the network and its ranks, set `hooks`, and give each rank's main strand a
 // stack and an entry function (core/sim, or SimulatedJob for tests); then executive.run(). Code of
-// a rank reaches it by Rank::world and mostly needs only rank.h. Sizes are bytes, times simulated.
-// One thread.
+// a rank reaches it by Rank::world and mostly needs only rank.h. Owns ranks, jobs and helper
+// strands and does not move. Sizes are bytes, times simulated. One thread.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 #include "core/base/error.h"
 #include "core/base/reserved_block.h"
 #include "core/mpi/messages/compute_meter.h"
-#include "core/mpi/messages/in_flight.h"
+#include "core/mpi/messages/interface.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/recorder.h"
 #include "core/mpi/objects/shared_list.h"
@@ -36,6 +36,7 @@
 namespace sesame::mpi {
 
 class CollectiveLog;
+class InFlight;
 class Ports;
 struct FileLocks;
 
@@ -89,17 +90,17 @@ struct World {
   network::Network network;
   RequestObject sent;  // the request of kSentRequest; always complete
   ComputeMeter meter;
-  InFlight in_flight;
+  std::shared_ptr<InFlight> in_flight;  // made at the first message (in_flight.h)
   // Of all communicators, by context and group; outlives the ranks, which own the logs.
   std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;
   SharedLists shared_lists;
-  Interface* deferred_interface = nullptr;  // of the running rank; finish_sends() serves it
-  ReservedBlock rank_block;                 // memory of all ranks, an array by number
+  Recorder* recorder = nullptr;  // null while nothing is recorded
+  SharedInterfaces interfaces{recorder};
+  ReservedBlock rank_block;  // memory of all ranks, an array by number
   std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
-  Recorder* recorder = nullptr;
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // for file systems that set none
   bool open_mpi_collectives = false;            // algorithms as Open MPI chooses; else MPICH
@@ -126,10 +127,6 @@ struct World {
 
   // Starts `body` on a helper strand of the rank, whose clock starts at `now`.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
-
-  // Delivers the running rank's messages in flight and injects its rendezvous data that can be
-  // injected. The executive calls it when a strand yields.
-  void finish_sends();
 
   // Blocks a helper strand whose body has ended until start_strand() reuses it.
   void park(Strand& strand);
