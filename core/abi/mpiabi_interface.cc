@@ -1,11 +1,14 @@
 // Entry points of the MPI 5 standard interface that are not generated: conversions of handles
 // to integers, and queries about the interface.
+#include "core/abi/handles.h"
 #include "core/abi/mpiabi_types.h"
 #include "core/abi/narrow.h"
 #include "core/abi/translate.h"
 #include "core/abi/version.h"
 
 namespace sesame::abi {
+
+const void* handles_of_program(const mpi::Rank&) { return nullptr; }
 
 #define SESAME_CONVERSIONS(Handle, name)                          \
   SESAME_ENTRY int MPI_##name##_toint(Handle handle) {            \

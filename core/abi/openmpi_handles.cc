@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "core/abi/handles.h"
 #include "core/abi/narrow.h"
 #include "core/abi/openmpi_types.h"
 #include "core/mpi/io/file_handle.h"
@@ -45,47 +46,54 @@ constexpr size_t kFileNull = kPredefinedCount;
 static_assert(std::size(kVariables) == kFileNull + 1);
 
 // Where the ranks of one program have the variables: in their copies of it, or here.
-OpenMpiHandles positions_of(const mpi::Rank& rank, uintptr_t program) {
-  OpenMpiHandles handles;
+void find_positions(const mpi::Rank& rank, OpenMpiHandles& handles) {
   for (size_t i = 0; i <= kFileNull; ++i) {
     const char* name = i == kFileNull ? "ompi_mpi_file_null" : kPredefined[i].symbol;
     const void* own = rank.world.hooks.program_variable == nullptr
                           ? nullptr
                           : rank.world.hooks.program_variable(rank, name);
     if (own != nullptr) {
-      handles.positions[i] = {reinterpret_cast<uintptr_t>(own) - program, ~uintptr_t{0}};
+      handles.positions[i] = {reinterpret_cast<uintptr_t>(own) - rank.program_address,
+                              ~uintptr_t{0}};
     } else {
       handles.positions[i] = {reinterpret_cast<uintptr_t>(kVariables[i]), 0};
     }
   }
-  return handles;
 }
 
-// By the loaded program: all of its ranks have the same.
-const OpenMpiHandles* handles_of(const mpi::Rank& rank) {
-  static std::map<const void*, std::unique_ptr<OpenMpiHandles>> by_program;
-  auto& handles = by_program[rank.loaded_program];
-  if (!handles) {
-    handles = std::make_unique<OpenMpiHandles>(positions_of(rank, rank.program_address));
+// Those in the copy, for the other direction.
+void index_positions(OpenMpiHandles& handles) {
+  for (size_t i = 0; i < kPredefinedCount; ++i) {
+    const OpenMpiHandles::Position& position = handles.positions[i];
+    if (position.in_copy == 0) continue;
+    handles.known[OpenMpiHandles::slot_of(position.offset)] = {position.offset,
+                                                               kPredefined[i].inside};
   }
-  return handles.get();
 }
 
 }  // namespace
 
-uintptr_t predefined_address(size_t index) {
-  mpi::Rank& rank = mpi::this_rank();
-  if (rank.interface_handles == nullptr) [[unlikely]]
-    rank.interface_handles = handles_of(rank);
-  const auto& position =
-      static_cast<const OpenMpiHandles*>(rank.interface_handles)->positions[index];
-  return position.offset + (rank.program_address & position.in_copy);
+const void* handles_of_program(const mpi::Rank& rank) {
+  // By the loaded program: all of its ranks have the same.
+  static std::map<const void*, std::unique_ptr<OpenMpiHandles>> by_program;
+  auto& handles = by_program[rank.loaded_program];
+  if (!handles) {
+    handles = std::make_unique<OpenMpiHandles>();
+    find_positions(rank, *handles);
+    index_positions(*handles);
+  }
+  return handles.get();
+}
+
+int read_handle(uintptr_t value) {
+  if (is_created(value)) return created_handle(value);
+  if (value < 4096) return 0;
+  const auto* handle = reinterpret_cast<const PredefinedHandle*>(value);
+  return handle->mark == PredefinedHandle::kMark ? handle->inside : 0;
 }
 
 File AbiFile::in(AbiFile file) {
-  return file.value >> 32 == kCreatedHandle >> 32
-             ? file_handle(static_cast<int>(static_cast<uint32_t>(file.value)))
-             : nullptr;
+  return is_created(file.value) ? file_handle(created_handle(file.value)) : nullptr;
 }
 
 AbiFile AbiFile::out(File file) {

@@ -7,11 +7,13 @@
 //
 // A handle is a pointer. Predefined ones are addresses of variables of the MPI library
 // (ompi_mpi_comm_world); a program that names one holds the variable itself, by a COPY relocation,
-// so every rank has addresses of its own. Each variable of ours begins with a mark and our handle
-// (PredefinedHandle), and the copy has the same bytes: a handle from the program is translated by
-// reading what it points to, a handle to the program by OpenMpiHandles, which knows the rank's
-// addresses. Handles that a program creates are our own numbers above kCreatedHandle, which no
-// address of a process can be equal to; nothing is stored for them.
+// so every rank has addresses of its own. OpenMpiHandles knows how far they are from the rank's
+// copy of the program, which is the same for all ranks, and translates in both directions without
+// reading a rank's copy: with thousands of ranks that would be a cache miss for each call. Each
+// variable of ours also begins with a mark and our handle (PredefinedHandle), and a copy has the
+// same bytes: an address that OpenMpiHandles does not have (of a plug-in, or of ours) is translated
+// by reading what it points to. Handles that a program creates are our own numbers above
+// kCreatedHandle, which no address of a process can be equal to; nothing is stored for them.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 #include <iterator>
 
 #include "core/abi/constants.h"
+#include "core/mpi/messages/rank.h"
 
 namespace sesame::abi {
 
@@ -58,18 +61,38 @@ struct PredefinedHandle {
 };
 
 // The addresses that a rank knows predefined handles by: some in its copy of the program, the
-// others here. One table serves all ranks of a program; a rank has the address of its copy.
+// others here. One table serves all ranks of a program (Rank::interface_handles); a rank has the
+// address of its copy (Rank::program_address).
 struct OpenMpiHandles {
   struct Position {
     uintptr_t offset;   // added to the program's address, or the address itself
     uintptr_t in_copy;  // all ones: in the rank's copy; 0: an address
   };
+  // A handle by its distance from the program's address.
+  struct Known {
+    uintptr_t offset = UINTPTR_MAX;  // no variable's: the slot is empty
+    int inside = 0;
+  };
+  // More than the variables of a program, which are 256 bytes or more each, so that few share a
+  // slot. Of two that do, one is found by reading it.
+  static constexpr size_t kSlots = 1024;
+  static size_t slot_of(uintptr_t offset) { return offset / 64 % kSlots; }
+
   std::array<Position, kPredefinedCount + 1> positions;  // the last one of MPI_FILE_NULL
+  std::array<Known, kSlots> known;
 };
 
-// The address of a predefined handle for the running rank. Its first call of a program looks up
-// where ranks have the variables (openmpi_handles.cc).
-uintptr_t predefined_address(size_t index);
+// The table of the running rank's program (handles_of_program() in handles.h).
+inline const OpenMpiHandles& handles_of(const mpi::Rank& rank) {
+  return *static_cast<const OpenMpiHandles*>(rank.interface_handles);
+}
+
+// The address of a predefined handle for the running rank.
+inline uintptr_t predefined_address(size_t index) {
+  const mpi::Rank& rank = mpi::this_rank();
+  const OpenMpiHandles::Position& position = handles_of(rank).positions[index];
+  return position.offset + (rank.program_address & position.in_copy);
+}
 
 // Handles of ours that are predefined or null have 0 or 1 in their two highest bits, and those of
 // types like MPI_DOUBLE_INT the indices below 5 of their kind.
@@ -134,13 +157,22 @@ constexpr size_t predefined_index<ConstantKind::datatype>(int inside) {
 // x86-64 has no addresses with these high bits.
 inline constexpr uintptr_t kCreatedHandle = 0x5e5a'0000'0000'0000;
 
-// 0, which is no handle of ours, for what is no handle of the program's. Like Open MPI, reads what
-// the value points to: a value that is no address of the program's memory ends it with SIGSEGV.
-inline int handle_in(uintptr_t value) {
-  if (value >> 32 == kCreatedHandle >> 32) return static_cast<int>(static_cast<uint32_t>(value));
-  if (value < 4096) return 0;
-  const auto* handle = reinterpret_cast<const PredefinedHandle*>(value);
-  return handle->mark == PredefinedHandle::kMark ? handle->inside : 0;
+inline bool is_created(uintptr_t value) { return value >> 32 == kCreatedHandle >> 32; }
+inline int created_handle(uintptr_t value) {
+  return static_cast<int>(static_cast<uint32_t>(value));
+}
+
+// The handle of any value; 0, which is no handle of ours, for what is no handle of the program's.
+// Like Open MPI, reads what the value points to: a value that is no address of the program's memory
+// ends it with SIGSEGV.
+[[gnu::pure, gnu::cold]] int read_handle(uintptr_t value);
+
+// The same for the program's predefined handles without reading a rank's memory.
+[[gnu::always_inline]] inline int handle_in(uintptr_t value) {
+  const mpi::Rank& rank = mpi::this_rank();
+  const uintptr_t offset = value - rank.program_address;
+  const OpenMpiHandles::Known& known = handles_of(rank).known[OpenMpiHandles::slot_of(offset)];
+  return known.offset == offset ? known.inside : read_handle(value);
 }
 
 template <ConstantKind kind>
@@ -148,8 +180,14 @@ struct AbiHandle {
   using Inside = int;
   static constexpr ConstantKind kKind = kind;
 
-  static int in(AbiHandle handle) { return handle_in(handle.value); }
-  static AbiHandle out(int handle) {
+  // Most types and operations are predefined, most requests and communicators are not.
+  static constexpr bool kMostlyCreated = kind != ConstantKind::datatype && kind != ConstantKind::op;
+
+  [[gnu::always_inline]] static int in(AbiHandle handle) {
+    if (kMostlyCreated && is_created(handle.value)) return created_handle(handle.value);
+    return handle_in(handle.value);
+  }
+  [[gnu::always_inline]] static AbiHandle out(int handle) {
     if (is_predefined(handle)) {
       const size_t index = predefined_index<kind>(handle);
       if (index < kPredefinedCount) return {predefined_address(index)};

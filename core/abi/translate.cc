@@ -83,16 +83,13 @@ void store_status(const Status& status, AbiStatus* target) {
 
 }  // namespace
 
-void StatusOut::store() {
-  if (target_ != nullptr) store_status(status_, target_);
-}
+void StatusOut::store_fields() { store_status(status_, target_); }
 
-StatusArrayOut::StatusArrayOut(AbiStatus* target, Count size)
-    : target_(target), statuses_(target == nullptr ? 0 : size) {
+void StatusArrayOut::clear() {
   for (Count i = 0; i < statuses_.size(); ++i) statuses_[i] = StatusOut::kEmpty;
 }
 
-void StatusArrayOut::store() {
+void StatusArrayOut::store_all() {
   for (Count i = 0; i < statuses_.size(); ++i) store_status(statuses_[i], &target_[i]);
 }
 

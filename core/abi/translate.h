@@ -9,7 +9,6 @@
 #include <array>
 #include <climits>
 #include <cstring>
-#include <memory>
 
 #include SESAME_ABI_TYPES
 #include "core/abi/narrow.h"
@@ -198,7 +197,7 @@ class HandleOut {
 
   explicit HandleOut(Handle* target) : target_(target) {}
   Inside* get() { return target_ == nullptr ? nullptr : &value_; }
-  void store() {
+  [[gnu::always_inline]] void store() {
     if (target_ != nullptr && value_ != unset()) *target_ = Handle::out(value_);
   }
 
@@ -235,20 +234,24 @@ template <typename T>
 class Scratch {
  public:
   explicit Scratch(Count size) : size_(std::max<Count>(size, 0)) {
-    if (size_ > static_cast<Count>(near_.size())) {
-      far_ = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(size_));
-      data_ = far_.get();
-    }
+    if (size_ > static_cast<Count>(near_.size())) [[unlikely]]
+      data_ = new T[static_cast<size_t>(size_)];
   }
+  ~Scratch() {
+    if (data_ != near_.data()) [[unlikely]]
+      delete[] data_;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
   Count size() const { return size_; }
   T& operator[](Count index) { return data_[index]; }
   T* data() { return data_; }
 
  private:
   Count size_;
-  std::array<T, 16> near_;
-  std::unique_ptr<T[]> far_;
   T* data_ = near_.data();
+  std::array<T, 16> near_;
 };
 
 template <int (*translate)(int)>
@@ -365,28 +368,42 @@ class StatusInOut {
 // Statuses that the call may set in part: the error field of a single completion is left alone.
 class StatusArrayOut {
  public:
-  StatusArrayOut(AbiStatus* target, Count size);
+  StatusArrayOut(AbiStatus* target, Count size)
+      : target_(target), statuses_(target == nullptr ? 0 : size) {
+    if (target != nullptr) clear();
+  }
   Status* get() { return target_ == nullptr ? MPI_STATUSES_IGNORE : statuses_.data(); }
-  void store();
+  void store() {
+    if (target_ != nullptr) store_all();
+  }
 
  private:
+  void clear();
+  void store_all();
+
   AbiStatus* target_;
   Scratch<Status> statuses_;
 };
 
 class StatusOut {
  public:
-  explicit StatusOut(AbiStatus* target) : target_(target) {}
+  explicit StatusOut(AbiStatus* target) : target_(target) {
+    if (target != nullptr) status_ = kEmpty;
+  }
   Status* get() { return target_ == nullptr ? MPI_STATUS_IGNORE : &status_; }
-  void store();
+  void store() {
+    if (target_ != nullptr) store_fields();
+  }
 
   // A status with no field set.
   static constexpr int kUnset = INT_MIN + 77;
   static constexpr Status kEmpty{0, 0, kUnset, kUnset, kUnset};
 
  private:
+  void store_fields();
+
   AbiStatus* target_;
-  Status status_ = kEmpty;
+  Status status_;
 };
 
 // Attribute values of the program pass unchanged; where a predefined attribute is the address of a

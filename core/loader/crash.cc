@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/base/spelling.h"
 #include "core/loader/dispositions.h"
 #include "core/loader/images.h"
 #include "core/loader/load.h"
@@ -139,7 +140,7 @@ void add_call(Message& message) {
     message.add("sesame: rank %d overflowed its stack of %zu kB", process.rank,
                 process.stack_size / 1024);
     add_call(message);
-    message.add("\nhint: give ranks more with --stack-size\n");
+    message.add("\nhint: give ranks more with %s\n", spelled("--stack-size", "stack_size="));
   } else if (number == SIGABRT) {
     message.add("sesame: rank %d called abort()", process.rank);
     add_call(message);

@@ -106,14 +106,18 @@ Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program)
 }
 
 Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& arguments,
-                                          const std::vector<std::string>& own_variables) {
+                                          std::string_view own_variables) {
   if (arguments.arguments.empty()) return error("a program needs at least its own name");
   RankProcessPtr process(new RankProcess);
   process->rank = rank;
   process->images = images_.get();
   process->program = &program_;
   process->arguments = &arguments;
-  for (const std::string& variable : own_variables) keep_string(*process, variable.c_str());
+  if (!own_variables.empty()) {
+    process->start_variables = std::make_unique_for_overwrite<char[]>(own_variables.size());
+    memcpy(process->start_variables.get(), own_variables.data(), own_variables.size());
+    process->start_variable_bytes = own_variables.size();
+  }
   process->bases.resize(images_->program.end + 1);
   process->block = std::make_unique<char[]>(images_->block_size);
   process->bases[images_->block_image()] = reinterpret_cast<uint64_t>(process->block.get());

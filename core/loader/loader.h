@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -110,10 +111,10 @@ class ProgramImage {
   ~ProgramImage();
 
   // Maps the rank's copy. Executes nothing of the program: constructors run in run_program.
-  // The arguments must outlive the copy; ranks may share them. `own_variables`, "NAME=value", are
-  // further ones of its environment, copied.
+  // The arguments must outlive the copy; ranks may share them. `own_variables` are further ones of
+  // its environment, copied: each "NAME=value" with a zero byte at its end.
   Result<RankProcessPtr> load(int rank, const LaunchArguments& arguments,
-                              const std::vector<std::string>& own_variables = {});
+                              std::string_view own_variables = {});
 
   const Program& program() const { return program_; }
 

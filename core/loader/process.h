@@ -129,6 +129,8 @@ class RankProcess {
   std::unique_ptr<drand48_data> random48;
   std::unique_ptr<std::array<struct sigaction, NSIG>> signals;
   std::unique_ptr<tm> broken_down_time;
+  std::unique_ptr<char[]> start_variables;  // of its own, each with a zero at its end
+  size_t start_variable_bytes = 0;
   std::vector<std::unique_ptr<char[]>> own_strings;  // environment strings that we allocated
   std::vector<char*> own_environment;
   std::deque<std::string> locale_names;  // the program has pointers into them

@@ -95,13 +95,27 @@ void append_auxiliary_vector(std::vector<uint64_t>& words, const RankProcess& pr
   }
 }
 
+// Calls visit(variable) for each "NAME=value" that the rank does not share with others.
+template <typename Visit>
+void visit_own_variables(const RankProcess& process, const Visit& visit) {
+  char* const end = process.start_variables.get() + process.start_variable_bytes;
+  for (char* entry = process.start_variables.get(); entry < end; entry += strlen(entry) + 1)
+    visit(entry);
+}
+
+size_t count_own_variables(const RankProcess& process) {
+  size_t count = 0;
+  visit_own_variables(process, [&](char*) { ++count; });
+  return count;
+}
+
 // An upper bound of the bytes that lay_out_stack() writes.
 size_t start_size(const RankProcess& process) {
   const LaunchArguments& arguments = *process.arguments;
   size_t size = 1024 + process.images->images[0]->file.path().size();
   for (const std::string& argument : arguments.arguments) size += argument.size() + 1;
   return size + sizeof(uint64_t) * (arguments.arguments.size() + arguments.environment.size() +
-                                    process.own_strings.size());
+                                    count_own_variables(process));
 }
 
 // Lays out the start of the program below `top`; returns the stack pointer for its entry point.
@@ -118,15 +132,15 @@ uint64_t* lay_out_stack(RankProcess& process, char* top) {
   std::vector<uint64_t> words;
   const LaunchArguments& arguments = *process.arguments;
   words.reserve(arguments.arguments.size() + arguments.environment.size() +
-                process.own_strings.size() + 40);
+                count_own_variables(process) + 40);
   words.push_back(arguments.arguments.size());
   for (const std::string& argument : arguments.arguments)
     words.push_back(reinterpret_cast<uint64_t>(stack.push(argument.c_str(), argument.size() + 1)));
   words.push_back(0);
   for (const std::string& variable : arguments.environment)
     words.push_back(reinterpret_cast<uint64_t>(variable.c_str()));
-  for (const auto& variable : process.own_strings)
-    words.push_back(reinterpret_cast<uint64_t>(variable.get()));
+  visit_own_variables(
+      process, [&](char* variable) { words.push_back(reinterpret_cast<uint64_t>(variable)); });
   words.push_back(0);
   append_auxiliary_vector(words, process, random_bytes, name);
   uint64_t* start = stack.push_words(words);

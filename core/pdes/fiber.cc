@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/spelling.h"
+
 extern "C" void sesame_fiber_start();
 
 namespace sesame::pdes {
@@ -72,7 +74,8 @@ Result<> StackPool::reserve_batch() {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (region == MAP_FAILED) {
     return error(std::string("cannot reserve stacks for the ranks: ") + std::strerror(errno),
-                 "use a smaller --stack-size, or raise the address-space limit (ulimit -v)");
+                 std::string("use a smaller ") + spelled("--stack-size", "stack_size=") +
+                     ", or raise the address-space limit (ulimit -v)");
   }
   char* first = static_cast<char*>(region);
   regions_.emplace_back(first, total);

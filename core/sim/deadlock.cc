@@ -61,7 +61,7 @@ std::string describe(const mpi::Rank& rank, const RequestObject* request) {
 
 // If the rank has ended, says so: it will not act any more.
 std::string describe_end(const mpi::Rank& rank) {
-  if (!rank.ended) return "";
+  if (!rank.main.ended) return "";
   return "; rank " + std::to_string(rank.id) + " has ended" +
          (rank.initialized && !rank.finalized ? " without calling MPI_Finalize" : "");
 }
@@ -73,7 +73,7 @@ std::string describe_circle(const mpi::World& world) {
   for (size_t start = 0; start < count; ++start) {
     int at = static_cast<int>(start);
     std::vector<int> path;
-    while (at >= 0 && !world.ranks[static_cast<size_t>(at)]->ended &&
+    while (at >= 0 && !world.ranks[static_cast<size_t>(at)]->main.ended &&
            seen[static_cast<size_t>(at)] < 0) {
       seen[static_cast<size_t>(at)] = static_cast<int>(start);
       path.push_back(at);
@@ -98,7 +98,7 @@ std::string explain_deadlock(const mpi::World& world) {
   std::string lines;
   size_t blocked = 0;
   for (const auto& rank : world.ranks) {
-    if (rank->ended) continue;
+    if (rank->main.ended) continue;
     if (++blocked > kMostListed) continue;
     const Strand& strand = rank->main;
     lines += "\n  " + rank->name() + " in " +

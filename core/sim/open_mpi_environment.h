@@ -19,14 +19,15 @@ struct StartedProgram {
 std::vector<std::string> open_mpi_variables(std::span<const StartedProgram> programs,
                                             size_t program, int universe_size);
 
-// Those that a rank has for itself.
+// Where a rank is.
 struct RankPlace {
   int rank = 0;        // in MPI_COMM_WORLD
   int local_rank = 0;  // among the ranks of MPI_COMM_WORLD on its node
   int local_size = 0;
   int node_rank = 0;  // among all ranks on its node
 };
-std::vector<std::string> open_mpi_variables(const RankPlace& place);
+// The variables that a rank has for itself, each with a zero byte at its end.
+std::string open_mpi_variables(const RankPlace& place);
 
 // The places of new ranks, the i-th on node nodes[i]; `taken` counts the ranks that each node has
 // already.

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace sesame::sim {
 namespace {
 
 using Texts = std::vector<std::string>;
+using std::string_literals::operator""s;
 
 // As a real one shows: mpirun.openmpi -n 2 ./a x "y z" : -n 3 ./b
 TEST(OpenMpiVariables, DescribeTheCommandsOfAJob) {
@@ -22,11 +25,11 @@ TEST(OpenMpiVariables, GiveEachRankItsPlaceOnItsNode) {
   const int taken[] = {3, 0};
   const std::vector<RankPlace> places = places_of(nodes, taken);
   EXPECT_EQ(open_mpi_variables(places[2]),
-            (Texts{"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_LOCAL_RANK=1",
-                   "OMPI_COMM_WORLD_LOCAL_SIZE=2", "OMPI_COMM_WORLD_NODE_RANK=4"}));
+            "OMPI_COMM_WORLD_RANK=2\0OMPI_COMM_WORLD_LOCAL_RANK=1\0"
+            "OMPI_COMM_WORLD_LOCAL_SIZE=2\0OMPI_COMM_WORLD_NODE_RANK=4\0"s);
   EXPECT_EQ(open_mpi_variables(places[4]),
-            (Texts{"OMPI_COMM_WORLD_RANK=4", "OMPI_COMM_WORLD_LOCAL_RANK=2",
-                   "OMPI_COMM_WORLD_LOCAL_SIZE=3", "OMPI_COMM_WORLD_NODE_RANK=2"}));
+            "OMPI_COMM_WORLD_RANK=4\0OMPI_COMM_WORLD_LOCAL_RANK=2\0"
+            "OMPI_COMM_WORLD_LOCAL_SIZE=3\0OMPI_COMM_WORLD_NODE_RANK=2\0"s);
 }
 
 TEST(OpenMpiVariables, AreKnownByTheirWholeName) {

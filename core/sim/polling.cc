@@ -16,7 +16,8 @@
 #include "core/base/check.h"
 #include "core/loader/loader.h"
 #include "core/mpi/calls/call.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/in_flight.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/sim/deadlock.h"
 
 namespace sesame::sim {
@@ -138,7 +139,7 @@ bool PollingWatch::polls() const { return repeats_ >= kRepeats && count_ >= kSam
 
 void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
   mpi::charge_before_polling(strand, SimTime::from_ns(kTickNs) * (ticks_ + 1));
-  world_.finish_sends();  // schedules announced data that nothing else would inject
+  mpi::finish_sends(world_);  // schedules announced data that nothing else would inject
   pdes::Executive& executive = world_.executive;
   if (!executive.has_ready()) {
     const SimTime next = executive.events().earliest();
@@ -168,8 +169,9 @@ void PollingWatch::mention_polling(const mpi::Strand& strand, const void* instru
 void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instruction) {
   const bool measured = world_.meter.options().mode == mpi::ComputeMode::kMeasured;
   if (ticks_ < (measured ? kLongMeasuredRunTicks : kLongRunTicks)) return;
-  const bool is_alone = std::ranges::all_of(
-      world_.ranks, [&](const auto& rank) { return rank.get() == strand.rank || rank->ended; });
+  const bool is_alone = std::ranges::all_of(world_.ranks, [&](const auto& rank) {
+    return rank.get() == strand.rank || rank->main.ended;
+  });
   if (is_alone || std::exchange(mentioned_long_run_, true)) return;
   say("sesame: " + strand.rank->name() + " has run for " +
       std::to_string(ticks_ * (kTickNs / 1'000'000) / 1000) +

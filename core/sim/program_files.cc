@@ -4,8 +4,9 @@
 
 #include "core/mpi/calls/call.h"
 #include "core/mpi/io/file_time.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/recorder.h"
+#include "core/mpi/messages/waiting.h"
 
 namespace sesame::sim {
 namespace {

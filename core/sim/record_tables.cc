@@ -60,6 +60,25 @@ RecordSpan records_of(uint32_t rank, const std::vector<Record>& records, size_t 
   return {rank, reinterpret_cast<const std::byte*>(records.data()), count};
 }
 
+// Sorts messages that are nearly in order, as a rank receives them: by insertion, unless records
+// are far from their places.
+void sort_messages(std::span<sesame_message_record> messages) {
+  size_t moves_left = 8 * messages.size();
+  for (size_t next = 1; next < messages.size(); ++next) {
+    if (!completes_earlier(messages[next], messages[next - 1])) continue;
+    const sesame_message_record moved = messages[next];
+    size_t at = next;
+    for (; at > 0 && completes_earlier(moved, messages[at - 1]); --at)
+      messages[at] = messages[at - 1];
+    messages[at] = moved;
+    if (next - at > moves_left) {
+      std::ranges::sort(messages, completes_earlier);
+      return;
+    }
+    moves_left -= next - at;
+  }
+}
+
 template <typename Record>
 void erase_first(std::vector<Record>& records, size_t count) {
   records.erase(records.begin(), records.begin() + static_cast<ptrdiff_t>(count));
@@ -134,10 +153,14 @@ Result<> RecordTables::open_table(const trace::parquet::Table& table,
 }
 
 void RecordTables::add_ranks(int ranks) {
-  const size_t count = calls_.size() + static_cast<size_t>(ranks);
-  calls_.resize(count);
-  messages_.resize(count);
-  files_.resize(count);
+  ranks_.resize(ranks_.size() + static_cast<size_t>(ranks));
+}
+
+void RecordTables::add(uint32_t rank, const sesame_file_call_record& call) {
+  std::unique_ptr<FileCalls>& files = ranks_[rank].files;
+  if (files == nullptr) files = std::make_unique<FileCalls>();
+  files->pending.push_back(call);
+  has_file_calls_ = true;
 }
 
 void RecordTables::write_until(uint32_t rank, SimTime now) {
@@ -147,31 +170,30 @@ void RecordTables::write_until(uint32_t rank, SimTime now) {
 }
 
 void RecordTables::write_calls(uint32_t rank) {
-  std::vector<sesame_call_record>& calls = calls_[rank];
+  std::vector<sesame_call_record>& calls = ranks_[rank].calls;
   erase_first(calls, call_table_->append(records_of(rank, calls, calls.size())));
 }
 
 void RecordTables::write_messages(uint32_t rank, SimTime now) {
-  auto& [records, settled, limit] = messages_[rank];
-  const auto unsettled = records.begin() + static_cast<ptrdiff_t>(settled);
-  if (!std::is_sorted(unsettled, records.end(), completes_earlier)) {
-    std::sort(unsettled, records.end(), completes_earlier);
-  }
+  RankRecords& mine = ranks_[rank];
+  std::vector<sesame_message_record>& records = mine.messages;
+  const auto unsettled = std::span(records).subspan(mine.settled_messages);
+  sort_messages(unsettled);
   // Messages received at `now` may not all be known.
-  const auto end = std::find_if(unsettled, records.end(), [&](const auto& message) {
-    return message.receive_complete_ps >= now.ps();
-  });
-  settled = static_cast<size_t>(end - records.begin());
+  const auto end = std::ranges::lower_bound(unsettled, now.ps(), {},
+                                            &sesame_message_record::receive_complete_ps);
+  const size_t settled = mine.settled_messages + static_cast<size_t>(end - unsettled.begin());
   const size_t encoded = message_table_->append(records_of(rank, records, settled));
   erase_first(records, encoded);
-  settled -= encoded;
-  limit = std::max(kFullMessages, 2 * records.size());
+  mine.settled_messages = static_cast<uint32_t>(settled - encoded);
+  mine.message_limit = static_cast<uint32_t>(std::max(kFullMessages, 2 * records.size()));
 }
 
 // Sorts rows by begin, an outer call before those nested in it. A call is recorded when it ends, so
 // calls that begin at `now` stay pending: an outer one with the same begin may follow.
 void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
-  auto& [pending, settled, limit] = files_[rank];
+  if (ranks_[rank].files == nullptr) return;
+  auto& [pending, settled, limit] = *ranks_[rank].files;
   if (pending.empty()) return;
   std::vector<uint32_t> order(pending.size());
   std::iota(order.begin(), order.end(), 0);
@@ -205,7 +227,7 @@ void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
 
 Result<std::map<std::string, uint64_t>> RecordTables::close(
     const std::vector<std::string>& call_names) {
-  const auto ranks = static_cast<uint32_t>(calls_.size());
+  const auto ranks = static_cast<uint32_t>(ranks_.size());
   for (uint32_t rank = 0; rank < ranks; ++rank) write_until(rank, SimTime::never());
   const std::span<const std::string> calls = call_names;
   const std::span<const std::string> protocols = kProtocolNames;
@@ -220,12 +242,15 @@ Result<std::map<std::string, uint64_t>> RecordTables::close(
   };
   auto written = write(
       *call_table_, "call",
-      [&](uint32_t rank) { return records_of(rank, calls_[rank], calls_[rank].size()); }, calls);
+      [&](uint32_t rank) {
+        return records_of(rank, ranks_[rank].calls, ranks_[rank].calls.size());
+      },
+      calls);
   if (written) {
     written = write(
         *message_table_, "message",
         [&](uint32_t rank) {
-          return records_of(rank, messages_[rank].records, messages_[rank].records.size());
+          return records_of(rank, ranks_[rank].messages, ranks_[rank].messages.size());
         },
         protocols);
   }
@@ -233,7 +258,9 @@ Result<std::map<std::string, uint64_t>> RecordTables::close(
     written = write(
         *io_table_, "io",
         [&](uint32_t rank) {
-          return records_of(rank, files_[rank].settled, files_[rank].settled.size());
+          const FileCalls* files = ranks_[rank].files.get();
+          return files == nullptr ? RecordSpan{rank, nullptr, 0}
+                                  : records_of(rank, files->settled, files->settled.size());
         },
         calls);
   }

@@ -40,21 +40,18 @@ class RecordTables {
   static Result<std::unique_ptr<RecordTables>> open(
       const std::vector<trace::parquet::Table>& tables, const std::string& directory, int ranks);
 
-  void add(uint32_t rank, const sesame_call_record& call) { calls_[rank].push_back(call); }
+  void add(uint32_t rank, const sesame_call_record& call) { ranks_[rank].calls.push_back(call); }
   void add(uint32_t rank, const sesame_message_record& message) {
-    messages_[rank].records.push_back(message);
+    ranks_[rank].messages.push_back(message);
   }
-  void add(uint32_t rank, const sesame_file_call_record& call) {
-    files_[rank].pending.push_back(call);
-    has_file_calls_ = true;
-  }
+  void add(uint32_t rank, const sesame_file_call_record& call);
   void add_ranks(int ranks);
 
   // Whether write_until() should be called for the rank soon.
   bool is_full(uint32_t rank) const {
-    return calls_[rank].size() >= kFull ||
-           messages_[rank].records.size() >= messages_[rank].limit ||
-           files_[rank].pending.size() >= files_[rank].limit;
+    const RankRecords& records = ranks_[rank];
+    return records.calls.size() >= kFull || records.messages.size() >= records.message_limit ||
+           (records.files != nullptr && records.files->pending.size() >= records.files->limit);
   }
   // Encodes the rank's records before `now`. REQUIRES: all messages that the rank has received
   // before `now` are known, and it is inside no call.
@@ -70,11 +67,6 @@ class RecordTables {
   // More than calls: a rank yields to write, and collective calls receive many messages each.
   static constexpr size_t kFullMessages = 4 * trace::parquet::RecordTable::kChunkRows;
 
-  struct Messages {
-    std::vector<sesame_message_record> records;
-    size_t settled = 0;            // the first ones are sorted, and no earlier one can follow
-    size_t limit = kFullMessages;  // number of records from which the rank is full
-  };
   // A row of table io.
   struct IoRow {
     int64_t begin_ns;
@@ -97,6 +89,16 @@ class RecordTables {
     std::vector<IoRow> settled;                    // in the order of the table
     size_t limit = kFull;                          // number of pending ones from which it is full
   };
+  // The records of a rank that are not encoded yet. One cache line: with thousands of ranks it has
+  // left the cache by the rank's next record.
+  struct alignas(64) RankRecords {
+    std::vector<sesame_call_record> calls;
+    std::vector<sesame_message_record> messages;
+    uint32_t settled_messages = 0;  // the first ones are sorted, and no earlier one can follow
+    uint32_t message_limit = kFullMessages;  // number of messages from which the rank is full
+    std::unique_ptr<FileCalls> files;        // made at the first one
+  };
+  static_assert(sizeof(RankRecords) == 64);
   using Table = trace::parquet::RecordTable;
 
   explicit RecordTables(int ranks) { add_ranks(ranks); }
@@ -109,10 +111,7 @@ class RecordTables {
   std::unique_ptr<Table> call_table_;
   std::unique_ptr<Table> message_table_;
   std::unique_ptr<Table> io_table_;
-  // By rank.
-  std::vector<std::vector<sesame_call_record>> calls_;
-  std::vector<Messages> messages_;
-  std::vector<FileCalls> files_;
+  std::vector<RankRecords> ranks_;
   bool has_file_calls_ = false;
 };
 

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/spelling.h"
+
 namespace sesame::sim {
 namespace {
 
@@ -36,9 +38,10 @@ Result<> read_numbers(const Json& json, Scenario* scenario) {
     scenario->stack_bytes = static_cast<uint64_t>(*stack);
   }
   if (*ranks * (static_cast<int64_t>(scenario->stack_bytes) >> 12) > kMostStacks >> 12)
-    return error(std::to_string(*ranks) + " stacks of " + std::to_string(scenario->stack_bytes) +
-                     " bytes do not fit the address space",
-                 "give ranks smaller stacks with --stack-size");
+    return error(
+        std::to_string(*ranks) + " stacks of " + std::to_string(scenario->stack_bytes) +
+            " bytes do not fit the address space",
+        std::string("give ranks smaller stacks with ") + spelled("--stack-size", "stack_size="));
   if (json.contains("seed")) {
     const Json& seed = json.at("seed");
     if (!seed.is_number_unsigned())
@@ -102,6 +105,7 @@ Result<> read_tables(const Json& json, Scenario* scenario) {
 }
 
 Result<Scenario> from_json(const Json& json) {
+  if (json.value("settings", "options") == "arguments") spell_settings_as_arguments();
   Scenario scenario;
   scenario.program = json.at("program");
   scenario.arguments = json.value("arguments", scenario.arguments);

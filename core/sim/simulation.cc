@@ -13,6 +13,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/abi/handles.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/calls/environment.h"
 #include "core/sim/deadlock.h"
@@ -90,7 +91,7 @@ struct Hooks {
     mpi::Strand& strand = mpi::self();
     if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kExit);
     mpi::Rank& rank = *strand.rank;
-    rank.ended = true;
+    rank.main.ended = true;
     rank.exit_status = status;
     ++running->ended_ranks_;
     rank.world.executive.finish([](pdes::Fiber*) {});
@@ -314,7 +315,7 @@ void Simulation::add_open_mpi_variables(loader::LaunchArguments* launch,
     launch->environment.push_back(std::move(variable));
 }
 
-std::vector<std::string> Simulation::own_variables(const RankPlace& place) const {
+std::string Simulation::own_variables(const RankPlace& place) const {
   if (interface_ != loader::BinaryInterface::kOpenMpi) return {};
   return open_mpi_variables(place);
 }
@@ -324,6 +325,7 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
   rank.process = process.get();
   rank.program_address = loader::program_address(*process);
   rank.loaded_program = loader::loaded_program(*process);
+  rank.interface_handles = abi::handles_of_program(rank);
   for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));
   rank.main.prepare(stack, Hooks::run_rank);

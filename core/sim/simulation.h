@@ -62,7 +62,7 @@ class Simulation {
   // What mpirun would add to the environment; nothing for programs of another MPI.
   void add_open_mpi_variables(loader::LaunchArguments* launch,
                               const std::vector<StartedProgram>& programs, size_t program) const;
-  std::vector<std::string> own_variables(const RankPlace& place) const;
+  std::string own_variables(const RankPlace& place) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;

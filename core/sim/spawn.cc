@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "core/base/spelling.h"
 #include "core/machine/placement.h"
 #include "core/sim/file_systems.h"
 #include "core/sim/simulation.h"
@@ -76,7 +77,7 @@ std::vector<int> Simulation::named_nodes(const std::string& hosts) const {
 std::vector<int> Simulation::occupied_cores(SimTime now) const {
   std::vector<int> taken(static_cast<size_t>(machine_.nodes), 0);
   for (const auto& rank : world_->ranks) {
-    if (rank->ended && rank->main.now <= now) continue;
+    if (rank->main.ended && rank->main.now <= now) continue;
     ++taken[static_cast<size_t>(world_->network.node_of(rank->id))];
   }
   return taken;
@@ -100,8 +101,9 @@ Result<std::vector<int>> Simulation::place_spawned(std::vector<ProgramStart>& pr
                        (program.host.empty()
                             ? ""
                             : ", those on " + program.host + ": " + std::to_string(places.size())),
-                   "spawn fewer, or enlarge the machine: --set nodes=N or node.cores=N; with the "
-                   "info key soft fewer ranks will do");
+                   std::string("spawn fewer, or enlarge the machine: nodes or node.cores, with ") +
+                       spelled("--set", "settings=") +
+                       "; with the info key soft fewer ranks will do");
     }
     program.started = *fits;
     for (int i = 0; i < *fits; ++i) {

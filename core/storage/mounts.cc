@@ -11,6 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
+
+#include "core/base/spelling.h"
 
 namespace sesame::storage {
 namespace {
@@ -51,7 +54,7 @@ Result<> make_directories(const std::string& path) {
   return error_at(path, 0,
                   "cannot keep the bytes of simulated files here: " +
                       (problem ? problem.message() : std::string(std::strerror(errno))),
-                  "name another directory with --files");
+                  std::string("name another directory with ") + spelled("--files", "files="));
 }
 
 void add_names(const std::string& directory, std::vector<std::string>* names) {
@@ -269,6 +272,20 @@ int Mounts::copy(const std::string& from, const std::string& to) const {
   return problem.value();
 }
 
+int Mounts::copy_original(ResolvedPath* found) const {
+  const int error = copy(found->host_path, found->backing);
+  found->host_path = found->backing;
+  found->is_original = false;
+  return error;
+}
+
+void Mounts::tell_readers_of_copy(const ResolvedPath& copied) const {
+  const auto use = uses_->find({copied.system, copied.file});
+  if (use == uses_->end()) return;
+  for (OriginalReader* reader : std::exchange(use->second.original_readers, {}))
+    reader->follow_copy(copied.host_path);
+}
+
 FileSystem& Mounts::system_of(const Mount& mount, int node) const {
   const Group& group = groups_[mount.group];
   return *group.systems[mount.is_local ? static_cast<size_t>(node) : 0];
@@ -316,15 +333,13 @@ ResolvedPath Mounts::locate(std::string_view path, int node, PathIntent intent) 
   found.block = groups_[mount->group].block;
   if (is_write || intent == PathIntent::kUnlink)
     found.error = mirror_parents(*mount, found.name, node);
-  if (is_write && found.is_original && found.error == 0) {
-    found.error = copy(found.host_path, found.backing);
-    found.host_path = found.backing;
-    found.is_original = false;
-  }
+  const bool copies = is_write && found.is_original && found.error == 0;
+  if (copies) found.error = copy_original(&found);
   // Directories, and names that do not exist, have no FileId: use that of the mount point.
   const bool has_number = is_write || is_file(found.host_path);
   const std::string& subject = has_number ? found.name : mount->path;
   found.file = find_id(*mount, subject, node, found.host_path);
+  if (copies && found.error == 0) tell_readers_of_copy(found);
   return found;
 }
 
@@ -344,11 +359,12 @@ std::vector<std::string> Mounts::list(const ResolvedPath& directory) const {
 }
 
 int Mounts::copy_originals(const ResolvedPath& path) {
-  const ResolvedPath found = locate(path.name, path.node, PathIntent::kUnlink);
+  ResolvedPath found = locate(path.name, path.node, PathIntent::kUnlink);
   const Mount* mount = mount_of(found.name);
   if (mount == nullptr || found.error != 0 || !mount->shows_originals) return found.error;
   if (found.is_original) {
-    if (const int error = copy(found.host_path, found.backing); error != 0) return error;
+    if (const int error = copy_original(&found); error != 0) return error;
+    if (is_file(found.host_path)) tell_readers_of_copy(found);
   }
   for (const std::string& inside : list(found)) {
     ResolvedPath entry;
@@ -424,8 +440,9 @@ void Mounts::record_host_failure(const std::string& host_path, int error) {
                           strerrordesc_np(error) +
                           "; the prediction is wrong from here on: the program continued "
                           "without them",
-                      "free space there, or name another directory with --files; --discard-data "
-                      "keeps sizes only")
+                      std::string("free space there, or name another directory with ") +
+                          spelled("--files", "files=") + "; " +
+                          spelled("--discard-data", "discard_data=True") + " keeps sizes only")
                  .error();
 }
 

@@ -6,7 +6,8 @@
 // Through the mount of the working directory the program also sees the host's files (originals). An
 // original is copied to the backing store before it is changed and is never changed itself. This is
 // what overlayfs does: the working directory is its lower, the backing store its upper layer. As
-// there, a descriptor that was opened for reading before the copy still reads the original.
+// there, a descriptor that the program opened for reading before the copy still reads the original.
+// Files opened by MPI-IO read the copy from then on (OriginalReader).
 //
 // To use a path: resolve it with locate(), open `host_path` on the host, and make an OpenFile
 // (open_file.h) of the result for space and time. After a name was removed, renamed, exchanged or
@@ -56,10 +57,21 @@ struct ResolvedPath {
   bool is_simulated() const { return system != nullptr; }
 };
 
+// An open file that reads an original in place until the original is copied.
+class OriginalReader {
+ public:
+  // The original was copied to `copy`, which other opens may change: read it from now on.
+  virtual void follow_copy(const std::string& copy) = 0;
+
+ protected:
+  ~OriginalReader() = default;
+};
+
 // What all opens of one simulated file share.
 struct FileUse {
   int open_count = 0;
   bool is_removed = false;  // its last name was removed; the last close frees its space
+  std::vector<OriginalReader*> original_readers;
 };
 using FileUses = std::map<std::pair<FileSystem*, FileId>, FileUse>;
 
@@ -162,6 +174,10 @@ class Mounts {
   std::string resolve_links(std::string_view path, int node, bool follow_last, int* error) const;
   int mirror_parents(const Mount& mount, const std::string& path, int node) const;
   int copy(const std::string& from, const std::string& to) const;
+  // Copies the original at found->host_path and makes `found` name the copy. Returns an errno
+  // value.
+  int copy_original(ResolvedPath* found) const;
+  void tell_readers_of_copy(const ResolvedPath& copied) const;
   Names& names_of(const Mount& mount, int node);
   FileSystem& system_of(const Mount& mount, int node) const;
   // From now on the program does not see an original of this name.

@@ -13,8 +13,8 @@
 namespace sesame::storage {
 namespace {
 
-// The open PositionalFiles, by host path and by whether they can write. Never destroyed, because
-// files may be closed while the process exits.
+// The open PositionalFiles, by the host file that they are stored in and by whether they can write.
+// Never destroyed, because files may be closed while the process exits.
 using Shared = std::map<std::pair<std::string, bool>, std::weak_ptr<PositionalFile>>;
 Shared& shared_files() {
   static auto* const files = new Shared;
@@ -54,6 +54,10 @@ size_t contiguous_run(std::span<const Extent> extents, uint64_t* bytes) {
 
 }  // namespace
 
+const std::string& stored_in(const ResolvedPath& path) {
+  return path.backing.empty() ? path.host_path : path.backing;
+}
+
 uint64_t end_of(std::span<const Extent> extents) {
   uint64_t end = 0;
   for (const Extent& extent : extents)
@@ -89,6 +93,16 @@ OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
   if (mounts_ == nullptr) return;
   uses_ = mounts_->uses();
   ++(*mounts_->uses())[{path_.system, path_.file}].open_count;
+}
+
+FileUse* OpenFile::use() const {
+  const std::shared_ptr<FileUses> uses = uses_.lock();
+  return uses == nullptr ? nullptr : &uses->at({path_.system, path_.file});
+}
+
+void OpenFile::set_copy(const std::string& copy) {
+  path_.host_path = copy;
+  path_.is_original = false;
 }
 
 OpenFile::~OpenFile() {
@@ -150,13 +164,24 @@ Access OpenFile::access(Direction direction, const Client& client,
 
 PositionalFile::PositionalFile(Mounts* mounts, const ResolvedPath& path, int descriptor,
                                bool writes)
-    : OpenFile(mounts, path), descriptor_(descriptor), writes_(writes) {}
+    : OpenFile(mounts, path), descriptor_(descriptor), writes_(writes) {
+  if (path.is_original) use()->original_readers.push_back(this);
+}
 
 PositionalFile::~PositionalFile() {
+  if (FileUse* shared = use(); shared != nullptr && path().is_original)
+    std::erase(shared->original_readers, static_cast<OriginalReader*>(this));
   syscall(SYS_close, descriptor_);
   // The entry may belong to a newer file of the same name by now.
-  const auto known = shared_files().find({path().host_path, writes_});
+  const auto known = shared_files().find({stored_in(path()), writes_});
   if (known != shared_files().end() && known->second.expired()) shared_files().erase(known);
+}
+
+void PositionalFile::follow_copy(const std::string& copy) {
+  set_copy(copy);
+  const int opened = open_host_file(copy, {});
+  if (opened < 0 || syscall(SYS_dup3, opened, descriptor_, O_CLOEXEC) < 0) copy_error_ = errno;
+  if (opened >= 0) syscall(SYS_close, opened);
 }
 
 // False if the file was removed and another one created by the same name.
@@ -175,7 +200,7 @@ int PositionalFile::open(Mounts* mounts, const ResolvedPath& path, OpenMode mode
   const int descriptor = open_host_file(path.host_path, mode);
   if (descriptor < 0) return errno;
   std::shared_ptr<PositionalFile> opened(new PositionalFile(mounts, path, descriptor, mode.writes));
-  std::weak_ptr<PositionalFile>& known = shared_files()[{path.host_path, mode.writes}];
+  std::weak_ptr<PositionalFile>& known = shared_files()[{stored_in(path), mode.writes}];
   *file = known.lock();
   if (*file == nullptr || !(*file)->is_same_as(*opened)) known = *file = std::move(opened);
   return 0;
@@ -183,6 +208,8 @@ int PositionalFile::open(Mounts* mounts, const ResolvedPath& path, OpenMode mode
 
 int PositionalFile::read_at(uint64_t offset, uint64_t bytes, std::byte* data,
                             uint64_t* done) const {
+  *done = 0;
+  if (copy_error_ != 0) return copy_error_;
   if (discards_data()) {
     uint64_t size = 0;
     if (const int error = size_of(descriptor_, &size); error != 0) return error;

@@ -58,6 +58,11 @@ class OpenFile {
 
  protected:
   void note_failure(int error) const;
+  // What all opens of the file share; null when the file is on no simulated file system, or the
+  // mounts were destroyed.
+  FileUse* use() const;
+  // The bytes are in this file of the backing store now.
+  void set_copy(const std::string& copy);
 
  private:
   bool set_modelled_size(uint64_t bytes) const;
@@ -79,8 +84,8 @@ struct OpenMode {
 
 // PositionalFile: an OpenFile with its own descriptor, read and written at given offsets. All ranks
 // that have the same file open in the same mode share one, because one descriptor for each rank
-// could exceed the host's limit.
-class PositionalFile : public OpenFile {
+// could exceed the host's limit. One that reads an original reads the copy once there is one.
+class PositionalFile : public OpenFile, OriginalReader {
  public:
   // Opens the host's file, or shares the PositionalFile that is open. Checks permissions each time.
   static int open(Mounts* mounts, const ResolvedPath& path, OpenMode mode,
@@ -100,12 +105,18 @@ class PositionalFile : public OpenFile {
  private:
   PositionalFile(Mounts* mounts, const ResolvedPath& path, int descriptor, bool writes);
   bool is_same_as(const PositionalFile& other) const;
+  void follow_copy(const std::string& copy) override;
   int read_at(uint64_t offset, uint64_t bytes, std::byte* data, uint64_t* done) const;
   int write_at(uint64_t offset, uint64_t bytes, const std::byte* data) const;
 
   int descriptor_;
   bool writes_;
+  int copy_error_ = 0;  // errno of opening the copy of its original: it cannot be read any more
 };
+
+// The host file that has the bytes of a path, or will have them once an original is copied. Two
+// paths with the same one are the same file.
+const std::string& stored_in(const ResolvedPath& path);
 
 // Whether the host has a file at that path.
 bool host_file_exists(const std::string& host_path);

@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "core/storage/testing.h"
@@ -215,6 +217,81 @@ TEST_F(OpenFileTest, AFileOfTheHostNeedsNoSpace) {
   EXPECT_EQ(write(*file, 0, 2 * kCapacity), 0);
   EXPECT_EQ(size(*file), 2 * kCapacity);
   EXPECT_FALSE(file->discards_data());
+}
+
+// A host's file in the working directory, seen through the mounts.
+class OriginalTest : public OpenFileTest {
+ protected:
+  void SetUp() override {
+    OpenFileTest::SetUp();
+    fs::create_directories(root_ / "work");
+    std::ofstream(root_ / "work/data") << "original";
+    mounts_ = std::move(*Mounts::create({root_ / "copies", root_ / "work"}));
+    ASSERT_TRUE(mounts_->add({"."}, make_file_system(plain(), *network_, events_, 1)));
+  }
+  ResolvedPath data(PathIntent intent) {
+    return mounts_->locate((root_ / "work/data").string(), 0, intent);
+  }
+  std::shared_ptr<PositionalFile> open_data(bool writes) {
+    std::shared_ptr<PositionalFile> file;
+    const ResolvedPath path = data(writes ? PathIntent::kWrite : PathIntent::kRead);
+    EXPECT_EQ(PositionalFile::open(mounts_.get(), path, {.writes = writes}, &file), 0);
+    return file;
+  }
+  static std::string text(const PositionalFile& file) {
+    char found[20] = "";
+    const Extent extent{0, sizeof found - 1};
+    uint64_t moved = 0;
+    EXPECT_EQ(file.read({&extent, 1}, reinterpret_cast<std::byte*>(found), &moved), 0);
+    return {found, moved};
+  }
+};
+
+TEST_F(OriginalTest, AReaderOfAnOriginalSeesWhatOthersWriteToItsCopy) {
+  const auto before = open_descriptors();
+  auto reader = open_data(false);
+  EXPECT_TRUE(reader->path().is_original);
+  auto writer = open_data(true);
+  EXPECT_EQ(text(*reader), "original");
+  ASSERT_EQ(write(*writer, 0, 3), 0);
+  EXPECT_EQ(text(*reader), "xxxginal");
+  ASSERT_EQ(writer->resize(2), 0);
+  EXPECT_EQ(size(*reader), 2u);
+  EXPECT_EQ(open_data(false), reader) << "they share a descriptor";
+  EXPECT_EQ(open_descriptors(), before + 2);
+  reader = writer = nullptr;
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(OriginalTest, AReaderOfACopiedOriginalKeepsTheFileThatIsRenamedOrRemoved) {
+  const auto reader = open_data(false);
+  ASSERT_EQ(write(*open_data(true), 0, 1), 0);
+  const ResolvedPath path = data(PathIntent::kUnlink);
+  ASSERT_EQ(remove_host_file(path.host_path), 0);
+  mounts_->removed(path);
+  EXPECT_EQ(text(*reader), "xriginal");
+  std::shared_ptr<PositionalFile> fresh;
+  ASSERT_EQ(PositionalFile::open(mounts_.get(), data(PathIntent::kWrite),
+                                 {.writes = true, .create = true}, &fresh),
+            0);
+  ASSERT_EQ(write(*fresh, 0, 2), 0);
+  EXPECT_EQ(text(*open_data(false)), "xx");
+  EXPECT_EQ(text(*reader), "xriginal");
+}
+
+TEST_F(OriginalTest, AReaderFollowsAnOriginalThatARenameCopies) {
+  const auto reader = open_data(false);
+  const ResolvedPath path = data(PathIntent::kUnlink);
+  ASSERT_EQ(mounts_->copy_originals(path), 0);
+  EXPECT_FALSE(reader->path().is_original);
+  std::ofstream(path.backing) << "changed";
+  EXPECT_EQ(text(*reader), "changed");
+}
+
+TEST_F(OriginalTest, AClosedReaderIsNotNotifiedOfACopy) {
+  open_data(false).reset();
+  ASSERT_EQ(write(*open_data(true), 0, 1), 0);
+  EXPECT_EQ(text(*open_data(false)), "xriginal");
 }
 
 TEST_F(OpenFileTest, AFileMayBeClosedAfterTheMountsAreGone) {

@@ -4,7 +4,7 @@
 
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"

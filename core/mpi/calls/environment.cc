@@ -10,7 +10,7 @@
 #include "core/mpi/communicators/connection.h"
 #include "core/mpi/communicators/predefined.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 

@@ -1,6 +1,6 @@
 // The ports that ranks have opened to accept connections, and the published names (MPI 4.1,
 // sections 11.8.2 and 11.8.4). There is one object for the run, which World owns. Ranks run ahead
-// of each other, so a strand must yield until now (messaging.h) before it uses it. One thread.
+// of each other, so a strand must yield until now (waiting.h) before it uses it. One thread.
 #pragma once
 
 #include <map>

@@ -18,8 +18,8 @@ FileObject::~FileObject() {
 }
 
 bool FileObject::is_first_of_host_file() const {
-  const auto me = shared->host_paths.begin() + comm->rank;
-  return std::find(shared->host_paths.begin(), me, *me) == me;
+  const auto me = shared->stored_in.begin() + comm->rank;
+  return std::find(shared->stored_in.begin(), me, *me) == me;
 }
 
 RangeLocks& locks_of(const FileObject& file) {

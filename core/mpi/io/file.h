@@ -37,8 +37,9 @@ struct CollectiveCall {
 struct SharedFile : std::enable_shared_from_this<SharedFile> {
   std::string name;  // as the program wrote it
   std::string path;  // absolute
-  // The host file that has the bytes, by rank: a node-local file system has a file on each node.
-  std::vector<std::string> host_paths;
+  // The host file that stores the bytes, by rank: a node-local file system has one on each node.
+  // Two ranks have the same file if these are equal, whether an original was copied or not.
+  std::vector<std::string> stored_in;
   machine::CollectiveParameters collective;  // of the machine, before hints
   int64_t shared_position = 0;               // in elementary items of the view
   bool delete_on_close = false;

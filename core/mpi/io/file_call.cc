@@ -11,7 +11,7 @@
 #include "core/mpi/io/strategies/strategies.h"
 #include "core/mpi/io/transfer_file.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 

@@ -133,7 +133,7 @@ std::shared_ptr<SharedFile> new_shared(const OpenCall& call, int ranks) {
   const World& world = this_rank().world;
   auto shared = std::make_shared<SharedFile>();
   shared->name = call.name;
-  shared->host_paths.resize(static_cast<size_t>(ranks));
+  shared->stored_in.resize(static_cast<size_t>(ranks));
   shared->collective = world.collective_io;
   shared->delete_on_close = (call.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   return shared;
@@ -166,7 +166,7 @@ int open_collectively(ControlGroup& control, OpenCall& call) {
     const auto address = reinterpret_cast<uintptr_t>(call.shared.get());
     message[1] = static_cast<int>(address >> 32);
     message[2] = static_cast<int>(address & 0xffffffff);
-    call.shared->host_paths[0] = found.host_path;
+    call.shared->stored_in[0] = storage::stored_in(found);
   }
   control.broadcast(message, 0);
   if (message[0] != MPI_SUCCESS) {
@@ -178,8 +178,9 @@ int open_collectively(ControlGroup& control, OpenCall& call) {
                          static_cast<uint32_t>(message[2]);
     call.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
     // On a node-local file system each node creates its own file.
-    const bool creates = found.host_path != call.shared->host_paths[0];
-    call.shared->host_paths[static_cast<size_t>(control.me())] = found.host_path;
+    const std::string& stored_in = storage::stored_in(found);
+    const bool creates = stored_in != call.shared->stored_in[0];
+    call.shared->stored_in[static_cast<size_t>(control.me())] = stored_in;
     int amode = call.amode;
     if (creates) amode &= ~MPI_MODE_EXCL;
     error = open_on_rank(found, call.name, amode, creates, &call.open);
@@ -282,12 +283,14 @@ int delete_file(const char* filename, Info info) {
   return error == 0 ? MPI_SUCCESS : fail_host_call("delete", filename, error);
 }
 
-// The first rank that has this host file removes it, after all ranks have closed it.
+// The first rank that has this host file removes the name, after all ranks have closed it. What the
+// name stands for is looked up again: since the open, the file may have been removed or renamed.
 int remove_at_close(Strand& strand, const FileObject& file) {
   if (!file.is_first_of_host_file()) return MPI_SUCCESS;
   yield_until_now(strand);
-  charge_metadata(strand, file.path(), MetadataCall::kRemove);
-  remove_file(*strand.rank, file.path());
+  const ResolvedPath found = locate(*strand.rank, file.shared->path, PathIntent::kUnlink);
+  charge_metadata(strand, found, MetadataCall::kRemove);
+  if (found.error == 0) remove_file(*strand.rank, found);
   return MPI_SUCCESS;
 }
 

@@ -129,37 +129,91 @@ TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoSpace) {
   });
 }
 
+// A job of two ranks that sees a file of the host, "data" with the text "text", in the working
+// directory.
+class Originals : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(original_.parent_path());
+    std::ofstream(original_) << "text";
+    World& world = job_.world();
+    world.mounts = std::move(*storage::Mounts::create({root_ / "backing", root_ / "work"}));
+    machine::StorageParameters parameters;
+    parameters.detail = machine::StorageModel::kAnalytic;
+    parameters.analytic_bandwidth = 1e9;
+    ASSERT_TRUE(world.mounts->add(
+        {"."}, storage::make_file_system(parameters, world.network, world.executive.events(), 1)));
+  }
+  void TearDown() override {
+    EXPECT_EQ(std::filesystem::file_size(original_), 4u);
+    std::filesystem::remove_all(root_);
+  }
+
+  int open(Comm comm, int amode, File* file) const {
+    return File_open(comm, original_.c_str(), amode, MPI_INFO_NULL, file);
+  }
+  static std::string text(File file) {
+    char found[5] = "";
+    EXPECT_EQ(File_read_at(file, 0, found, 4, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    return found;
+  }
+
+  const std::filesystem::path root_ = test_path("originals");
+  const std::filesystem::path original_ = root_ / "work/data";
+  SimulatedJob job_{2};
+};
+
 // Files of the host in the working directory are copied only before they are changed.
-TEST(OpenFiles, ReadingAndDeletingAnOriginalCopiesNothing) {
-  const std::filesystem::path root = test_path("originals");
-  const std::filesystem::path original = root / "work/data";
-  std::filesystem::create_directories(original.parent_path());
-  std::ofstream(original) << "text";
-  SimulatedJob job(1);
-  World& world = job.world();
-  world.mounts = std::move(*storage::Mounts::create({root / "backing", root / "work"}));
-  machine::StorageParameters parameters;
-  parameters.detail = machine::StorageModel::kAnalytic;
-  parameters.analytic_bandwidth = 1e9;
-  ASSERT_TRUE(world.mounts->add(
-      {"."}, storage::make_file_system(parameters, world.network, world.executive.events(), 1)));
-  job.run([&](int) {
-    const auto open = [&](File* file) {
-      return File_open(MPI_COMM_SELF, original.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, file);
-    };
+TEST_F(Originals, AreNotCopiedToBeReadOrDeleted) {
+  job_.run([&](int rank) {
+    if (rank != 0) return;
     File file = nullptr;
-    ASSERT_EQ(open(&file), MPI_SUCCESS);
-    char text[5] = "";
-    EXPECT_EQ(File_read(file, text, 4, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    EXPECT_STREQ(text, "text");
+    ASSERT_EQ(open(MPI_COMM_SELF, MPI_MODE_RDONLY, &file), MPI_SUCCESS);
+    EXPECT_EQ(text(file), "text");
     File_close(&file);
-    EXPECT_EQ(File_delete(original.c_str(), MPI_INFO_NULL), MPI_SUCCESS);
-    EXPECT_EQ(open(&file), MPI_ERR_NO_SUCH_FILE);
-    EXPECT_EQ(File_delete(original.c_str(), MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+    EXPECT_EQ(File_delete(original_.c_str(), MPI_INFO_NULL), MPI_SUCCESS);
+    EXPECT_EQ(open(MPI_COMM_SELF, MPI_MODE_RDONLY, &file), MPI_ERR_NO_SUCH_FILE);
+    EXPECT_EQ(File_delete(original_.c_str(), MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
   });
-  EXPECT_TRUE(std::filesystem::exists(original));
-  EXPECT_TRUE(std::filesystem::is_empty(root / "backing"));
-  std::filesystem::remove_all(root);
+  EXPECT_TRUE(std::filesystem::is_empty(root_ / "backing"));
+}
+
+TEST_F(Originals, ThatAreOpenForReadingShowWhatAnotherCommunicatorWrites) {
+  job_.run([&](int rank) {
+    File reader = nullptr;
+    ASSERT_EQ(open(MPI_COMM_WORLD, MPI_MODE_RDONLY, &reader), MPI_SUCCESS);
+    EXPECT_EQ(text(reader), "text");
+    Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+      File writer = nullptr;
+      ASSERT_EQ(open(MPI_COMM_SELF, MPI_MODE_RDWR, &writer), MPI_SUCCESS);
+      EXPECT_EQ(File_write_at(writer, 0, "n", 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      File_close(&writer);
+    }
+    Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(text(reader), "next") << rank;
+    File_close(&reader);
+  });
+}
+
+TEST_F(Originals, ThatWereCopiedAreDeletedByACloseOfTheirReaders) {
+  job_.run([&](int rank) {
+    File reader = nullptr;
+    ASSERT_EQ(open(MPI_COMM_WORLD, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE, &reader),
+              MPI_SUCCESS);
+    File writer = nullptr;
+    if (rank == 1) {
+      ASSERT_EQ(open(MPI_COMM_SELF, MPI_MODE_RDWR, &writer), MPI_SUCCESS);
+    }
+    File_close(&reader);
+    File again = nullptr;
+    EXPECT_EQ(open(MPI_COMM_WORLD, MPI_MODE_RDONLY, &again), MPI_ERR_NO_SUCH_FILE);
+    if (rank == 1) {
+      EXPECT_EQ(text(writer), "text") << "a file without a name is kept until it is closed";
+      File_close(&writer);
+    }
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(root_ / "backing"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/shared_pointer.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {

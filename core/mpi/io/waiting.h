@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/base/units.h"
-#include "core/mpi/messages/messaging.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/delivery.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/pack.h"
 

@@ -3,7 +3,8 @@
 #include <numeric>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/polling.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/rma/epoch.h"

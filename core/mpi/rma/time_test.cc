@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

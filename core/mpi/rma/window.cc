@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"

@@ -126,7 +126,7 @@ class TestFile {
     path.host_path = path_;
     EXPECT_EQ(PositionalFile::open(nullptr, path, {.writes = true, .create = true}, &open_), 0);
     shared_->collective = parameters;
-    shared_->host_paths.assign(static_cast<size_t>(job.world().size()), path_);
+    shared_->stored_in.assign(static_cast<size_t>(job.world().size()), path_);
   }
   ~TestFile() { std::filesystem::remove(path_); }
 
