@@ -48,27 +48,60 @@ const char* sesame_process_name(void) { return name; }
 
 /* --- Beginning ---------------------------------------------------------------------------- */
 
-/* Launchers are not recorded: they are no part of the run. Where several MPIs are installed, their
- * names have a suffix, as in mpiexec.hydra. */
-static bool is_launcher(void) {
-  static const char* const names[] = {"mpiexec",
-                                      "mpirun",
-                                      "hydra_pmi_proxy",
-                                      "hydra_bstrap_proxy",
-                                      "hydra_persist",
-                                      "hydra_nameserver",
-                                      "orterun",
-                                      "orted",
-                                      "prterun",
-                                      "prted",
-                                      "srun",
-                                      "ssh"};
+/* Where several MPIs are installed, names of launchers have a suffix, as in mpiexec.hydra. */
+static bool is_called(const char* const* names, size_t count) {
   const char* called = program_invocation_short_name;
   const size_t length = strcspn(called, ".");
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (strlen(names[i]) == length && strncmp(called, names[i], length) == 0) return true;
   }
   return false;
+}
+
+/* Launchers that start an MPI program, and give their environment to its ranks. */
+static bool starts_program(void) {
+  static const char* const names[] = {"mpiexec", "mpirun", "orterun", "prterun", "srun"};
+  return is_called(names, sizeof names / sizeof *names);
+}
+
+/* Launchers are not recorded: they are no part of the run. */
+static bool is_launcher(void) {
+  static const char* const names[] = {"hydra_pmi_proxy",
+                                      "hydra_bstrap_proxy",
+                                      "hydra_persist",
+                                      "hydra_nameserver",
+                                      "orted",
+                                      "prted",
+                                      "ssh"};
+  return starts_program() || is_called(names, sizeof names / sizeof *names);
+}
+
+static const char* const job_variable = "SESAME_TRACE_JOB";
+
+/* In the launcher: names the MPI program for its ranks. Launchers name it only for some of their
+ * ranks, or not at all (MPICH's). */
+static void name_job(void) {
+  char job[SESAME_JOB_BYTES];
+  struct utsname node;
+  uname(&node);
+  snprintf(job, sizeof job, "%s.%d.%llu", node.nodename, getpid(),
+           (unsigned long long)sesame_system_ns());
+  setenv(job_variable, job, 1);
+}
+
+/* PMIx names also what MPI_Comm_spawn starts. Slurm's step is last: programs that a batch script
+ * starts without srun have the same one. */
+void sesame_process_job(char job[SESAME_JOB_BYTES]) {
+  const char* name = getenv("PMIX_NAMESPACE");
+  if (name == NULL) name = getenv(job_variable);
+  const char* slurm = getenv("SLURM_JOB_ID");
+  const char* step = getenv("SLURM_STEP_ID");
+  job[0] = '\0';
+  if (name != NULL) {
+    snprintf(job, SESAME_JOB_BYTES, "%s", name);
+  } else if (slurm != NULL && step != NULL) {
+    snprintf(job, SESAME_JOB_BYTES, "slurm %s.%s", slurm, step);
+  }
 }
 
 /* The limit is for the whole run; each rank gets an equal share. */
@@ -87,7 +120,9 @@ static void read_settings(void) {
   const char* directory = getenv("SESAME_TRACE_DIRECTORY");
   const char* only = getenv("SESAME_TRACE_ONLY");
   const char* most = getenv("SESAME_TRACE_MOST_BYTES");
-  if (directory == NULL || *directory == '\0' || is_launcher()) return;
+  if (directory == NULL || *directory == '\0') return;
+  if (starts_program()) name_job();
+  if (is_launcher()) return;
   if (strlen(directory) >= sizeof sesame_settings.directory) return;
   strcpy(sesame_settings.directory, directory);
   sesame_settings.kinds = SESAME_IO | SESAME_MPI;
@@ -179,15 +214,38 @@ bool sesame_process_begin(void) {
   return state != NULL;
 }
 
-/* The words of the command line, separated by the character 31. */
-static void read_command(char* command) {
-  int file =
-      (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  long length =
-      file < 0 ? 0 : sesame_system_call(SYS_read, file, command, SESAME_COMMAND_BYTES - 1);
+/* Reads up to `size` bytes; 0 when the file cannot be read. */
+static long read_start(const char* path, char* bytes, size_t size) {
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, bytes, size);
   sesame_unrecorded(false, length);
   if (file >= 0) sesame_system_call(SYS_close, file);
-  if (length < 0) length = 0;
+  return length < 0 ? 0 : length;
+}
+
+/* The number of this process's namespace of a kind; 0 when it is unknown. */
+static uint64_t namespace_number(const char* kind) {
+  char path[32];
+  struct stat found;
+  snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
+  if (sesame_system_call(SYS_newfstatat, AT_FDCWD, path, &found, 0) != 0) return 0;
+  return found.st_ino;
+}
+
+static void read_kernel(char* kernel, size_t size) {
+  char boot[64];
+  long length = read_start("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+  while (length > 0 && boot[length - 1] == '\n') --length;
+  kernel[0] = '\0';
+  if (length > 0) {
+    snprintf(kernel, size, "%.*s %llu", (int)length, boot,
+             (unsigned long long)namespace_number("time"));
+  }
+}
+
+/* The words of the command line, separated by the character 31. */
+static void read_command(char* command) {
+  long length = read_start("/proc/self/cmdline", command, SESAME_COMMAND_BYTES - 1);
   while (length > 0 && command[length - 1] == '\0') --length;
   command[length] = '\0';
   for (long i = 0; i < length; ++i) {
@@ -214,6 +272,8 @@ void sesame_process_look_up(SesameProcessFacts* facts) {
   if (sesame_system_call(SYS_getcwd, facts->directory, sizeof facts->directory) < 0) {
     strcpy(facts->directory, "/");
   }
+  read_kernel(facts->kernel, sizeof facts->kernel);
+  facts->pid_namespace = namespace_number("pid");
   facts->realtime_offset = realtime_offset();
   facts->loaded_ns = loaded_ns;
   facts->host = host;

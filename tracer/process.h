@@ -36,11 +36,19 @@ typedef struct {
   char command[SESAME_COMMAND_BYTES]; /* the words of the command line, separated by character 31 */
   char directory[PATH_MAX];           /* the working directory */
   const char* host;
+  char kernel[96]; /* boot id and time namespace; empty when /proc does not say */
+  uint64_t pid_namespace;
   int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
   uint64_t loaded_ns;      /* when the tracer was loaded or the process was forked */
 } SesameProcessFacts;
 
 void sesame_process_look_up(SesameProcessFacts* facts);
+
+enum { SESAME_JOB_BYTES = 320 };
+
+/* What the launcher calls the MPI program that this process is a rank of, the same in all its
+ * ranks and in those of no other; empty when it does not say. Reads the environment. */
+void sesame_process_job(char job[SESAME_JOB_BYTES]);
 
 /* In a forked child: forgets the parent's state file. */
 void sesame_process_forget(void);

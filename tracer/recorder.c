@@ -345,7 +345,9 @@ __attribute__((noinline)) static void put_process(void) {
                                               .parent = getppid(),
                                               .realtime_offset = facts.realtime_offset,
                                               .loaded = (int64_t)facts.loaded_ns,
+                                              .pid_namespace = facts.pid_namespace,
                                               .host = facts.host,
+                                              .kernel = facts.kernel,
                                               .directory = facts.directory,
                                               .command = facts.command});
 }

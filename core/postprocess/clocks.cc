@@ -10,10 +10,13 @@
 namespace sesame::postprocess {
 namespace {
 
+// Containers of one kernel have one clock, whatever their names.
 size_t host_of(Job& job, const Identity& who) {
-  auto found = std::ranges::find(job.clocks, who.host, &HostClock::host);
+  auto found = std::ranges::find_if(job.clocks, [&](const HostClock& clock) {
+    return clock.kernel == who.kernel && (!who.kernel.empty() || clock.host == who.host);
+  });
   if (found == job.clocks.end()) {
-    job.clocks.push_back({who.host, who.realtime_offset, 0, who.begin});
+    job.clocks.push_back({who.host, who.kernel, who.realtime_offset, 0, who.begin});
     return job.clocks.size() - 1;
   }
   // The two clocks are read one after the other: the largest difference is the truest.

@@ -11,6 +11,11 @@ namespace {
 
 int64_t realtime(const Identity& who) { return who.begin + who.realtime_offset; }
 
+// Where process ids are unique.
+using PidSpace = std::pair<std::string, uint64_t>;
+
+PidSpace pid_space_of(const Identity& who) { return {who.host, who.pid_namespace}; }
+
 // Process ids are reused: of the processes with the parent's id, the parent is the one that started
 // last before the child.
 int32_t parent_of(const Job& job, const JobProcess& process) {
@@ -19,7 +24,7 @@ int32_t parent_of(const Job& job, const JobProcess& process) {
   int64_t latest = INT64_MIN;
   for (const JobProcess& other : job.processes) {
     const Identity& who = job.survey_of(other).identity;
-    if (who.pid != child.parent || who.host != child.host) continue;
+    if (who.pid != child.parent || pid_space_of(who) != pid_space_of(child)) continue;
     if (who.begin > child.begin || who.begin < latest) continue;
     parent = other.number;
     latest = who.begin;
@@ -28,13 +33,13 @@ int32_t parent_of(const Job& job, const JobProcess& process) {
 }
 
 // Assigns processes to MPI programs, of which a script may have run several. All processes of a
-// program have the same number of ranks and different ranks. On each node they have the same
-// launcher, which is not traced.
+// program have the same number of ranks and different ranks. The launcher's name of the program
+// decides where it is known; else they have the same launcher, which is not traced, on each node.
 class Worlds {
  public:
   explicit Worlds(const Job& job) {
     for (const ProcessSurvey& survey : job.surveys) {
-      parents_[{survey.identity.host, survey.identity.pid}] = survey.identity.parent;
+      parents_[{pid_space_of(survey.identity), survey.identity.pid}] = survey.identity.parent;
     }
   }
 
@@ -43,11 +48,13 @@ class Worlds {
     for (size_t i = 0; i < worlds_.size(); ++i) {
       World& world = worlds_[i];
       if (world.size != who.size || world.ranks.contains(who.rank)) continue;
-      if (world.launchers.try_emplace(who.host, launcher).first->second != launcher) continue;
+      if (world.job != who.job) continue;
+      const int32_t known = world.launchers.try_emplace(pid_space_of(who), launcher).first->second;
+      if (who.job.empty() && known != launcher) continue;
       world.ranks.insert(who.rank);
       return i;
     }
-    worlds_.push_back({who.size, {who.rank}, {{who.host, launcher}}});
+    worlds_.push_back({who.size, who.job, {who.rank}, {{pid_space_of(who), launcher}}});
     return worlds_.size() - 1;
   }
   size_t count() const { return worlds_.size(); }
@@ -55,24 +62,54 @@ class Worlds {
  private:
   struct World {
     int32_t size;
+    std::string job;  // empty: the launcher does not say
     std::set<int32_t> ranks;
-    std::map<std::string, int32_t> launchers;  // process ids, by host
+    std::map<PidSpace, int32_t> launchers;  // process ids
   };
 
   // A rank may be the child of a script that the launcher started.
   int32_t launcher_of(const Identity& who) const {
     int32_t parent = who.parent;
     for (size_t steps = 0; steps < parents_.size(); ++steps) {
-      auto traced = parents_.find({who.host, parent});
+      auto traced = parents_.find({pid_space_of(who), parent});
       if (traced == parents_.end()) break;
       parent = traced->second;
     }
     return parent;
   }
 
-  std::map<std::pair<std::string, int32_t>, int32_t> parents_;
+  std::map<std::pair<PidSpace, int32_t>, int32_t> parents_;
   std::vector<World> worlds_;
 };
+
+// Where the first record of a process is lost, its kernel is unknown: assumes that of the first
+// process on a node of the same name.
+void assume_kernels(Job& job) {
+  std::map<std::string, const Identity*> known;  // by name of the node
+  for (const ProcessSurvey& survey : job.surveys) {
+    if (!survey.identity.kernel.empty()) known.try_emplace(survey.identity.host, &survey.identity);
+  }
+  for (ProcessSurvey& survey : job.surveys) {
+    Identity& who = survey.identity;
+    const auto other = known.find(who.host);
+    if (!who.kernel.empty() || other == known.end()) continue;
+    who.kernel = other->second->kernel;
+    who.pid_namespace = other->second->pid_namespace;
+  }
+}
+
+// Nodes may have the same name. The second one that is called "node" becomes "node (2)".
+void name_nodes(Job& job) {
+  std::map<std::string, std::vector<std::string>> kernels;  // by name of the node
+  for (ProcessSurvey& survey : job.surveys) {
+    Identity& who = survey.identity;
+    std::vector<std::string>& known = kernels[who.host];
+    const auto found = std::ranges::find(known, who.kernel);
+    const auto index = found - known.begin();
+    if (found == known.end()) known.push_back(who.kernel);
+    if (index > 0) who.host += " (" + std::to_string(index + 1) + ")";
+  }
+}
 
 void name_missing_ranks(Job& job) {
   int32_t expected = 0;
@@ -130,6 +167,8 @@ void number_processes(Job& job) {
 Job make_job(std::vector<ProcessSurvey> surveys) {
   Job job;
   job.surveys = std::move(surveys);
+  assume_kernels(job);
+  name_nodes(job);
   number_processes(job);
   match_communicators(job);
   match_messages(job);

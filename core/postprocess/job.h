@@ -50,6 +50,7 @@ struct Unmatched {
 // The clock of a node, times in ns: run time = node time + offset + drift * (node time - origin).
 struct HostClock {
   std::string host;
+  std::string kernel;  // as in Identity; where it is empty, each host has a clock of its own
   int64_t offset = 0;
   double drift = 0;
   int64_t origin = 0;

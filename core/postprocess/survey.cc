@@ -45,6 +45,8 @@ class Surveyor {
     who.parent = record.parent;
     who.realtime_offset = record.realtime_offset;
     who.host = record.host;
+    who.kernel = record.kernel;
+    who.pid_namespace = record.pid_namespace;
     who.directory = record.directory;
     who.command = record.command;
     const auto loaded = static_cast<uint64_t>(record.loaded);
@@ -64,6 +66,7 @@ class Surveyor {
     result_.identity.rank = record.rank;
     result_.identity.size = record.size;
     result_.identity.interface = record.interface;
+    result_.identity.job = record.job;
     comms_.set_world_size(record.size);
     note(0, time);
   }

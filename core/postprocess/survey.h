@@ -60,6 +60,9 @@ struct Identity {
   int32_t parent = -1;  // process id
   int64_t realtime_offset = 0;
   std::string host;
+  std::string kernel;          // processes with the same one have the same clock; empty: unknown
+  uint64_t pid_namespace = 0;  // in which its process ids are unique; 0: unknown
+  std::string job;             // what the launcher calls its MPI program; empty: unknown
   std::string directory;
   std::string command;
   int32_t rank = -1;  // of MPI_COMM_WORLD

@@ -47,7 +47,7 @@ Waiter Waiter::measured(bool processor_for_each_thread) {
   waiter.wake_up_ = {late[late.size() / 2], late[late.size() - 1]};
   // The sample is small: half as much again leaves fewer wake-ups uncovered.
   const int64_t covered =
-      processor_for_each_thread ? waiter.wake_up_.p99_ns * 3 / 2 : waiter.wake_up_.median_ns;
+      processor_for_each_thread ? waiter.wake_up_.latest_ns * 3 / 2 : waiter.wake_up_.median_ns;
   waiter.spin_ns_ = std::clamp(covered, kLeastSpin, kMostSpin);
   return waiter;
 }

@@ -16,11 +16,10 @@ struct Clocks {
 };
 extern const Clocks kSystemClocks;
 
-// How late the kernel wakes a thread that sleeps, measured when the replay begins. p99_ns is the
-// latest of 64 trials.
+// How late the kernel wakes a thread that sleeps, measured by 64 trials when the replay begins.
 struct WakeUp {
   int64_t median_ns = 0;
-  int64_t p99_ns = 0;
+  int64_t latest_ns = 0;  // of all trials
 };
 
 // Shorter losses cannot be distinguished from the cost of the clocks, and are not recorded

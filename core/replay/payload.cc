@@ -44,8 +44,12 @@ Buffer make_buffer(size_t size) {
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (data == MAP_FAILED) {
-    std::fprintf(stderr, "sesame-replayer: no memory for a buffer of %zu bytes\n", size);
-    std::exit(1);
+    std::fprintf(
+        stderr,
+        "error: no memory for a buffer of %zu bytes: the largest operation of the run needs "
+        "one in each thread\n",
+        size);
+    std::exit(2);  // the size is that of the input
   }
   return Buffer(static_cast<char*>(data), Unmap{size});
 }

@@ -18,7 +18,8 @@ struct Unmap {
 };
 using Buffer = std::unique_ptr<char, Unmap>;
 
-// Aligned memory with all its pages present. Ends the program if there is no memory.
+// Aligned memory with all its pages present. Ends the program with status 2, that of
+// wrong input, if there is no memory.
 Buffer make_buffer(size_t size);
 
 // The data that all threads write. Consecutive operations start at different blocks of it.

@@ -95,7 +95,7 @@ Player::Player(const Plan& plan, Transport& transport)
   result_.header.version = 2;
   result_.header.failed_operation = -1;
   result_.header.wake_up_median_ns = waiter_.wake_up().median_ns;
-  result_.header.wake_up_p99_ns = waiter_.wake_up().p99_ns;
+  result_.header.wake_up_latest_ns = waiter_.wake_up().latest_ns;
   result_.header.spin_ns = waiter_.spin_ns();
   // Writes every page now, so that no page fault makes an operation late.
   result_.operations.assign(plan.operations.size(), OperationResult{-1, 0, 0, 0, 0, 0});

@@ -35,7 +35,7 @@ struct ResultHeader {
   uint64_t streams;
   uint64_t not_aligned;  // accesses that --direct could not make directly
   int64_t wake_up_median_ns;
-  int64_t wake_up_p99_ns;
+  int64_t wake_up_latest_ns;
   int64_t spin_ns;  // how long before its due time a thread stops sleeping
 };
 

@@ -132,7 +132,7 @@ Result<std::unique_ptr<Transport>> load_transport(const std::string& library, ui
     return error("the MPI says that this is process " + std::to_string(rank) + " of " +
                      std::to_string(size) + ", its environment that it is " +
                      std::to_string(process) + " of " + std::to_string(processes),
-                 "was mpiexec of another MPI than --mpi?");
+                 "was mpiexec of another MPI than the compiler wrapper that was given?");
   }
   return std::make_unique<MpiTransport>(mpi);
 }

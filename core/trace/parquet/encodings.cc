@@ -9,6 +9,13 @@
 
 #include "core/trace/parquet/compact_writer.h"
 
+// A version for processors with AVX2 is chosen when the program starts.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define SESAME_VECTORISED [[gnu::target_clones("avx2", "default")]]
+#else
+#define SESAME_VECTORISED
+#endif
+
 namespace sesame::trace::parquet {
 namespace {
 
@@ -55,7 +62,70 @@ constexpr auto packs_of(std::integer_sequence<int, kWidths...>) {
 template <typename U>
 constexpr auto kPacks = packs_of<U>(std::make_integer_sequence<int, 8 * sizeof(U)>());
 
+// The differences of a block's numbers to their predecessors, as the encoding stores them.
+template <typename T>
+struct BlockDifferences {
+  using U = std::make_unsigned_t<T>;
+  std::array<U, kBlock> above;  // how much each is above the smallest
+  T smallest;
+  std::array<U, kMiniblocks> bits;  // the bits that are set in any of a miniblock
+};
+
+// The loops have no branches and no dependence from one number to the next, so that the compiler
+// vectorises them. If the block is not full, the rest counts as the smallest difference.
+template <typename T>
+[[gnu::always_inline]] inline void subtract(const T* values, size_t count, T before,
+                                            BlockDifferences<T>& block) {
+  using U = std::make_unsigned_t<T>;
+  U* const above = block.above.data();
+  above[0] = static_cast<U>(values[0]) - static_cast<U>(before);
+  for (size_t i = 1; i < count; ++i) {
+    above[i] = static_cast<U>(values[i]) - static_cast<U>(values[i - 1]);
+  }
+  T smallest = static_cast<T>(above[0]);
+  for (size_t i = 0; i < count; ++i) {
+    const T difference = static_cast<T>(above[i]);
+    smallest = difference < smallest ? difference : smallest;
+  }
+  block.smallest = smallest;
+  for (size_t i = count; i < kBlock; ++i) above[i] = static_cast<U>(smallest);
+  for (size_t mini = 0; mini < kMiniblocks; ++mini) {
+    U bits = 0;
+    for (size_t i = mini * kMiniblock; i < (mini + 1) * kMiniblock; ++i) {
+      above[i] -= static_cast<U>(smallest);
+      bits |= above[i];
+    }
+    block.bits[mini] = bits;
+  }
+}
+
+SESAME_VECTORISED void find_differences(const int64_t* values, size_t count, int64_t before,
+                                        BlockDifferences<int64_t>& block) {
+  subtract(values, count, before, block);
+}
+SESAME_VECTORISED void find_differences(const int32_t* values, size_t count, int32_t before,
+                                        BlockDifferences<int32_t>& block) {
+  subtract(values, count, before, block);
+}
+
+template <typename T>
+[[gnu::always_inline]] inline Extremes<T> find_extremes(const T* values, size_t count) {
+  Extremes<T> found{values[0], values[0]};
+  for (size_t i = 1; i < count; ++i) {
+    found.least = values[i] < found.least ? values[i] : found.least;
+    found.most = values[i] > found.most ? values[i] : found.most;
+  }
+  return found;
+}
+
 }  // namespace
+
+SESAME_VECTORISED Extremes<int64_t> extremes_of(const int64_t* values, size_t count) {
+  return find_extremes(values, count);
+}
+SESAME_VECTORISED Extremes<int32_t> extremes_of(const int32_t* values, size_t count) {
+  return find_extremes(values, count);
+}
 
 uint8_t* write_delta_header(uint64_t count, int64_t first, uint8_t* out) {
   out = write_varint(kBlock, out);
@@ -67,33 +137,17 @@ uint8_t* write_delta_header(uint64_t count, int64_t first, uint8_t* out) {
 template <typename T>
 uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* out) {
   using U = std::make_unsigned_t<T>;
-  std::array<U, kBlock> deltas;
-  U last = static_cast<U>(before);
+  BlockDifferences<T> block;
   for (size_t begin = 0; begin < count; begin += kBlock) {
-    const size_t here = std::min(kBlock, count - begin);
-    T smallest = static_cast<T>(static_cast<U>(values[begin]) - last);
-    T largest = smallest;
-    for (size_t i = 0; i < here; ++i) {
-      const U value = static_cast<U>(values[begin + i]);
-      const T delta = static_cast<T>(value - last);
-      last = value;
-      deltas[i] = static_cast<U>(delta);
-      smallest = std::min(smallest, delta);
-      largest = std::max(largest, delta);
-    }
-    out = write_varint(zigzag(smallest), out);
+    find_differences(values + begin, std::min(kBlock, count - begin), before, block);
+    before = values[std::min(begin + kBlock, count) - 1];
+    out = write_varint(zigzag(block.smallest), out);
     uint8_t* widths = out;
-    std::memset(widths, 0, kMiniblocks);
     out += kMiniblocks;
-    if (smallest == largest) continue;
-    std::fill(deltas.begin() + here, deltas.end(), static_cast<U>(smallest));
-    for (size_t mini = 0; mini * kMiniblock < here; ++mini) {
-      U* part = &deltas[mini * kMiniblock];
-      U bits = 0;
-      for (size_t i = 0; i < kMiniblock; ++i) bits |= part[i] -= static_cast<U>(smallest);
-      const int width = std::bit_width(bits);
+    for (size_t mini = 0; mini < kMiniblocks; ++mini) {
+      const int width = std::bit_width(block.bits[mini]);
       widths[mini] = static_cast<uint8_t>(width);
-      kPacks<U>[static_cast<size_t>(width)](part, out);
+      kPacks<U>[static_cast<size_t>(width)](&block.above[mini * kMiniblock], out);
       out += 4 * width;
     }
   }
@@ -102,6 +156,24 @@ uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* ou
 
 template uint8_t* write_delta_blocks(const int32_t*, size_t, int32_t, uint8_t*);
 template uint8_t* write_delta_blocks(const int64_t*, size_t, int64_t, uint8_t*);
+
+template <typename T>
+uint8_t* write_equal_blocks(T value, size_t count, T before, uint8_t* out) {
+  if (value != before && count > 0) {  // only the first number differs from the one before it
+    std::array<T, kBlock> values;
+    values.fill(value);
+    const size_t here = std::min(kBlock, count);
+    out = write_delta_blocks(values.data(), here, before, out);
+    count -= here;
+  }
+  // Of each other block the smallest difference and all widths are 0.
+  const size_t bytes = (count + kBlock - 1) / kBlock * (1 + kMiniblocks);
+  std::memset(out, 0, bytes);
+  return out + bytes;
+}
+
+template uint8_t* write_equal_blocks(int32_t, size_t, int32_t, uint8_t*);
+template uint8_t* write_equal_blocks(int64_t, size_t, int64_t, uint8_t*);
 
 uint8_t* write_run(uint64_t count, uint32_t value, int width, uint8_t* out) {
   out = write_varint(count << 1, out);

@@ -24,6 +24,9 @@ constexpr size_t delta_blocks_bound(size_t count) {
 // Numbers that follow `before`. T: int32_t or int64_t.
 template <typename T>
 uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* out);
+// The same for `count` numbers that all are `value`, without reading them.
+template <typename T>
+uint8_t* write_equal_blocks(T value, size_t count, T before, uint8_t* out);
 
 // Indices into a dictionary (RLE): one run if all are equal, else bit-packed. The caller writes the
 // byte with the width, which precedes all chunks. 0 < width <= 32.
@@ -31,6 +34,15 @@ constexpr size_t indices_bound(size_t count, int width) {
   return 10 + (count + 31) / 32 * 4 * static_cast<size_t>(width);
 }
 uint8_t* write_indices(const uint32_t* values, size_t count, int width, uint8_t* out);
+
+// The smallest and the largest of `count` > 0 numbers.
+template <typename T>
+struct Extremes {
+  T least;
+  T most;
+};
+Extremes<int64_t> extremes_of(const int64_t* values, size_t count);
+Extremes<int32_t> extremes_of(const int32_t* values, size_t count);
 
 // An RLE run of one number.
 uint8_t* write_run(uint64_t count, uint32_t value, int width, uint8_t* out);

@@ -23,6 +23,14 @@ Bytes encode_delta(const std::vector<T>& values) {
   return bytes;
 }
 
+template <typename T>
+Bytes encode_equal(T value, size_t count, T before) {
+  Bytes bytes(delta_blocks_bound(count) + 8);
+  const uint8_t* end = write_equal_blocks(value, count, before, bytes.data());
+  bytes.resize(static_cast<size_t>(end - bytes.data()));
+  return bytes;
+}
+
 Bytes encode_indices(const std::vector<uint32_t>& values, int width) {
   Bytes bytes(indices_bound(values.size(), width) + 8);
   const uint8_t* end = write_indices(values.data(), values.size(), width, bytes.data());
@@ -153,6 +161,41 @@ TEST(Encodings, DeltaBlocksWrittenInChunksAreThoseWrittenAtOnce) {
   whole.resize(static_cast<size_t>(whole_end - whole.data()));
   chunks.resize(static_cast<size_t>(out - chunks.data()));
   EXPECT_EQ(chunks, whole);
+}
+
+template <typename T>
+void expect_equal_blocks_are_delta_blocks(T value, size_t count, T before) {
+  const std::vector<T> values(count, value);
+  Bytes expected(delta_blocks_bound(count) + 8);
+  const uint8_t* end = write_delta_blocks(values.data(), count, before, expected.data());
+  expected.resize(static_cast<size_t>(end - expected.data()));
+  EXPECT_EQ(encode_equal(value, count, before), expected) << count;
+}
+
+TEST(Encodings, EqualBlocksAreThoseOfTheNumbers) {
+  for (const size_t count : {0, 1, 127, 128, 129, 256, 300}) {
+    expect_equal_blocks_are_delta_blocks<int64_t>(-5, count, -5);
+    expect_equal_blocks_are_delta_blocks<int64_t>(7, count, std::numeric_limits<int64_t>::min());
+    expect_equal_blocks_are_delta_blocks<int32_t>(std::numeric_limits<int32_t>::max(), count, -1);
+  }
+}
+
+template <typename T>
+void expect_extremes(std::mt19937_64& random) {
+  for (size_t count = 1; count < 40; ++count) {
+    std::vector<T> values(count);
+    for (T& value : values) value = static_cast<T>(random());
+    const auto [least, most] = std::ranges::minmax_element(values);
+    const Extremes<T> found = extremes_of(values.data(), count);
+    EXPECT_EQ(found.least, *least);
+    EXPECT_EQ(found.most, *most);
+  }
+}
+
+TEST(Encodings, ExtremesAreTheSmallestAndTheLargestNumber) {
+  std::mt19937_64 random(3);
+  expect_extremes<int32_t>(random);
+  expect_extremes<int64_t>(random);
 }
 
 TEST(Encodings, IndicesOfEveryWidthCanBeReadBack) {

@@ -22,37 +22,51 @@ bool has_range(const Column& column) {
          (column.unit == "ps" || column.unit == "ns" || column.unit == "rank");
 }
 
+// Returns the bits in which any two of the values differ.
 template <typename From, typename T>
-T* gather(const RecordSpan& records, size_t record_bytes, size_t offset, T* out) {
+From gather(const RecordSpan& records, size_t record_bytes, size_t offset, T* out) {
   const std::byte* at = records.begin + offset;
+  From first;
+  std::memcpy(&first, at, sizeof first);
+  From different = 0;
   for (size_t i = 0; i < records.count; ++i, at += record_bytes) {
     From value;
     std::memcpy(&value, at, sizeof value);
-    *out++ = static_cast<T>(value);
+    different |= value ^ first;
+    out[i] = static_cast<T>(value);
   }
-  return out;
+  return different;
 }
 
-// Copies the values of one column to consecutive elements of `out`.
 template <typename T>
-void gather_all(std::span<const RecordSpan> all, size_t record_bytes, const ColumnSource& source,
-                T* out) {
-  for (const RecordSpan& records : all) {
-    switch (source.size_bytes) {
-      case 0:
-        out = std::fill_n(out, records.count, static_cast<T>(records.rank));
-        break;
-      case 2:
-        out = gather<uint16_t>(records, record_bytes, source.offset, out);
-        break;
-      case 4:
-        out = gather<uint32_t>(records, record_bytes, source.offset, out);
-        break;
-      default:
-        CHECK(source.size_bytes == 8);
-        out = gather<uint64_t>(records, record_bytes, source.offset, out);
-    }
+bool are_equal(const RecordSpan& records, size_t record_bytes, const ColumnSource& source, T* out) {
+  switch (source.size_bytes) {
+    case 0:
+      std::fill_n(out, records.count, static_cast<T>(records.rank));
+      return true;
+    case 2:
+      return gather<uint16_t>(records, record_bytes, source.offset, out) == 0;
+    case 4:
+      return gather<uint32_t>(records, record_bytes, source.offset, out) == 0;
+    default:
+      CHECK(source.size_bytes == 8);
+      return gather<uint64_t>(records, record_bytes, source.offset, out) == 0;
   }
+}
+
+// Copies the values of one column to consecutive elements of `out`. Returns whether all are equal.
+template <typename T>
+bool gather_all(std::span<const RecordSpan> all, size_t record_bytes, const ColumnSource& source,
+                T* out) {
+  const T* const first = out;
+  bool equal = true;
+  for (const RecordSpan& records : all) {
+    if (records.count == 0) continue;
+    equal &= are_equal(records, record_bytes, source, out);
+    equal &= *out == *first;
+    out += records.count;
+  }
+  return equal;
 }
 
 }  // namespace
@@ -119,25 +133,27 @@ uint8_t* RecordTable::encode_numbers(size_t column, std::span<const RecordSpan> 
                                      EncodedColumn& encoded, uint8_t* out) {
   static_assert(sizeof(T) <= sizeof(int64_t));
   T* const values = reinterpret_cast<T*>(values_.data());
-  gather_all(records, record_bytes_, sources_[column], values);
+  const bool equal = gather_all(records, record_bytes_, sources_[column], values);
   if (has_range_[column]) {
-    const auto [least, most] = std::minmax_element(values, values + count);
-    encoded.range = {*least, *most};
+    const auto [least, most] = extremes_of(values, equal ? 1 : count);
+    encoded.range = {least, most};
   }
   const size_t in_header = begins_page ? 1 : 0;  // the page's first value
   const T before = begins_page ? values[0] : static_cast<T>(last);
   encoded.first = values[0];
   last = values[count - 1];
+  if (equal) return write_equal_blocks(values[0], count - in_header, before, out);
   return write_delta_blocks(values + in_header, count - in_header, before, out);
 }
 
 uint8_t* RecordTable::encode_names(size_t column, std::span<const RecordSpan> records, size_t count,
                                    bool begins_page, uint8_t* out) {
   auto* const values = reinterpret_cast<uint32_t*>(values_.data());
-  gather_all(records, record_bytes_, sources_[column], values);
+  const bool equal = gather_all(records, record_bytes_, sources_[column], values);
   const int width = sources_[column].name_width;
   const size_t alone = begins_page ? 1 : 0;  // the page's first value: a multiple of kBlock follow
   if (begins_page) out = write_run(1, values[0], width, out);
+  if (equal && count > alone) return write_run(count - alone, values[0], width, out);
   return write_indices(values + alone, count - alone, width, out);
 }
 

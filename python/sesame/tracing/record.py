@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from sesame.datasets import DataSetWriter
 from sesame.errors import OutputError, TracingError
+from sesame.settings import setting
 from sesame.tracing.collate import collate
 from sesame.tracing.launch import TraceOptions, run_traced, was_anything_recorded
 from sesame.tracing.unrecorded import explain
@@ -53,7 +54,7 @@ def record(
     except OutputError as error:
         raise TracingError(
             f"{error.message}; the raw streams stay in {raw}",
-            hint=f"free some space, then: sesame trace --from-raw {raw} -o {path}",
+            hint=f"free some space, then: `sesame trace --from-raw {raw} -o {path}`",
             exit_status=status or error.exit_status,
         ) from error
     shutil.rmtree(raw, ignore_errors=True)
@@ -81,7 +82,8 @@ def _new_raw(path: Path, *, force: bool) -> Path:
     if raw.exists() and not force:
         raise OutputError(
             f"{raw}: already has the raw streams of an interrupted run",
-            hint=f"sesame trace --from-raw {raw} makes a data set of them; --force removes them",
+            hint=f"`sesame trace --from-raw {raw}` makes a data set of them; "
+            f"{setting('force', True)} removes them",
         )
     try:
         if raw.exists():
