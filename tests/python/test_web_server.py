@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import errno
 import http.client
 import json
@@ -18,21 +19,34 @@ from fastapi import Body, Depends, Request
 
 from sesame.errors import OutputError
 from sesame.web.server import audit as audit_module
-from sesame.web.server.access import Access, Role, routine
+from sesame.web.server.access import Access, FixedTokens, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import listen
+from sesame.web.server.roles import Client, Role
 from sesame.web.server.serve import make_app, serve_until
 
-TOKENS = {"a-token-to-control": Role.CONTROL, "a-token-to-read-only": Role.READ}
-CONTROL, READ = TOKENS
-LIMITS = Limits(body_bytes=1000, header_bytes=4096, body_seconds=0.5, requests=2, connections=4)
+CLIENTS = {
+    "a-token-to-control": Client("anna", Role.OPERATOR),
+    "a-token-to-read-only": Client("prometheus", Role.READER),
+}
+CONTROL, READ = CLIENTS
+ANNA = CLIENTS[CONTROL]
+LIMITS = Limits(
+    body_bytes=1000,
+    header_bytes=4096,
+    body_seconds=0.5,
+    requests=2,
+    connections=4,
+    head_seconds=0.5,
+    only_local_names=True,
+)
 
 
 class Served:
-    def __init__(self, audit: AuditLog) -> None:
-        access = Access(TOKENS, open_paths=frozenset({"/openapi.json", "/slow"}))
-        app = make_app("test", LIMITS, access, audit)
+    def __init__(self, audit: AuditLog, limits: Limits = LIMITS) -> None:
+        access = Access([FixedTokens(CLIENTS)], open_paths=frozenset({"/openapi.json", "/slow"}))
+        app = make_app("test", limits, access, audit)
         self.resume = threading.Event()
         self.stored: list[int] = []
 
@@ -107,7 +121,7 @@ def served(log: Path) -> Iterator[Served]:
 def entries(log: Path) -> list[tuple[str, str, str, int]]:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert all(line["peer"] == "127.0.0.1" and line["time"] > 1e9 for line in lines)
-    return [(line["role"], line["method"], line["path"], line["status"]) for line in lines]
+    return [(line["client"], line["method"], line["path"], line["status"]) for line in lines]
 
 
 def test_roles(served):
@@ -115,7 +129,10 @@ def test_roles(served):
     assert served.ask("GET", "/number", token=CONTROL)[:2] == (200, 7)
     assert served.ask("POST", "/length", b"abc", CONTROL)[:2] == (200, 3)
     status, content, _ = served.ask("POST", "/length", b"abc", READ)
-    assert (status, content["error"]) == (403, "this token permits reading only")
+    assert (status, content["error"]) == (
+        403,
+        "the role of this token does not permit this request",
+    )
     assert served.ask("GET", "/number")[0] == 401
     assert served.ask("GET", "/number", token=CONTROL[:-1])[0] == 401
 
@@ -136,7 +153,7 @@ def test_headers_are_limited(served):
 
 def test_a_body_that_does_not_come_is_not_waited_for(served):
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
-        head = f"POST /length HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
+        head = f"POST /length HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {CONTROL}\r\n"
         client.sendall(f"{head}Content-Length: 10\r\n\r\nabc".encode())
         assert client.recv(100).startswith(b"HTTP/1.1 408")
 
@@ -145,7 +162,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(served):
 def test_a_body_without_the_right_token_is_not_waited_for(served, token):
     """Also where the route has a model of the body, which the framework reads first; and such
     requests take no place of others."""
-    head = f"POST /store HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    head = f"POST /store HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     head += "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n1"
     refused = b"HTTP/1.1 403" if token == READ else b"HTTP/1.1 401"
     for _ in range(2 * LIMITS.requests):
@@ -162,7 +179,7 @@ def test_a_body_that_is_cut_off_is_not_carried_out(served):
     status, content, _ = served.ask("POST", "/store", chunks, CONTROL, **json_type)
     assert (status, content["error"]) == (413, "the request is too large")
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
-        head = f"POST /store HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
+        head = f"POST /store HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {CONTROL}\r\n"
         head += "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n2"
         client.sendall(head.encode())
         assert client.recv(100).startswith(b"HTTP/1.1 408")
@@ -175,7 +192,7 @@ def test_an_error_inside_the_server_is_answered_and_logged_as_any_other(served, 
     status, content, headers = served.ask("POST", "/broken", token=CONTROL)
     assert (status, content["error"]) == (500, "an error inside the server")
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-    assert entries(log) == [("control", "POST", "/broken", 500)]
+    assert entries(log) == [("anna", "POST", "/broken", 500)]
 
 
 def test_requests_at_the_same_time_are_limited(served):
@@ -196,11 +213,31 @@ def test_requests_at_the_same_time_are_limited(served):
     assert served.ask("GET", "/number", token=READ)[0] == 200
 
 
+def connect(served: Served) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", served.port), timeout=10)
+
+
+def ask_on(connection: socket.socket, token: str = READ, more: str = "") -> bytes:
+    """The answer to a request, without closing the connection; empty if the server closed it."""
+    head = f"GET /number HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{more}\r\n"
+    answer = b""
+    try:
+        connection.sendall(head.encode())
+        while answer.partition(b"\r\n\r\n")[2] != b"7":
+            chunk = connection.recv(10_000)
+            if not chunk:
+                break
+            answer += chunk
+    except OSError:
+        pass
+    return answer
+
+
 def test_connections_are_limited_and_places_become_free(served):
-    place = ("127.0.0.1", served.port)
-    held = [socket.create_connection(place, timeout=10) for _ in range(LIMITS.connections)]
-    with socket.create_connection(place, timeout=10) as one_more:
-        assert one_more.recv(1) == b""
+    held = [connect(served) for _ in range(LIMITS.connections)]
+    assert all(ask_on(one).startswith(b"HTTP/1.1 200") for one in held)
+    with connect(served) as one_more:
+        assert ask_on(one_more) == b""
     for one in held:
         one.close()
     end = time.monotonic() + 10
@@ -210,6 +247,79 @@ def test_connections_are_limited_and_places_become_free(served):
             break
         except (OSError, http.client.HTTPException):
             assert time.monotonic() < end
+
+
+def test_connections_without_a_token_displace_only_each_other(log):
+    limits = dataclasses.replace(LIMITS, connections=100, unidentified=3, head_seconds=60)
+    served = Served(AuditLog(log), limits)
+    known = connect(served)
+    assert ask_on(known).startswith(b"HTTP/1.1 200")
+    unidentified = [connect(served) for _ in range(20)]
+    assert unidentified[0].recv(1) == b""
+    assert ask_on(known).startswith(b"HTTP/1.1 200")
+    assert ask_on(unidentified[-1]).startswith(b"HTTP/1.1 200")
+    for one in (known, *unidentified):
+        one.close()
+    served.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /number HTTP/1.1\r\nHost: local"])
+def test_a_client_that_sends_no_whole_head_is_not_waited_for(served, sent):
+    """A connection that no request comes on is closed, too; 100 had stayed for an hour."""
+    with connect(served) as client:
+        client.sendall(sent)
+        assert client.recv(100) == b""
+
+
+def test_a_known_client_may_wait_between_requests_but_not_within_a_head(log):
+    limits = dataclasses.replace(LIMITS, head_seconds=0.2)
+    served = Served(AuditLog(log), limits)
+    with connect(served) as client:
+        for _ in range(2):
+            assert ask_on(client).startswith(b"HTTP/1.1 200")
+            client.settimeout(2 * limits.head_seconds)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
+            client.settimeout(10)
+        client.sendall(b"GET /number HTTP/1.1\r\n")
+        assert client.recv(100) == b""
+    served.close()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+        b"GET /number HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+        b"GET /number HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    ],
+)
+def test_there_is_http_1_only(served, request_):
+    with connect(served) as client:
+        client.sendall(request_)
+        status = client.recv(1000).split(b" ")[:2]
+    assert status[0] == b"HTTP/1.1"
+    assert status[1] in (b"400", b"401", b"403")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:7117", 200),
+        ("127.0.0.1:80", 200),
+        ("[::1]:80", 200),
+        ("[::1]", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example:80", 421),
+        ("10.0.0.1", 421),
+    ],
+)
+def test_a_local_server_has_local_names_only(served, host, status):
+    """A page of another site whose name leads to this machine has no access."""
+    assert served.ask("GET", "/number", token=READ, Host=host)[0] == status
 
 
 def test_every_answer_has_security_headers(served):
@@ -230,21 +340,21 @@ def test_changes_and_refusals_are_in_the_audit_log_and_reading_is_not(served, lo
     served.ask("GET", "/number?token=secret")
     served.ask("POST", "/length", b"x" * 1001, CONTROL)
     assert entries(log) == [
-        ("control", "POST", "/length", 200),
-        ("read", "POST", "/length", 403),
-        ("control", "POST", "/length", 413),
+        ("anna", "POST", "/length", 200),
+        ("prometheus", "POST", "/length", 403),
+        ("anna", "POST", "/length", 413),
     ]
     without_token = log.with_name("audit-no-token.log")
-    assert entries(without_token) == [("none", "GET", "/number", 401)]
+    assert entries(without_token) == [(None, "GET", "/number", 401)]
     for file in (log, without_token):
         assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_audit_log_begins_anew_when_it_is_large(log, monkeypatch):
-    monkeypatch.setattr(audit_module, "MOST_BYTES", 500)
+    monkeypatch.setattr(audit_module, "MOST_BYTES", 800)
     written = AuditLog(log)
     for status in range(8):
-        written.write(peer="127.0.0.1", role="control", method="GET", path="/", status=status)
+        written.write(peer="127.0.0.1", client=ANNA, method="GET", path="/", status=status)
     written.close()
     old = entries(log.with_name("audit.log.1"))
     assert [status for *_, status in [*old, *entries(log)]] == list(range(8))
@@ -254,11 +364,11 @@ def test_the_audit_log_begins_anew_when_it_is_large(log, monkeypatch):
 def test_requests_without_a_token_displace_no_change(log, monkeypatch):
     monkeypatch.setattr(audit_module, "MOST_BYTES", 500)
     written = AuditLog(log)
-    written.write(peer="127.0.0.1", role="control", method="PUT", path="/v1/level", status=200)
+    written.write(peer="127.0.0.1", client=ANNA, method="PUT", path="/v1/level", status=200)
     for _ in range(100):
-        written.write(peer="127.0.0.1", role=None, method="GET", path="/", status=401)
+        written.write(peer="127.0.0.1", client=None, method="GET", path="/", status=401)
     written.close()
-    assert entries(log) == [("control", "PUT", "/v1/level", 200)]
+    assert entries(log) == [("anna", "PUT", "/v1/level", 200)]
     assert sum(file.stat().st_size for file in log.parent.iterdir()) < 3 * 500
     assert written.lost == 0
 
@@ -267,7 +377,7 @@ def test_an_audit_log_that_cannot_begin_anew_keeps_its_descriptor(log, tmp_path,
     """A closed one would be that of the next file or connection."""
     monkeypatch.setattr(audit_module, "MOST_BYTES", 100)
     written = AuditLog(log)
-    line = {"peer": "127.0.0.1", "role": "control", "method": "PUT", "path": "/", "status": 200}
+    line = {"peer": "127.0.0.1", "client": ANNA, "method": "PUT", "path": "/", "status": 200}
     with monkeypatch.context() as patched:
         patched.setattr(audit_module.os, "open", refuse_to_open)
         written.write(**line)

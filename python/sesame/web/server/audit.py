@@ -1,4 +1,4 @@
-"""The audit log: changes and refused requests, with the peer and role of each."""
+"""The audit log: changes and refused requests, with the peer and client of each."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from sesame.errors import OutputError
+from sesame.web.server.roles import Client
 
 MOST_BYTES = 10_000_000  # then the file is renamed to .1 and a new one is started
-REFUSED = (401, 403, 408, 413, 431, 503)
+REFUSED = (401, 403, 408, 413, 421, 431, 503)
 
 
 class AuditLog:
-    """A JSON object for each line: time (s since 1970), peer, role, method, path, status.
+    """A JSON object for each line: time (s since 1970), peer, client (the name of its token), role,
+    method, path, status.
 
     Requests without a valid token are in a file of their own, NAME-no-token.log beside NAME.log, so
     that they cannot displace entries of clients with a token. Only their owner can read the files,
@@ -35,11 +37,20 @@ class AuditLog:
     def lost(self) -> int:
         return sum(file.lost for file in self._files.values())
 
-    def write(self, *, peer: str, role: str | None, method: str, path: str, status: int) -> None:
-        """`role`: None without a valid token."""
-        entry = {"time": round(time.time(), 3), "peer": peer, "role": role or "none"}
-        entry |= {"method": method, "path": path[:200], "status": status}
-        self._files[role is not None].write(json.dumps(entry) + "\n")
+    def write(
+        self, *, peer: str, client: Client | None, method: str, path: str, status: int
+    ) -> None:
+        """`client`: None without a valid token."""
+        entry = {
+            "time": round(time.time(), 3),
+            "peer": peer,
+            "client": client.name if client is not None else None,
+            "role": client.role if client is not None else None,
+            "method": method[:20],
+            "path": path[:200],
+            "status": status,
+        }
+        self._files[client is not None].write(json.dumps(entry) + "\n")
 
     def close(self) -> None:
         for file in self._files.values():

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sesame.web.server.access import SAFE_METHODS, Access
+from sesame.web.server.access import CLIENT, SAFE_METHODS, Access
 from sesame.web.server.audit import REFUSED, AuditLog
 from sesame.web.server.limits import Limits
 
@@ -28,14 +28,22 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 REASONS = {
-    401: "wrong token, or none",
-    403: "this token permits reading only",
+    401: "wrong token, or none; a token may have ended",
+    403: "the role of this token does not permit this request",
     408: "the request took too long",
     413: "the request is too large",
+    421: "this server listens for its own machine only, by the names localhost and 127.0.0.1",
     431: "the headers are too large",
     500: "an error inside the server",
     503: "too many requests at the same time",
 }
+
+
+# The key in scope["state"] of a function, which is called when the connection's client is known.
+ON_CLIENT = "sesame.on-client"
+
+
+def _do_nothing() -> None: ...
 
 
 class Protection:
@@ -48,8 +56,11 @@ class Protection:
         self._active = 0  # requests; those without a token do not count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # web sockets, which no application of ours has
+            await send({"type": "websocket.close", "code": 1008})
             return
         exchange = _Exchange(receive, send, self._limits, partial(self._note, scope))
         status = self._refused_at_once(scope)
@@ -72,8 +83,12 @@ class Protection:
         headers = scope["headers"]
         if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
             return 431
+        if not self._limits.hosts_include(dict(headers).get(b"host", b"")):
+            return 421
         if refused := self._access.check(scope):
             return refused
+        if CLIENT in scope:
+            scope.get("state", {}).get(ON_CLIENT, _do_nothing)()
         if self._active >= self._limits.requests:
             return 503
         length = dict(headers).get(b"content-length", b"0")
@@ -85,7 +100,7 @@ class Protection:
             return
         self._audit.write(
             peer=(scope.get("client") or ("unknown",))[0],
-            role=scope.get("sesame.role"),
+            client=scope.get(CLIENT),
             method=scope["method"],
             path=scope["path"],
             status=status,

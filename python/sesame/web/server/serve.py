@@ -14,20 +14,36 @@ from typing import Any
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from hypercorn.asyncio import run as hypercorn_run
 from hypercorn.asyncio import serve
-from hypercorn.asyncio.tcp_server import TCPServer
-from hypercorn.config import Config
+from pydantic import BaseModel
 
 from sesame import __version__
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.web.server.access import BEARER, Access
 from sesame.web.server.audit import AuditLog
+from sesame.web.server.connections import ServerConfig
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import Listening
-from sesame.web.server.protection import Protection
+from sesame.web.server.protection import REASONS, Protection
 
 GRACE_SECONDS = 1  # for connections when the server ends
+
+
+class Problem(BaseModel):
+    """Why a request was refused or failed, and what to do."""
+
+    error: str
+    hint: str | None = None
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": reason}
+    for status, reason in {
+        400: "the request is wrong",
+        **REASONS,
+        507: "the server cannot write",
+    }.items()
+}
 
 
 def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None = None) -> FastAPI:
@@ -39,6 +55,7 @@ def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None 
         docs_url=None,
         redoc_url=None,
         dependencies=[Depends(BEARER)],
+        responses=PROBLEMS,
     )
 
     async def refused(_: Request, error: Any) -> JSONResponse:
@@ -86,54 +103,13 @@ def _without_slow_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
         loop.default_exception_handler(context)
 
 
-class _Config(Config):
-    """Hypercorn's configuration, with a count of the server's connections."""
-
-    most_connections = 0
-    connections = 0
-
-
-class _Connection(TCPServer):
-    """A connection of Hypercorn; a server has at most `most_connections`. If its client has gone,
-    it ends at once; Hypercorn's own class keeps the descriptor until the idle time is over."""
-
-    config: _Config
-
-    async def run(self) -> None:
-        if self.config.connections >= self.config.most_connections:
-            self.writer.close()
-            return
-        self.config.connections += 1
-        try:
-            await super().run()
-        finally:
-            self.config.connections -= 1
-
-    async def _read_data(self) -> None:
-        await super()._read_data()
-        await self.idle_task.stop()
-
-
-setattr(hypercorn_run, "TCPServer", _Connection)  # noqa: B010 - there is no setting for it
-
-
 async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
     """Serves an application of `make_app` until `ended` is set; takes over the socket."""
-    limits: Limits = app.state.limits
-    config = _Config()
+    config = ServerConfig(app.state.limits, listening.context)
     config.bind = [f"fd://{listening.socket.detach()}"]
-    config.most_connections = limits.connections
-    config.loglevel = "WARNING"
-    config.keep_alive_timeout = limits.idle_seconds
-    config.h11_max_incomplete_size = (
-        2 * limits.header_bytes
-    )  # `Protection` refuses earlier, with a message
-    config.h2_max_header_list_size = limits.header_bytes
-    config.include_server_header = False
     config.graceful_timeout = GRACE_SECONDS
-    if listening.certificate is not None:
+    if listening.context is not None:
         # Clients with open connections do not confirm the end, and asyncio waits 30 s for them.
         constants.SSL_SHUTDOWN_TIMEOUT = GRACE_SECONDS
         asyncio.get_running_loop().set_exception_handler(_without_slow_ends)
-        config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
     await serve(app, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]

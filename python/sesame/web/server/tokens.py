@@ -1,14 +1,18 @@
-"""Tokens, in files that only their owner may read."""
+"""The server's own token, in a file that only its owner may read. It permits everything."""
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from sesame.errors import InputError, OutputError
+from sesame.web.server.roles import Client, Role
+from sesame.web.server.token_file import version_of
 
 
 def read_token(path: Path) -> str:
@@ -37,12 +41,39 @@ def make_token(path: Path) -> str:
     """Reads the token, or makes one when there is none."""
     if path.exists():
         return read_token(path)
+    write_token(path, secrets.token_urlsafe(32))
+    return read_token(path)
+
+
+def write_token(path: Path, token: str) -> None:
+    """Writes a new file with mode 600; one that exists stays as it is. Raises OutputError."""
     try:
         with NamedTemporaryFile("w", encoding="ascii", dir=path.parent) as file:  # mode 600
-            file.write(secrets.token_urlsafe(32) + "\n")
+            file.write(token + "\n")
             file.flush()
             with suppress(FileExistsError):  # another process has just made it
                 os.link(file.name, path)
     except OSError as error:
         raise OutputError(f"{path}: cannot make a token: {error.strerror}") from error
-    return read_token(path)
+
+
+class OwnToken:
+    """The server's own token; a changed file is read again at the next request. While the file is
+    missing or wrong, nothing is permitted by it."""
+
+    def __init__(self, path: Path, say: Callable[[str], None] = lambda _: None) -> None:
+        self._path, self._say = path, say
+        self._version = version_of(path)
+        self._token = read_token(path).encode()
+
+    def client_of(self, token: bytes) -> Client | None:
+        version = version_of(self._path)
+        if version != self._version:
+            self._version = version
+            try:
+                self._token = read_token(self._path).encode()
+            except InputError as error:
+                self._token = b""
+                self._say(str(error))
+        is_own = bool(self._token) and hmac.compare_digest(token, self._token)
+        return Client(self._path.name, Role.ADMINISTRATOR) if is_own else None

@@ -1,0 +1,53 @@
+"""Roles of clients, and what each permits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, StrEnum, auto
+
+
+class Permission(Flag):
+    READ = auto()  # requests that change nothing
+    PHASE = auto()  # phases of a program, and the counts of a point
+    CONTROL = auto()  # levels, intervals, size groups
+    ADMINISTER = auto()  # the destination
+    DELIVER = auto()  # readings of the node with the client's name
+    RELAY = auto()  # readings of all nodes
+
+
+ANY = ~Permission(0)
+
+
+class Role(StrEnum):
+    READER = "reader"
+    PHASES = "phases"
+    NODE = "node"
+    RELAY = "relay"
+    OPERATOR = "operator"
+    ADMINISTRATOR = "administrator"
+
+
+PERMISSIONS = {
+    Role.READER: Permission.READ,
+    Role.PHASES: Permission.PHASE,
+    Role.NODE: Permission.DELIVER,
+    Role.RELAY: Permission.DELIVER | Permission.RELAY,
+    Role.OPERATOR: Permission.READ | Permission.PHASE | Permission.CONTROL,
+    Role.ADMINISTRATOR: ANY,
+}
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who sent a request: the name of its token or certificate."""
+
+    name: str
+    role: Role
+
+    def may(self, wanted: Permission) -> bool:
+        """Whether the role permits one of `wanted`."""
+        return bool(PERMISSIONS[self.role] & wanted)
+
+    def may_write_as(self, node: str) -> bool:
+        """Whether it may deliver readings of this node."""
+        return self.may(Permission.RELAY) or (self.may(Permission.DELIVER) and self.name == node)
