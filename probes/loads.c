@@ -169,7 +169,8 @@ EXPORT int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once
                                .aio_offset = (__s64)block * PAGE};
     }
     if (syscall(SYS_io_submit, context, each, list) != each) break;
-    ended += syscall(SYS_io_getevents, context, each, each, done, NULL);
+    const long got = syscall(SYS_io_getevents, context, each, each, done, NULL);
+    for (long i = 0; i < got; ++i) ended += done[i].res == PAGE;
   }
   syscall(SYS_io_destroy, context);
   return ended == started ? 0 : -1;

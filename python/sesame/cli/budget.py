@@ -15,7 +15,7 @@ def budget_of(_context: click.Context, _parameter: click.Parameter, text: str) -
     """A callback of click: the share that `0.1%` or `0.001` states, or None for `none`."""
     if text == "none":
         return None
-    share = parse_share(text, "--budget", example="0.1%, or none", limit=AMBIGUOUS)
+    share = parse_share(text, "budget", example="0.1%, or none", limit=AMBIGUOUS)
     if share == 0:
         raise InputError(f"--budget {text}: expected more than 0", hint="for instance 0.1%")
     return share

@@ -5,106 +5,119 @@ Large modules are imported where they are used, so that the command starts quick
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sesame.cli.grouped import grouped
-from sesame.errors import InputError
 from sesame.extras import require
-from sesame.measurement.defaults import DAEMON_PORT
+
+if TYPE_CHECKING:
+    from sesame.measurement.collector.settings import Settings
 
 FILE = click.Path(path_type=Path)
 
 
 @click.command(
     cls=grouped(
-        Output=("output", "minutes"),
-        Server=("address", "token_file", "certificate", "key"),
-        Fetching=("nodes", "from_token_file", "from_ca", "interval"),
+        Output=("output", "segment", "keep", "keep_size"),
+        Server=("listen", "token_file", "certificate", "key", "client_ca", "settings_file"),
+        Relay=(
+            "forward_to",
+            "forward_token_file",
+            "forward_ca",
+            "forward_certificate",
+            "forward_key",
+        ),
+        Fetching=("nodes", "nodes_token_file", "nodes_ca", "interval"),
     )
 )
 @click.option(
-    "-o", "--output", type=FILE, required=True, metavar="DIR", help="The directory of data sets."
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="The directory of data sets; of a relay, of what waits to be forwarded.",
 )
 @click.option(
     "--listen",
-    "address",
-    default="127.0.0.1:7118",
-    show_default=True,
     metavar="HOST:PORT",
-    help="The address at which daemons reach it; by default only from this machine.",
+    help="The address at which daemons reach it. Default: 127.0.0.1:7118, only from this machine.",
 )
 @click.option(
     "--token-file",
-    type=FILE,
     metavar="FILE",
-    help="The token that daemons must present; made if missing. Default: collector-token in the "
-    "daemon's state directory.",
+    help="Its own token, which permits everything; made if there are no tokens. Default: "
+    "collector-token in the daemon's state directory. `sesame token` writes others beside it.",
 )
 @click.option(
     "--segment",
-    "minutes",
     type=float,
-    default=10.0,
-    show_default=True,
     metavar="MINUTES",
-    help="The time that each data set covers.",
+    help="The time that each data set covers. Default: 10.",
+)
+@click.option("--keep", metavar="TIME", help="Remove data sets older than this: 90m, 12h, 30d, 1y.")
+@click.option(
+    "--keep-size", metavar="SIZE", help="Remove the oldest data sets above this size: 50GB."
 )
 @click.option(
-    "--from", "nodes", default="", metavar="HOST[:PORT],…", help="Also fetch from these daemons."
+    "--settings",
+    "settings_file",
+    type=FILE,
+    metavar="FILE",
+    help="Read these settings (TOML); options take precedence. At SIGHUP segment, keep and "
+    "keep_size are read again.",
 )
-@click.option("--from-token-file", type=FILE, metavar="FILE", help="The token of those daemons.")
 @click.option(
-    "--from-ca", default="", metavar="FILE", help="The CA that signed their certificates."
+    "--forward-to",
+    metavar="[https://]HOST[:PORT]",
+    help="Be a relay: send everything to this collector, and write no data sets.",
+)
+@click.option("--forward-token-file", metavar="FILE", help="The relay's token of that collector.")
+@click.option("--forward-ca", metavar="FILE", help="The CA that signed its certificate.")
+@click.option(
+    "--forward-certificate",
+    metavar="FILE",
+    help="The relay's certificate, in place of a token (PEM).",
+)
+@click.option("--forward-key", metavar="FILE", help="The key of that certificate (PEM).")
+@click.option("--from", "nodes", metavar="HOST[:PORT],…", help="Also fetch from these daemons.")
+@click.option(
+    "--from-token-file", "nodes_token_file", metavar="FILE", help="The token of those daemons."
 )
 @click.option(
-    "--interval",
-    type=float,
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How often to fetch.",
+    "--from-ca", "nodes_ca", metavar="FILE", help="The CA that signed their certificates."
 )
-@click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
-@click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
-def collect(
-    output: Path,
-    address: str,
-    token_file: Path | None,
-    minutes: float,
-    nodes: str,
-    from_token_file: Path | None,
-    from_ca: str,
-    interval: float,
-    certificate: Path | None,
-    key: Path | None,
-) -> None:
-    """Collect the measurements of daemons on many nodes, and write data sets.
+@click.option("--interval", type=float, metavar="SECONDS", help="How often to fetch. Default: 10.")
+@click.option("--certificate", metavar="FILE", help="Serve HTTPS with it (PEM).")
+@click.option("--key", metavar="FILE", help="The certificate's key (PEM).")
+@click.option(
+    "--client-ca",
+    metavar="FILE",
+    help="Nodes may present certificates of this CA instead of tokens (PEM).",
+)
+def collect(settings_file: Path | None, nodes: str | None, **given: Any) -> None:
+    """Collect the measurements of daemons on many nodes, and write data sets or forward them.
 
     \b
     sesame collect -o measured --listen 0.0.0.0:7118
     """
     require("daemon", "sesame collect")
-    from sesame.measurement.collector.server import CollectorOptions
-    from sesame.measurement.collector.server import collect as serve
-    from sesame.measurement.connection import Connection
-    from sesame.measurement.defaults import default_state_directory
-    from sesame.web.server.tokens import read_token
+    from sesame.measurement.collector.process import collect as serve
+    from sesame.measurement.collector.settings import Settings, read_settings
 
-    if minutes <= 0 or interval <= 0:
-        raise InputError("--segment, --interval: expected more than 0")
-    wanted = [node for node in nodes.split(",") if node]
-    token = read_token(from_token_file or default_state_directory() / "token") if wanted else ""
-    serve(
-        CollectorOptions(
-            directory=output,
-            address=address,
-            token_file=token_file or default_state_directory() / "collector-token",
-            segment_seconds=60 * minutes,
-            certificate=certificate,
-            key=key,
-            nodes=[Connection(node, token, DAEMON_PORT, from_ca) for node in wanted],
-            interval=interval,
-        )
-    )
+    # Until the server runs there is nothing to reload, and SIGHUP would end this process.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    options = {key: value for key, value in given.items() if value is not None}
+    if nodes is not None:
+        options["nodes"] = [node for node in nodes.split(",") if node]
+
+    def read() -> Settings:
+        """The settings of the file. Options take precedence."""
+        found = read_settings(settings_file) if settings_file is not None else {}
+        settings = Settings(**found | options)
+        settings.check()
+        return settings
+
+    serve(read(), read)

@@ -6,9 +6,8 @@ Large modules are imported where they are used, so that the command starts quick
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+import sesame
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.budget import budget_of
+from sesame.cli.console import console, new_table, plain
 from sesame.cli.measure_daemon import daemon
 from sesame.cli.measure_nodes import (
     environment_,
@@ -33,12 +31,12 @@ from sesame.cli.measure_nodes import (
     status,
     stop,
 )
-from sesame.datasets import check_destination
-from sesame.errors import InputError, SesameError
+from sesame.errors import SesameError
 from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
 
 if TYPE_CHECKING:
+    from sesame.analysis.part_time import Coverage
     from sesame.measurement import Cost, Perturbation
 
 COMMAND_LINE = {"allow_interspersed_args": False}
@@ -84,12 +82,12 @@ def list_points(*, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"points": rows}))
         return
-    table = Table("point", "what it sees", "here", box=None)
+    table = new_table("point", "what it sees", "here")
     for row in rows:
         # A reason that holds for all points is printed once, below.
         no = "no" if refused and row["missing"] == refused.message else row["missing"]
         table.add_row(row["point"], row["meaning"], no or "yes")
-    Console().print(table)
+    console().print(table)
     if refused is not None:
         raise refused
 
@@ -141,8 +139,8 @@ _budget_option = click.option(
     "traced",
     default="",
     metavar="POINT,…",
-    help="Also write a record for each event of these points or subsystems; without a budget, "
-    "unless you give one.",
+    help="Also write a record for each event of these points or subsystems. This lifts the budget, "
+    "unless you give one: fs and vm can then take some percent each.",
 )
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
@@ -156,46 +154,24 @@ def run(context: click.Context, /, **options: Any) -> int:
     \b
     sesame measure run -o build.sesame -- make -j8
     """
-    from sesame.measurement import (
-        Wanted,
-        everything_for,
-        find_points,
-        find_traced_points,
-        record_kernel,
-    )
-
-    output: Path = options["output"]
-    tracing = find_traced_points("--trace", _words(options["traced"]))
-    chosen = find_points("--only", _words(options["names"])) or everything_for(options["command"])
+    traced = _words(options["traced"])
     is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
-    wanted = Wanted(
-        chosen,
-        tracing,
-        Detail[options["detail"].upper()],
-        options["interval"],
-        None if tracing and is_default else options["budget"],
-    )
-    check_destination(output, force=options["force"])
-    recorded = record_kernel(
-        output,
-        wanted,
-        lambda environment: _call(options["command"], environment),
-        command=options["command"],
+    measured = sesame.measure(
+        options["command"],
+        points=_words(options["names"]),
+        traced=traced,
+        detail=options["detail"],
+        interval_s=options["interval"],
+        budget=None if traced and is_default else options["budget"],
+        output=options["output"],
         force=options["force"],
         say=partial(click.echo, err=True),
     )
-    _print_totals(recorded.rows)
-    if recorded.events is not None:
+    _print_totals(measured.outcome.rows)
+    if measured.outcome.events is not None:
         text = "events: {seen:,} seen, {written:,} written, {lost:,} lost"
-        click.echo(text.format(**recorded.events))
-    return recorded.status
-
-
-def _call(command: tuple[str, ...], environment: Mapping[str, str]) -> int:
-    try:
-        return subprocess.call(command, env={**os.environ, **environment})
-    except OSError as error:
-        raise InputError(f"{command[0]}: {error.strerror}") from error
+        click.echo(text.format(**measured.outcome.events))
+    return measured.exit_status
 
 
 def _words(text: str) -> list[str]:
@@ -203,39 +179,66 @@ def _words(text: str) -> list[str]:
 
 
 def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
-    totals: dict[tuple[str, str], list[int]] = {}
+    from sesame.analysis.part_time import coverages
+
+    covered = coverages(rows["measurement_cost"])
+    is_whole = all(one.is_whole for one in covered.values())
+    table = new_table("point", "class", "events")
+    for title in () if is_whole else ("of the time", "estimate of all"):
+        table.add_column(title)
+    for title in ("bytes", "mean", "longest"):
+        table.add_column(title)
+    by_point: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
     for row in rows["kernel_summary"]:
-        key = (f"{row['subsystem']}.{row['point']}", row["class"])
-        sums = totals.setdefault(key, [0, 0, 0, 0, 0])
-        for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
-            sums[i] += row[field]
-        sums[4] = max(sums[4], row["max_duration_ns"])
-    table = Table("point", "class", "events", "bytes", "mean", "longest", box=None)
-    for (point, class_), (count, size, timed, duration, longest) in totals.items():
-        mean = format_seconds(1e-9 * duration / timed) if timed else ""
-        most = format_seconds(1e-9 * longest) if timed else ""
-        table.add_row(
-            point,
-            escape(class_),
-            format_count(count),
-            format_bytes(size) if size else "",
-            mean,
-            most,
-        )
-    Console(stderr=True).print(table)
+        key = (row["node"], row["subsystem"], row["point"], row["class"])
+        by_point.setdefault(key, []).append(row)
+    for (node, subsystem, point, class_), own in by_point.items():
+        coverage = covered[node, subsystem]
+        estimate = () if is_whole else _estimate_cells(own, coverage)
+        counted = format_count(sum(row["count"] for row in own))
+        name = f"{subsystem}.{point}"
+        table.add_row(name, plain(class_), counted, *estimate, *_size_cells(own))
+    console(stderr=True).print(table)
     _print_cost(rows)
+
+
+def _estimate_cells(rows: list[dict[str, Any]], coverage: Coverage) -> tuple[str, str]:
+    """The share of the time for which the point was enabled, and an estimate for all the time."""
+    from sesame.analysis.part_time import estimated_total, percent
+
+    if coverage.is_whole:
+        return "", ""
+    counts: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        counts[row["begin_ns"], row["end_ns"]] += row["count"]
+    total = estimated_total(counts, coverage)
+    interval = f"{format_count(total.low)} to {format_count(total.high)}"
+    return percent(coverage.share), f"{format_count(total.value)} ({interval})"
+
+
+def _size_cells(rows: list[dict[str, Any]]) -> tuple[str, str, str]:
+    fields = ("bytes", "timed", "duration_ns")
+    size, timed, duration_ns = (sum(row[field] for row in rows) for field in fields)
+    if not timed:
+        return format_bytes(size) if size else "", "", ""
+    longest_ns = max(row["max_duration_ns"] for row in rows)
+    return (
+        format_bytes(size) if size else "",
+        format_seconds(1e-9 * duration_ns / timed),
+        format_seconds(1e-9 * longest_ns),
+    )
 
 
 def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
     costs = rows["measurement_cost"]
     length = costs[-1]["end_ns"] if costs else 0
-    table = Table("subsystem", "active", "estimated cost", box=None)
+    table = new_table("subsystem", "active", "estimated cost")
     for name in dict.fromkeys(row["subsystem"] for row in costs):
         own = [row for row in costs if row["subsystem"] == name]
         active = sum(row["active_ns"] for row in own) / max(length, 1)
         cost_share = sum(row["estimated_ns"] for row in own) / max(length, 1)
         table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * cost_share:.3f} %")
-    Console(stderr=True).print(table)
+    console(stderr=True).print(table)
 
 
 @measure.command()
@@ -270,21 +273,27 @@ def cost(
     from sesame.measurement import keep_costs, measure_costs, measure_requests
 
     # No spinner: its thread would add to the processor time of this process.
-    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
+    with Live(console=console(stderr=True), auto_refresh=False, transient=True) as line:
 
         def show(text: str) -> None:
             line.update(f"measuring: {text}", refresh=True)
 
         costs = [*measure_costs(pairs, show), *measure_requests(pairs)]
-        keep_costs(costs)
+        uncertain = keep_costs(costs)
         whole = _whole(whole_pairs, interval, budget, show) if whole_pairs else {}
     if as_json:
-        answer = {"costs": [asdict(one) for one in costs]}
+        answer = {"costs": [asdict(one) | {"kept": one.is_certain} for one in costs]}
         for name, some in whole.items():
             answer[name] = [asdict(one) for one in some]
         click.echo(json.dumps(answer))
         return
     _print_costs(costs)
+    if uncertain:
+        click.echo(
+            f"{len(uncertain)} of {len(costs)} costs are too uncertain and were not kept: busy "
+            "host. Measure again with more --pairs, or on an idle machine.",
+            err=True,
+        )
     for name, some in whole.items():
         click.echo()
         _print_perturbation(TITLES[name], some)
@@ -312,21 +321,21 @@ def _whole(
 
 
 def _print_costs(costs: list[Cost]) -> None:
-    titles = ("subsystem", "points", "detail", "ns an event", "95 % interval", "ns together")
-    table = Table(*titles, box=None)
+    titles = ("subsystem", "points", "detail", "ns an event", "95 % interval", "ns together", "")
+    table = new_table(*titles)
     for one in costs:
         interval = f"{one.least_ns:.0f} to {one.most_ns:.0f}"
         together = one.ns * len(one.points.split(","))
         row = (one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval, f"{together:.0f}")
-        table.add_row(*row)
-    Console().print(table)
+        table.add_row(*row, "" if one.is_certain else "not kept")
+    console().print(table)
 
 
 def _print_perturbation(title: str, whole: list[Perturbation]) -> None:
-    table = Table(title, "processor time", "95 % interval", "governor's estimate", box=None)
+    table = new_table(title, "processor time", "95 % interval", "governor's estimate")
     for one in whole:
         interval = f"{one.least_percent:+.3f} to {one.most_percent:+.3f} %"
         table.add_row(
             one.load, f"{one.percent:+.3f} %", interval, f"{one.estimated_percent:+.3f} %"
         )
-    Console().print(table)
+    console().print(table)

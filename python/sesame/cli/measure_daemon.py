@@ -28,7 +28,13 @@ FILE = click.Path(path_type=Path)
 @click.command(
     cls=grouped(
         Measuring=("levels", "interval", "batch", "budget", "counters"),
-        Destination=("destination", "destination_token_file", "destination_ca"),
+        Destination=(
+            "destination",
+            "destination_token_file",
+            "destination_ca",
+            "destination_certificate",
+            "destination_key",
+        ),
         Server=("address", "certificate", "key", "node"),
         Process=("settings", "state_directory", "user", "keep_privileges"),
     )
@@ -84,6 +90,12 @@ FILE = click.Path(path_type=Path)
     "--destination-ca", metavar="FILE", help="The CA that signed the collector's certificate."
 )
 @click.option(
+    "--destination-certificate",
+    metavar="FILE",
+    help="The node's certificate, by which the collector knows it; instead of a token (PEM).",
+)
+@click.option("--destination-key", metavar="FILE", help="The key of that certificate (PEM).")
+@click.option(
     "--level",
     "levels",
     multiple=True,
@@ -100,7 +112,12 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
 @click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
-@click.option("--user", default="", help="Become this user once the probes are loaded.")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="Become this user once the probes are loaded. Default: sesame, if there is that user; "
+    "root: stay root, without its privileges.",
+)
 @click.option(
     "--keep-privileges", is_flag=True, help="Keep all privileges, to debug Sesame itself."
 )
@@ -113,7 +130,7 @@ def daemon(
     levels: tuple[str, ...],
     certificate: Path | None,
     key: Path | None,
-    user: str,
+    user: str | None,
     *,
     budget: float | None,
     keep_privileges: bool,

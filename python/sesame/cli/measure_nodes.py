@@ -17,10 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from sesame.cli.console import console, new_table, plain
 from sesame.cli.grouped import grouped
 from sesame.datasets import check_destination
 from sesame.errors import AlreadyReported, InputError, SesameError
@@ -156,7 +154,7 @@ def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> No
 
 
 def _print_state(address: str, state: dict[str, Any]) -> None:
-    out = Console(highlight=False)
+    out = console(highlight=False)
     destination = state["destination"] or "nowhere"
     out.print(f"{address} ({state['node']}): every {state['interval']:g} s, to {destination}")
     delivery = state["delivery"]
@@ -171,7 +169,7 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
             f"  events of traces: {counts['delivered']:,} delivered, "
             f"{counts['discarded']:,} discarded, {counts['waiting']:,} wait"
         )
-    table = Table("subsystem", "trace", "summary", "off", "unavailable", box=None)
+    table = new_table("subsystem", "trace", "summary", "off", "unavailable")
     for name, subsystem in state["subsystems"].items():
         by_level: dict[str, list[str]] = {"trace": [], "summary": [], "off": [], "missing": []}
         for point, one in subsystem["points"].items():
@@ -183,8 +181,7 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 @click.command(
     "set",
     cls=grouped(
-        Settings=("interval", "batch", "size_groups"),
-        Destination=("destination", "destination_token_file", "destination_ca"),
+        Settings=("interval", "batch", "size_groups", "destination"),
         Nodes=("nodes", "token_file", "ca"),
     ),
 )
@@ -195,12 +192,11 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
     metavar="READINGS",
     help="Readings in one batch while the node is idle.",
 )
-@click.option("--destination", metavar="URL|DIR", help="Where readings go; empty: nowhere.")
 @click.option(
-    "--destination-token-file", metavar="FILE", help="The collector's token, on the node."
-)
-@click.option(
-    "--destination-ca", metavar="FILE", help="The CA that signed its certificate, on the node."
+    "--destination",
+    metavar="NAME",
+    help="Where readings go: a name of [destinations] in the daemons' settings file; empty: "
+    "nowhere.",
 )
 @click.option(
     "--size-groups",
@@ -246,15 +242,29 @@ def read(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None
     if as_json:
         click.echo(json.dumps({one.node: one.answer for one in outcomes}))
     else:
-        table = Table("node", "point", "class", "sizes from", "events", "bytes", box=None)
-        for outcome in outcomes:
-            for row in outcome.answer["summaries"] if outcome.answer else []:
-                sizes = str(row["at_least_bytes"] or "")
-                point = f"{row['subsystem']}.{row['point']}"
-                counted = (f"{row['count']:,}", f"{row['bytes']:,}" if row["bytes"] else "")
-                table.add_row(outcome.node, point, escape(row["class"]), sizes, *counted)
-        Console().print(table)
+        _print_reading({one.node: one.answer for one in outcomes if one.answer is not None})
     _report(outcomes)
+
+
+def _print_reading(answers: dict[str, dict[str, Any]]) -> None:
+    from sesame.analysis.part_time import Coverage, percent
+
+    titles = ("node", "point", "class", "sizes from", "events", "of the time", "bytes")
+    table = new_table(*titles)
+    for node, answer in answers.items():
+        interval = (answer["begin_ns"], answer["end_ns"])
+        for row in answer["summaries"]:
+            coverage = Coverage({interval: row["active_ns"]})
+            table.add_row(
+                node,
+                f"{row['subsystem']}.{row['point']}",
+                plain(row["class"]),
+                str(row["at_least_bytes"] or ""),
+                f"{row['count']:,}",
+                "all" if coverage.is_whole else percent(coverage.share),
+                f"{row['bytes']:,}" if row["bytes"] else "",
+            )
+    console().print(table)
 
 
 @click.command(context_settings=COMMAND_LINE)
@@ -290,7 +300,7 @@ def record(
     """
     require("daemon", "sesame measure record", "httptools")
     from sesame.measurement.collector.journal import Journal
-    from sesame.measurement.collector.store import write_data_set
+    from sesame.measurement.collector.segment import write_data_set
     from sesame.measurement.control import Recording
 
     check_destination(output, force=force)
@@ -307,7 +317,11 @@ def record(
         if recording.is_empty:
             raise SesameError("no node has measured anything")
         written = write_data_set(
-            output, journal.path, instrument="sesame measure record", force=force
+            output,
+            journal.path,
+            journal.contents,
+            instrument="sesame measure record",
+            force=force,
         )
     click.echo(f"{output}: {', '.join(written)}", err=True)
     _report([a if a.error else b for a, b in zip(started, ended, strict=True)])

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httptools
 
 from sesame.errors import InputError, SesameError
+from sesame.measurement.defaults import BEYOND_NS
 
 TIMEOUT_SECONDS = 10
 RECEIVE_BYTES = 1 << 16
@@ -52,9 +53,18 @@ class _Answer:
 class Connection:
     """Opened at the first request, and again when the server has closed it. Not thread-safe."""
 
-    def __init__(self, address: str, token: str, default_port: int, ca: str = "") -> None:
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        default_port: int,
+        ca: str = "",
+        certificate: str = "",
+        key: str = "",
+    ) -> None:
         """`address`: HOST, HOST:PORT or https://HOST:PORT. `ca`: file of the server's CA
-        certificate, unless a public CA signed it. Raises InputError."""
+        certificate, unless a public CA signed it. `certificate`, `key`: files by which the server
+        knows this client if `token` is empty. Raises InputError."""
         text = address if "://" in address else f"http://{address}"
         try:
             parts = urlsplit(text)
@@ -66,11 +76,11 @@ class Connection:
         self.address, self._host_and_port = address, (host, port)
         if not (token.isascii() and token.isprintable()):
             raise InputError(f"{self.address}: its token has invalid characters")
-        self._headers = (
-            f"Host: {parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
-            "Content-Type: application/json\r\n"
-        )
-        self._context = _context(ca) if parts.scheme == "https" else None
+        authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+        self._headers = f"Host: {parts.netloc}\r\n{authorization}Content-Type: application/json\r\n"
+        if certificate and parts.scheme != "https":
+            raise InputError(f"{address}: a certificate needs https://")
+        self._context = _context(ca, certificate, key) if parts.scheme == "https" else None
         self._socket: socket.socket | None = None
 
     def ask(self, method: str, path: str, body: str | bytes | None = None) -> bytes:
@@ -100,8 +110,11 @@ class Connection:
     def ask_clock(self) -> int:
         """The server's clock in ns: a daemon's monotonic clock, a collector's time of day."""
         try:
-            return int(self.ask_json("GET", "/v1/clock")["time_ns"])
-        except (TypeError, KeyError, ValueError) as error:
+            time_ns = int(self.ask_json("GET", "/v1/clock")["time_ns"])
+            if not 0 <= time_ns < BEYOND_NS:
+                raise ValueError("not a time")
+            return time_ns
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise SesameError(f"{self.address}: not a daemon or collector of sesame") from error
 
     def close(self) -> None:
@@ -136,11 +149,20 @@ class Connection:
         return text
 
 
-def _context(ca: str) -> ssl.SSLContext:
+def _context(ca: str, certificate: str, key: str) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cafile=ca or None)
+        context = ssl.create_default_context(cafile=ca or None)
     except OSError as error:
         raise InputError(f"{ca}: not a certificate: {error.strerror}") from error
+    if certificate:
+        try:
+            context.load_cert_chain(certificate, key or None)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(
+                f"{certificate}, {key}: no certificate and its key: {reason}"
+            ) from error
+    return context
 
 
 def _reason(error: Exception) -> str:

@@ -14,6 +14,7 @@ from sesame.measurement.collector.journal import Journal
 from sesame.measurement.connection import Connection
 from sesame.measurement.defaults import DAEMON_PORT, MOST_AT_ONCE
 from sesame.measurement.feed import Feed
+from sesame.settings import setting
 
 Answer = TypeVar("Answer")
 
@@ -30,7 +31,7 @@ class Outcome(Generic[Answer]):
 class Nodes:
     def __init__(self, addresses: list[str], token: str, ca: str = "") -> None:
         if not addresses:
-            raise InputError("--nodes: expected HOST[:PORT],…")
+            raise InputError(f"{setting('nodes')}: expected HOST[:PORT],…")
         self._all = [Connection(address, token, DAEMON_PORT, ca) for address in addresses]
 
     def each(self, ask: Callable[[Connection], Answer]) -> list[Outcome[Answer]]:

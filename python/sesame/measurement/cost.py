@@ -64,7 +64,8 @@ class Cost:
 
     @property
     def is_certain(self) -> bool:
-        """False if the machine was so busy that the cost could be half or twice as much."""
+        """False if the machine was so busy that the cost could be half or twice as much, or if it
+        cannot be: less than nothing."""
         return 0.5 * self.ns < self.least_ns and self.most_ns < 2 * self.ns
 
 
@@ -224,21 +225,45 @@ def _details(load: Load) -> list[Detail]:
     return [detail for detail in Detail if Detail.OFF < detail <= max(p.finest for p in points)]
 
 
-def _costs_file() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "sesame" / f"run-costs-{platform.release()}.json"
+SYSTEM_CACHE = Path("/var/cache")  # of root, for all users
 
 
-def keep_costs(costs: list[Cost]) -> None:
-    """Stores costs in this user's cache, for this release of the kernel. Ignores errors."""
+def _costs_files() -> list[Path]:
+    """Where costs may be stored; they are written to the first. Root's are for the whole machine,
+    since its daemon is another user's."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    if given:
+        caches = [Path(given)]
+    elif os.geteuid() == 0:
+        caches = [SYSTEM_CACHE]
+    else:
+        caches = [Path.home() / ".cache", SYSTEM_CACHE]
+    return [cache / "sesame" / f"run-costs-{platform.release()}.json" for cache in caches]
+
+
+def keep_costs(costs: list[Cost]) -> list[Cost]:
+    """Stores costs for this user, or if it is root for all users, and for this release of the
+    kernel. Ignores errors.
+
+    Costs that are not certain are not stored but returned; those stored earlier in their place
+    stay.
+    """
+    measured = {(one.subsystem, one.points, one.detail): one for one in costs}
+    earlier = {(one.subsystem, one.points, one.detail): one for one in kept_costs() or []}
+    certain = {key: one for key, one in measured.items() if one.is_certain}
+    stored = {key: one for key, one in (earlier | certain).items() if one.is_certain}
     with suppress(OSError):
-        _costs_file().parent.mkdir(parents=True, exist_ok=True)
-        _costs_file().write_text(json.dumps([asdict(cost) for cost in costs]))
+        file = _costs_files()[0]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_name(f"{file.name}.{os.getpid()}")
+        new.write_text(json.dumps([asdict(one) for one in stored.values()]))
+        new.replace(file)
+    return [one for one in costs if not one.is_certain]
 
 
 def kept_costs() -> list[Cost] | None:
     """The costs that `keep_costs` stored for this kernel; None if there are none."""
-    try:
-        return [Cost(**cost) for cost in json.loads(_costs_file().read_text())]
-    except (OSError, ValueError, TypeError):
-        return None
+    for file in _costs_files():
+        with suppress(OSError, ValueError, TypeError):
+            return [Cost(**cost) for cost in json.loads(file.read_text())]
+    return None

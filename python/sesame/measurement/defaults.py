@@ -7,7 +7,9 @@ from pathlib import Path
 
 DEFAULT_BUDGET = 0.001  # share of each processor's time
 DAEMON_PORT = 7117
+COLLECTOR_PORT = 7118
 DEFAULT_ADDRESS = f"127.0.0.1:{DAEMON_PORT}"
+BEYOND_NS = 2**62  # times, counts and durations of other machines are below this
 MOST_AT_ONCE = 64  # nodes to which requests are sent in parallel
 
 

@@ -17,8 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
+from sesame.measurement.bounds import ForeignError, UnfitError, check_block
 from sesame.measurement.clocks import Offset
 from sesame.measurement.probes import EVENT
 from sesame.measurement.trace import Named, Names
@@ -62,7 +64,8 @@ class Block:
     def after(self, known: int) -> Block:
         """The block as a receiver stores it if its last block ended at event `known`: with
         `discarded` set."""
-        return replace(self, discarded=self.seen - max(known, self.since) - len(self.events))
+        missing = self.seen - max(known, self.since) - len(self.events)
+        return replace(self, discarded=max(missing, 0))
 
     def encode(self, offset: Offset | None = None) -> bytes:
         """The bytes to send or store; `offset` replaces the block's own."""
@@ -76,17 +79,17 @@ class Block:
 
     @staticmethod
     def decode(line: bytes, records: bytes) -> Block:
-        """Raises ValueError unless this is a block of this version."""
-        try:
-            head = json.loads(line.removeprefix(WORD))
-            if head.pop("record") != RECORD or head.pop("bytes") != len(records):
-                raise ValueError("events of another version")
-            offset = Offset(**head.pop("offset"))
-            block = Block(**head, offset=offset, events=np.frombuffer(records, EVENT))
-            block._check()
-        except (TypeError, KeyError, AttributeError, IndexError) as error:
-            raise ValueError("not a block of events") from error
-        return block
+        """Raises ValueError (see bounds.py) unless this is a valid block of this version."""
+        head = orjson.loads(line.removeprefix(WORD))
+        if type(head) is not dict or head.pop("record", None) != RECORD:
+            raise ForeignError("expected events of this version of sesame")
+        if head.pop("bytes", None) != len(records) or len(records) % EVENT.itemsize:
+            raise UnfitError("bytes: expected the size of the records")
+        events = np.frombuffer(records, EVENT)
+        check_block(head, events)
+        if not Names(head["names"]).hold(events):
+            raise UnfitError("names: expected one for each point and class of the events")
+        return Block(**head | {"offset": Offset(**head["offset"])}, events=events)
 
     def columns(self, begin_ns: int) -> dict[str, Any]:
         """Records of the type kernel_event; `begin_ns` is the begin of the data set."""
@@ -107,18 +110,3 @@ class Block:
             "offset_ns": self.offset.offset_ns,
             "uncertainty_ns": self.offset.uncertainty_ns,
         }
-
-    def _check(self) -> None:
-        """Raises ValueError unless all values fit the record types."""
-        counts = (self.before, self.seen, self.since, self.offset.uncertainty_ns)
-        times = (self.begin_ns, self.end_ns, self.offset.offset_ns)
-        if not all(type(one) is int and 0 <= one < 2**63 for one in counts):
-            raise ValueError("a count that is not an integer from 0 to 2^63 - 1")
-        if not all(type(one) is int and abs(one) < 2**63 for one in times):
-            raise ValueError("a time that is not an integer of 64 bits")
-        if self.seen - self.before < len(self.events):
-            raise ValueError("more events than were seen")
-        if not isinstance(self.node, str) or not isinstance(self.start, str):
-            raise ValueError("a name that is not text")
-        if not Names(self.names).hold(self.events):
-            raise ValueError("events without a name")

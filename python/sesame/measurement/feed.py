@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from sesame.errors import SesameError
+from sesame.measurement.bounds import UnfitError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.connection import Connection
 from sesame.measurement.events import Block
-from sesame.measurement.frames import decode_blocks, decode_readings
+from sesame.measurement.frames import Frame, check_times, decode
 from sesame.measurement.readings import Reading
 
 CLOCK_EVERY = 60  # calls of `new` between two estimates of the offset
@@ -29,8 +30,12 @@ class Feed:
     call; an item that the caller failed to store (it raised an exception) is yielded again.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self, connection: Connection, refuse: Callable[[Frame], None] | None = None
+    ) -> None:
+        """`refuse`: is given wrong items; by default they are an error."""
         self._connection = connection
+        self._refuse = refuse or self._fail
         self.start = ""
         self._sequence = self._seen = self._since = -1
         self._times = 0
@@ -45,11 +50,6 @@ class Feed:
     def new(self) -> Iterator[Reading | Block]:
         try:
             yield from self._new()
-        except ValueError as error:
-            address = self._connection.address
-            raise SesameError(
-                f"{address}: its readings are of another version of sesame"
-            ) from error
         except SesameError:
             self._offset = None
             raise
@@ -58,19 +58,19 @@ class Feed:
         if self._offset is None or self._times % CLOCK_EVERY == 0:
             self._offset = offset_of(self._connection)
         self._times += 1
-        for reading in self._ask("raw-readings", self._sequence, decode_readings):
+        for reading in self._ask("raw-readings", self._sequence, Reading):
             self._follow(reading.start)
-            yield replace(reading, offset=self._offset)
+            yield from self._checked(replace(reading, offset=self._offset))
             self._sequence = reading.sequence
         for _ in range(MOST_ANSWERS):
-            blocks = self._ask("raw-events", self._seen, decode_blocks)
-            for block in blocks:
+            before = self._seen
+            for block in self._ask("raw-events", self._seen, Block):
                 self._follow(block.start)
                 if self._since < 0:
                     self._since = block.before
-                yield replace(block, offset=self._offset, since=self._since)
+                yield from self._checked(replace(block, offset=self._offset, since=self._since))
                 self._seen = block.seen
-            if not blocks:
+            if self._seen == before:
                 return
 
     def _follow(self, start: str) -> None:
@@ -79,9 +79,31 @@ class Feed:
             self.start = start
             self._sequence = self._seen = self._since = -1
 
-    def _ask(self, what: str, after: int, read: Callable[[BinaryIO], Iterator[Item]]) -> list[Item]:
+    def _ask(self, what: str, after: int, kind: type[Item]) -> list[Item]:
+        """The valid items of a reply."""
         path = f"/v1/{what}?start={self.start}&after={after}"
-        return list(read(BytesIO(self._connection.ask("GET", path))))
+        found: list[Item] = []
+        for frame in decode(BytesIO(self._connection.ask("GET", path))):
+            if isinstance(frame.item, kind):
+                found.append(frame.item)
+            else:
+                self._refuse(frame if frame.item is None else replace(frame, item=None))
+        return found
+
+    def _checked(self, item: Item) -> Iterator[Item]:
+        """The item, if its times are valid with the offset that was estimated."""
+        try:
+            check_times(item)
+        except UnfitError as error:
+            self._refuse(Frame(b"", None, str(error), node=item.node))
+        else:
+            yield item
+
+    def _fail(self, frame: Frame) -> None:
+        address = self._connection.address
+        if frame.is_foreign:
+            raise SesameError(f"{address}: its readings are of another version of sesame")
+        raise SesameError(f"{address}: a wrong reading: {frame.refusal}")
 
 
 def offset_of(node: Connection) -> Offset:

@@ -1,49 +1,144 @@
-"""Decodes a sequence of readings and blocks of events, as in a journal or a reply.
+"""Decodes a sequence of readings and blocks of events, as in a journal, a request or a reply.
 
 A reading is one line of JSON. A block is a line that starts with the word `events`, and its
-records.
+records. One that is wrong does not affect the others: `decode` says of each what it is. After a
+damaged line decoding continues at the next line that may be an item.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from typing import BinaryIO
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
+import orjson
+
+from sesame.measurement.bounds import ForeignError, check_events, check_interval
+from sesame.measurement.defaults import BEYOND_NS
 from sesame.measurement.events import WORD, Block
 from sesame.measurement.readings import Reading
 
+READING_BEGIN = b'{"'
 
-def frames(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each line, and the number of bytes of records after it; the file is positioned at these. An
-    incomplete item at the end is left out."""
+
+@dataclass(frozen=True)
+class Frame:
+    """One item as it was encoded, and the item; or why it cannot be stored."""
+
+    text: bytes
+    item: Reading | Block | None
+    refusal: str = ""
+    is_foreign: bool = False  # not of this version of Sesame
+    node: str = ""  # as a refused item claims
+
+    @staticmethod
+    def decoded(line: bytes, records: bytes) -> Frame:
+        try:
+            is_block = line.startswith(WORD)
+            item = Block.decode(line, records) if is_block else Reading.from_json(line)
+        except (ForeignError, orjson.JSONDecodeError) as error:
+            return Frame(line + records, None, str(error), is_foreign=True)
+        except (ValueError, TypeError, KeyError) as error:
+            return Frame(line + records, None, str(error), node=_node_of(line))
+        return Frame(line + records, item)
+
+
+def decode(file: BinaryIO) -> Iterator[Frame]:
+    """All items, in order. An incomplete one at the end is left out (see `whole_bytes`)."""
+    for line, size, is_sound in frames(file):
+        if is_sound:
+            yield Frame.decoded(line, file.read(size))
+        else:
+            yield Frame(line, None, "expected a reading or a block", is_foreign=True)
+
+
+def check_times(item: Reading | Block) -> None:
+    """Raises UnfitError unless times are valid with the item's offset, which may be new."""
+    offset_ns = item.offset.offset_ns
+    check_interval(item.begin_ns, item.end_ns, offset_ns)
+    if isinstance(item, Reading):
+        for phase in item.phases:
+            check_interval(phase.begin_ns, phase.end_ns, offset_ns)
+    else:
+        check_events(item.events, offset_ns)
+
+
+def frames(file: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
+    """Each line, and the number of bytes of records after it; the file is positioned at these. The
+    last value is whether it has the form of an item. An incomplete item at the end is left out."""
     end = file.seek(0, os.SEEK_END)
     position = file.seek(0)
-    while (line := file.readline()).endswith(b"\n"):
-        size = json.loads(line[len(WORD) :])["bytes"] if line.startswith(WORD) else 0
+    damage: list[bytes] = []
+    # What is appended meanwhile is for the next call.
+    while (line := file.readline()).endswith(b"\n") and position + len(line) <= end:
+        size = _records_of(line)
         position += len(line)
-        if position + size > end:
-            return
-        yield line, size
+        if size is None or position + size > end:
+            if size is not None and not _has_item(file):
+                break  # a block that was being written
+            damage.append(line)
+            file.seek(position)
+            continue
+        if damage:
+            yield b"".join(damage), 0, False
+            damage = []
+            file.seek(position)
+        yield line, size, True
         position = file.seek(position + size)
+    if damage:
+        yield b"".join(damage), 0, False
+
+
+def _records_of(line: bytes) -> int | None:
+    """The number of bytes of records that follow a line; None if it is not the line of an item."""
+    if not line.startswith(WORD):
+        return 0 if line.startswith(READING_BEGIN) else None
+    try:
+        size = orjson.loads(line[len(WORD) :])["bytes"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return size if type(size) is int and 0 <= size < BEYOND_NS else None
+
+
+def _has_item(file: BinaryIO) -> bool:
+    """Whether a complete item begins at one of the following lines."""
+    for line in file:
+        if line.startswith((READING_BEGIN, WORD)) and line.endswith(b"\n"):
+            try:
+                orjson.loads(line.removeprefix(WORD))
+            except ValueError:
+                continue
+            return True
+    return False
+
+
+def _node_of(line: bytes) -> str:
+    """The node that a wrong item names."""
+    try:
+        node: Any = orjson.loads(line.removeprefix(WORD))["node"]
+    except (ValueError, TypeError, KeyError):
+        return ""
+    return node if isinstance(node, str) else ""
 
 
 def decode_readings(file: BinaryIO) -> Iterator[Reading]:
-    for line, _ in frames(file):
-        if not line.startswith(WORD):
-            yield Reading.from_json(line)
+    """Raises ValueError at a wrong item."""
+    return (item for item in _items(file) if isinstance(item, Reading))
 
 
 def decode_blocks(file: BinaryIO) -> Iterator[Block]:
-    for line, size in frames(file):
-        if line.startswith(WORD):
-            yield Block.decode(line, file.read(size))
+    """Raises ValueError at a wrong item."""
+    return (item for item in _items(file) if isinstance(item, Block))
+
+
+def _items(file: BinaryIO) -> Iterator[Reading | Block]:
+    for frame in decode(file):
+        if frame.item is None:
+            raise ValueError(frame.refusal)
+        yield frame.item
 
 
 def whole_bytes(file: BinaryIO) -> int:
-    """The number of bytes, from the beginning, that are complete items."""
-    whole = 0
-    for line, size in frames(file):
-        whole += len(line) + size
-    return whole
+    """The number of bytes, from the beginning, up to an incomplete item at the end."""
+    return sum(len(line) + size for line, size, _ in frames(file))

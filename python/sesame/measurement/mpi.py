@@ -27,8 +27,8 @@ from sesame.measurement.counter_files import (
     GROUPS,
     MOST_POINTS,
     CounterDirectory,
-    CounterFileReader,
 )
+from sesame.measurement.counter_reader import CounterFileReader
 from sesame.measurement.detail import Detail
 from sesame.measurement.probes import (
     ACCOUNT,
@@ -44,7 +44,6 @@ from sesame.measurement.probes import (
     Source,
     Subsystem,
 )
-from sesame.tracing import preloaded
 
 NAME = "mpi"
 VARIABLE = "SESAME_COUNTERS_DIRECTORY"
@@ -89,6 +88,8 @@ def default_counter_directory() -> Path:
 
 def environment(counters: Path) -> dict[str, str]:
     """The environment variables that make a program count its calls in this directory."""
+    from sesame.tracing import preloaded  # imports pyarrow, which a daemon does not need
+
     return preloaded({VARIABLE: str(counters)})
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from sesame.errors import InputError
 from sesame.measurement import mpi, probes
 from sesame.measurement.probes import Probes, Source, Subsystem
+from sesame.settings import setting
 from sesame.traced.launched import is_launcher
 
 
@@ -95,10 +96,10 @@ def sources_of(loaded: Iterable[Probes]) -> list[Source]:
     return list(dict.fromkeys(one.source for one in loaded))
 
 
-def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
+def find_points(setting_name: str, words: Sequence[str]) -> set[tuple[str, int]]:
     """Finds points by names such as `block` (all its points) or `vm.total`.
 
-    Returns (subsystem, number of the point). Raises InputError, which names the option.
+    Returns (subsystem, number of the point). Raises InputError, which names the setting.
     """
     points: set[tuple[str, int]] = set()
     for word in words:
@@ -106,21 +107,23 @@ def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
         known = every_subsystem()
         if name not in known:
             raise InputError(
-                f"{option}: there is no subsystem {name}", hint=f"there are {', '.join(known)}"
+                f"{setting(setting_name)}: there is no subsystem {name}",
+                hint=f"there are {', '.join(known)}",
             )
         known_points = [one.name for one in known[name].points]
         if point and point not in known_points:
             raise InputError(
-                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(known_points)}"
+                f"{setting(setting_name)}: {name} has no point {point}",
+                hint=f"it has {', '.join(known_points)}",
             )
         points |= {(name, i) for i, one in enumerate(known_points) if point in ("", one)}
     return points
 
 
-def find_traced_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
+def find_traced_points(setting_name: str, words: Sequence[str]) -> set[tuple[str, int]]:
     """As find_points; raises InputError if one cannot write a record for each event."""
-    points = find_points(option, words)
+    points = find_points(setting_name, words)
     for name in dict.fromkeys(name for name, _ in points):
         if untraced := every_subsystem()[name].untraced:
-            raise InputError(f"{option}: {name} writes no trace", hint=untraced)
+            raise InputError(f"{setting(setting_name)}: {name} writes no trace", hint=untraced)
     return points

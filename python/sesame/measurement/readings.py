@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import orjson
 
-from sesame.datasets import record_type
+from sesame.measurement.bounds import LAYOUT, UnfitError, check_cells, check_reading
 from sesame.measurement.clocks import Offset
-from sesame.measurement.processors import rows_of
 from sesame.measurement.summary import Cells, Layout
 
 
@@ -37,6 +36,29 @@ class SubsystemCost:
 @lru_cache(64)
 def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps({one.subsystem: vars(one) for one in layouts}))
+
+
+def _layout_of(parts: Any) -> Layout:
+    """Readings of all nodes have few different layouts. Raises ValueError."""
+    try:
+        names = tuple(parts["points"]), tuple(parts["classes"])
+        return _known_layout(parts["subsystem"], *names, parts["groups"], tuple(parts["limits"]))
+    except (TypeError, KeyError):
+        LAYOUT(parts)
+        raise
+
+
+@lru_cache(4096)
+def _known_layout(
+    subsystem: str,
+    points: tuple[str, ...],
+    classes: tuple[str, ...],
+    groups: int,
+    limits: tuple[int, ...],
+) -> Layout:
+    parts = {"points": list(points), "classes": list(classes), "limits": list(limits)}
+    LAYOUT(parts | {"subsystem": subsystem, "groups": groups})
+    return Layout(subsystem, points, classes, groups, limits)
 
 
 @dataclass(frozen=True)
@@ -91,51 +113,36 @@ class Reading:
 
     @staticmethod
     def from_json(text: str | bytes) -> Reading:
-        """Raises ValueError unless it is valid: with a wrong reading no data set can be written."""
-        try:
-            reading = Reading._from_parts(orjson.loads(text))
-            reading._check()
-        except (TypeError, KeyError, AttributeError, IndexError) as error:
-            raise ValueError("not a reading") from error
-        return reading
-
-    @staticmethod
-    def _from_parts(parts: dict[str, Any]) -> Reading:
-        layouts = {
-            name: Layout(
-                one["subsystem"],
-                tuple(one["points"]),
-                tuple(one["classes"]),
-                one["groups"],
-                tuple(one["limits"]),
-            )
-            for name, one in parts["layouts"].items()
-        }
-        return Reading(
+        """Raises ValueError (see bounds.py) unless it is valid: with a wrong reading no data set
+        can be written."""
+        parts = orjson.loads(text)
+        check_reading(parts)
+        reading = Reading(
             **parts
             | {
                 "offset": Offset(**parts["offset"]),
                 "cells": {name: Cells.from_text(one) for name, one in parts["cells"].items()},
                 "costs": {name: SubsystemCost(**one) for name, one in parts["costs"].items()},
-                "layouts": layouts,
+                "layouts": {name: _layout_of(one) for name, one in parts["layouts"].items()},
                 "phases": [Phase(**one) for one in parts["phases"]],
             }
         )
+        reading._check_cells()
+        return reading
 
-    def _check(self) -> None:
-        """Raises ValueError unless its values fit the record types."""
-        if {name for name, one in self.cells.items() if one.packed} - self.layouts.keys():
-            raise ValueError("cells without a layout")
-        for name, records in RECORDS.items():
-            for row in records(self, 0):
-                for one in record_type(name).fields:
-                    _check_value(row[one.name], one.type)
+    def _check_cells(self) -> None:
+        for name, layout in self.layouts.items():
+            if layout.subsystem != name:
+                raise UnfitError(f"layouts.{name}: expected its own subsystem")
+            sizes = (len(layout.points), len(layout.classes), layout.groups, len(layout.limits))
+            check_cells(self.cells[name].fields(), *sizes, len(self.details[name]))
 
     def summaries(self, begin_ns: int) -> Iterator[dict[str, Any]]:
         """Records of the type kernel_summary; `begin_ns` is the begin of the data set."""
-        times = self._times(self, begin_ns)
+        shift = self.offset.offset_ns - begin_ns
+        times = {"begin_ns": self.begin_ns + shift, "end_ns": self.end_ns + shift}
         for row in self.rows():
-            yield times | row
+            yield times | row | {"node": self.node}
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records of `summaries` without times and node."""
@@ -145,59 +152,3 @@ class Reading:
             for (index, *_), row in zip(cells, layout.rows(cells), strict=True):
                 detail = self.details[name][layout.point_of(index)]
                 yield row | {"detail": detail, "active_ns": active_ns}
-
-    def cost_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        times = self._times(self, begin_ns)
-        for name, spent in self.costs.items():
-            yield times | vars(spent) | {"subsystem": name, "active_ns": self.active_ns[name]}
-
-    def processor_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        times = self._times(self, begin_ns)
-        for row in rows_of(self.processors):
-            yield times | row
-
-    def phase_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        for phase in self.phases:
-            yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
-
-    def records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        """The record of the reading itself."""
-        yield self._times(self, begin_ns) | {
-            "start": self.start,
-            "sequence": self.sequence,
-            "dropped": self.dropped,
-            "offset_ns": self.offset.offset_ns,
-            "uncertainty_ns": self.offset.uncertainty_ns,
-            "cpu_ns": self.cpu_ns,
-        }
-
-    def _times(self, of: Reading | Phase, begin_ns: int) -> dict[str, Any]:
-        shift = self.offset.offset_ns - begin_ns
-        return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
-
-
-Records = Callable[[Reading, int], Iterator[dict[str, Any]]]
-RECORDS: dict[str, Records] = {
-    "kernel_summary": Reading.summaries,
-    "measurement_cost": Reading.cost_records,
-    "cpu_time": Reading.processor_records,
-    "kernel_phase": Reading.phase_records,
-    "kernel_reading": Reading.records,
-}
-RANGES = {
-    "int64": (-(2**63), 2**63),
-    "uint64": (0, 2**64),
-    "uint32": (0, 2**32),
-    "uint16": (0, 2**16),
-    "uint8": (0, 2**8),
-}
-
-
-def _check_value(value: Any, kind: str) -> None:
-    if kind == "text":
-        if not isinstance(value, str):
-            raise ValueError(f"expected text, got {value!r}")
-        return
-    least, beyond = RANGES[kind]
-    if type(value) is not int or not least <= value < beyond:
-        raise ValueError(f"expected {kind}, got {value!r}")

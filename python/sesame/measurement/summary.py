@@ -36,6 +36,10 @@ class Cells:
             raise ValueError("an incomplete cell")
         return Cells(packed)
 
+    def fields(self) -> tuple[int, ...]:
+        """The fields of all cells, one after the other."""
+        return struct.unpack(f"<{len(self.packed) // 8}Q", self.packed)
+
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return _CELL.iter_unpack(self.packed)
 

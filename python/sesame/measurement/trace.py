@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sesame.measurement.probes import EVENT, Probes, subsystems
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # imported where columns are made: a daemon has no use for its 25 MB
 
 BATCH = 1 << 16
 
@@ -77,6 +79,8 @@ def read_events(
 
 def _text(names: NDArray[np.bytes_]) -> pa.DictionaryArray:
     """Names of threads as a dictionary column; they may contain any bytes."""
+    import pyarrow as pa
+
     known, numbers = np.unique(names, return_inverse=True)
     texts = pa.array([name.decode(errors="replace") for name in known.tolist()], pa.string())
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), texts)
@@ -98,6 +102,8 @@ class Names:
     """Converts the numbers of subsystems, points and classes to names (dictionary columns)."""
 
     def __init__(self, known: list[Named]) -> None:
+        import pyarrow as pa
+
         self._subsystems = pa.array([name for name, _, _ in known])
         self._points, self._first_point = _numbered([points for _, points, _ in known])
         self._classes, self._first_class = _numbered([classes for _, _, classes in known])
@@ -113,6 +119,8 @@ class Names:
 
     def columns(self, events: NDArray[np.void], node: str, begin_ns: int) -> dict[str, Any]:
         """Columns of the type kernel_event; `begin_ns` is the begin of the data set."""
+        import pyarrow as pa
+
         plain = ("duration_ns", "where", "bytes", "what", "pid", "cpu", "process")
         subsystem = events["subsystem"].astype(np.int32)
         point = self._first_point[subsystem] + events["point"]
@@ -130,5 +138,7 @@ class Names:
 
 def _numbered(names: list[list[str]]) -> tuple[pa.Array, NDArray[np.int32]]:
     """All names in one list; the index of each subsystem's first name, and of the end."""
+    import pyarrow as pa
+
     first = np.cumsum([0] + [len(some) for some in names]).astype(np.int32)
     return pa.array([name for some in names for name in some]), first

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from fastapi import APIRouter, Depends, FastAPI, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from pydantic import BaseModel, Field
 
 from sesame.errors import InputError
 from sesame.measurement.daemon.metrics import as_text
-from sesame.measurement.daemon.page import add_page
+from sesame.measurement.daemon.page import Page, add_page
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.detail import Detail
 from sesame.measurement.readings import Phase, Reading
-from sesame.web.server.access import Access, Role, routine
+from sesame.web.server.access import Access, Rule, Tokens, client_of, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
+from sesame.web.server.roles import ANY, Permission
 from sesame.web.server.serve import make_app
 
 EVENTS_AT_ONCE = 1 << 17
+# Requests of libsesame. The destination needs ADMINISTER, which its handler checks.
+RULES = (
+    Rule("POST", "/v1/phases", Permission.PHASE),
+    Rule("GET", "/v1/clock", ANY),
+    Rule("GET", "/v1/subsystems/[^/]+/points/[^/]+/total", Permission.READ | Permission.PHASE),
+)
+
+
+LIMITS = Limits()
 
 
 class Level(BaseModel):
@@ -36,9 +47,11 @@ class Changes(BaseModel):
     batch: int | None = Field(
         None, description="readings that are made and delivered together while the node is idle"
     )
-    destination: str | None = Field(None, description="a collector's address, or a directory")
-    destination_token_file: str | None = None
-    destination_ca: str | None = None
+    destination: str | None = Field(
+        None,
+        description="a name of [destinations] in the settings file, the configured destination, "
+        "or empty for none; administrators only",
+    )
 
 
 class SizeGroups(BaseModel):
@@ -52,16 +65,21 @@ class PhaseGiven(BaseModel):
     pid: int = Field(ge=0, lt=2**32)
 
 
-def make_daemon_app(service: Service, token: str, audit: AuditLog | None = None) -> FastAPI:
+def make_daemon_app(
+    service: Service,
+    tokens: Sequence[Tokens],
+    audit: AuditLog | None = None,
+    limits: Limits = LIMITS,
+    page: Page | None = None,
+) -> FastAPI:
     # The page itself needs no token: it asks the user for it.
-    access = Access({token: Role.CONTROL}, open_paths=frozenset({"/", "/openapi.json"}))
-    app = make_app("sesamed", Limits(), access, audit)
+    app = make_app("sesamed", limits, Access(tokens, RULES, frozenset({"/"})), audit)
     routes = APIRouter(prefix="/v1")
     _add_switches(routes, service)
     _add_settings(routes, service)
     _add_readings(routes, service)
     app.include_router(routes)
-    add_page(app)
+    add_page(app, page)
 
     @app.get("/metrics", response_class=Response)
     async def metrics() -> Response:
@@ -102,8 +120,11 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
         return service.describe()
 
     @routes.put("/settings")
-    async def settings(changes: Changes) -> dict[str, Any]:
+    async def settings(changes: Changes, request: Request) -> dict[str, Any]:
         """Changes interval, batch or destination."""
+        is_allowed = client_of(request).may(Permission.ADMINISTER)
+        if changes.destination is not None and not is_allowed:
+            raise HTTPException(403, "only an administrator may change the destination")
         service.change(**changes.model_dump(exclude_none=True))
         return service.describe()
 

@@ -16,15 +16,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sesame.errors import OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
-from sesame.measurement.collector.store import Store
 from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
 from sesame.measurement.readings import Reading
+
+if TYPE_CHECKING:
+    from sesame.measurement.collector.store import Store
 
 DEFAULT_PORT = 7118  # of a collector
 MOST_WAITING = 1000
@@ -48,8 +50,10 @@ class Sink(Protocol):
 class HttpSink:
     """Sends to a collector, with the estimated offset between the clocks."""
 
-    def __init__(self, address: str, token: str, ca: str = "") -> None:
-        self._connection = Connection(address, token, DEFAULT_PORT, ca)
+    def __init__(
+        self, address: str, token: str, ca: str = "", certificate: str = "", key: str = ""
+    ) -> None:
+        self._connection = Connection(address, token, DEFAULT_PORT, ca, certificate, key)
         self._offset: Offset | None = None
         self._estimated = 0.0
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sesame.errors import InputError
 from sesame.measurement.clocks import Offset, own_offset
-from sesame.measurement.cost import kept_costs
+from sesame.measurement.cost import Cost, kept_costs
 from sesame.measurement.daemon.idle import IdlePeriod
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.defaults import DEFAULT_BUDGET
@@ -29,6 +29,7 @@ LEVELS = ("off", "summary", "trace")
 # Keys of sums in replies, and the corresponding fields of cells.
 SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
 MOST_PHASES = 10_000  # waiting for the next reading
+LATEST_PHASE_NS = 86_400_000_000_000  # its end, after now
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,10 @@ class Node:
         *,
         budget: float | None = DEFAULT_BUDGET,
         interval_s: float = 10.0,
+        costs: list[Cost] | None = None,
     ) -> None:
-        """`unavailable`: by subsystem, why its probes were not loaded."""
+        """`unavailable`: by subsystem, why its probes were not loaded. `costs`: calibrated costs;
+        by default those that `sesame measure cost` stored for this user."""
         self.name = name
         self.start = uuid.uuid4().hex[:12]
         self.unavailable = dict(unavailable)
@@ -77,7 +80,7 @@ class Node:
         self._details: dict[tuple[str, Detail], list[int]] = {}  # until levels change
         self.governor = Governor(
             [Governed(key, one, {}) for key, one in probes.items()],
-            CostTable(kept_costs() or []),
+            CostTable(costs if costs is not None else kept_costs() or []),
             budget=budget,
             interval_s=interval_s,
         )
@@ -286,6 +289,8 @@ class Node:
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
             raise InputError(f"{MOST_PHASES:,} phases wait for the next reading already")
+        if phase.end_ns > time.monotonic_ns() + LATEST_PHASE_NS:  # a collector refuses the reading
+            raise InputError("end_ns: expected a time of the node's monotonic clock")
         self.catch_up()  # so that the phase is in the reading that is due next
         self._phases.append(phase)
 

@@ -10,25 +10,46 @@ import ctypes
 import os
 import pwd
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sesame.errors import InputError, SesameError
+from sesame.settings import setting
 
 KEPT = "cap_bpf,cap_perfmon"
 KEPT_MASK = 1 << 39 | 1 << 38  # as in linux/capability.h
 PR_SET_KEEPCAPS, PR_SET_NO_NEW_PRIVS = 8, 38  # as in linux/prctl.h
 
 
-def find_user(name: str) -> pwd.struct_passwd:
+DEFAULT_USER = "sesame"
+CREATE_USER = f"`useradd --system --no-create-home --shell /usr/sbin/nologin {DEFAULT_USER}`"
+
+
+def find_user(name: str | None, say: Callable[[str], None]) -> pwd.struct_passwd | None:
+    """The user to become once the probes are loaded: by default DEFAULT_USER if it exists. None:
+    this process keeps its user; `say` gets the reason if that is root. Raises InputError."""
+    if os.geteuid() != 0:
+        if name is not None:
+            raise InputError(f"{setting('user')}: only root can change to another user")
+        return None
     try:
-        return pwd.getpwnam(name)
+        return pwd.getpwnam(name or DEFAULT_USER)
     except KeyError as error:
-        raise InputError(f"--user: there is no user {name}") from error
+        if name is not None:
+            raise InputError(f"{setting('user', name)}: there is no such user") from error
+        say(
+            f"there is no user {DEFAULT_USER}: the daemon stays root, without root's privileges; "
+            f"better create it: {CREATE_USER}"
+        )
+        return None
 
 
 # Environment variables that keep libraries from starting threads: NumPy's linear algebra, and
-# Arrow's allocator, whose thread also wakes up at intervals.
+# Arrow's allocator, whose thread also wakes up at intervals. And one that keeps the C library from
+# reserving memory for each thread.
 WITHOUT_THREADS = {
+    "MALLOC_ARENA_MAX": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
@@ -41,6 +62,13 @@ def restart_without_threads() -> None:
         os.execv(sys.executable, [sys.executable, "-m", "sesame", *sys.argv[1:]])
 
 
+def return_memory() -> None:
+    """Returns freed memory to the system: loading probes needs more than running (malloc_trim(3),
+    of the GNU C library only)."""
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def drop(user: pwd.struct_passwd | None) -> None:
     """Drops privileges, and becomes `user` if given. Does nothing unless called by root."""
     if os.geteuid() != 0:
@@ -51,7 +79,7 @@ def drop(user: pwd.struct_passwd | None) -> None:
     except OSError as error:
         raise SesameError(
             f"cannot drop privileges: {error}",
-            hint="sudo apt-get install libcap2, or give --keep-privileges",
+            hint=f"sudo apt-get install libcap2, or give {setting('keep_privileges', True)}",
         ) from error
     process.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if user is not None:
@@ -86,5 +114,6 @@ def _check() -> None:
     if any(mask & ~KEPT_MASK for mask in permitted()):
         raise SesameError(
             "a thread of the daemon kept its privileges",
-            hint="a library started it; use --keep-privileges to run without dropping them",
+            hint=f"a library started it; use {setting('keep_privileges', True)} to run "
+            "without dropping them",
         )

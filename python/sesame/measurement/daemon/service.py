@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.measurement.collector.store import Store
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.daemon.settings import Settings, check
+from sesame.measurement.daemon.settings import (
+    Settings,
+    check,
+    destination_named,
+    destination_of,
+)
 from sesame.measurement.daemon.undelivered import keep, kept
 from sesame.measurement.readings import Reading
+from sesame.settings import setting
 from sesame.web.server.tokens import read_token
 
 SEGMENT_SECONDS = 600.0
@@ -39,6 +44,7 @@ class Service:
         """`read`: reads the settings file again. `take_events`: moves all events that wait in the
         kernel to the node's stream. `undelivered`: the file of readings of an earlier start."""
         self.node, self.settings, self.say, self._read = node, settings, say, read
+        self._configured = settings  # by file and options, without changes by requests
         self._take_events = take_events
         self._undelivered = undelivered
         # Items that wait because there is no destination.
@@ -62,7 +68,7 @@ class Service:
             self.node.places(*split_name(name))
         for name, limits in settings.size_groups.items():
             self.node.check_size_groups(name, tuple(limits))
-        if self.delivery is None or _destination_of(self.settings) != _destination_of(settings):
+        if self.delivery is None or destination_of(self.settings) != destination_of(settings):
             self._redirect(settings)
         for name, level in wanted:
             for point, reason in self.node.set_level(level, *split_name(name)).items():
@@ -74,7 +80,10 @@ class Service:
         self.node.governor.set_interval(settings.interval)
         self._schedule()
 
-    def change(self, **changes: Any) -> None:
+    def change(self, destination: str | None = None, **changes: Any) -> None:
+        """Changes settings as a request may. `destination`: a name (destination_named)."""
+        if destination is not None:
+            changes |= destination_named(destination, self._configured)
         self.apply(dataclasses.replace(self.settings, levels={}, size_groups={}, **changes))
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
@@ -88,7 +97,9 @@ class Service:
             self.say("there is no settings file to reload")
             return
         try:
-            self.apply(self._read())
+            settings = self._read()
+            self.apply(settings)
+            self._configured = settings
         except SesameError as error:
             self.say(f"settings stay as they were: {error}")
         else:
@@ -199,6 +210,7 @@ class Service:
             "interval": self.settings.interval,
             "batch": self.settings.batch,
             "destination": self.settings.destination,
+            "destinations": list(self._configured.destinations),
             "delivery": self.delivery.describe() if self.delivery is not None else None,
             "events": {"seen": presented, "lost": lost},
             "subsystems": self.node.describe(),
@@ -213,22 +225,25 @@ def split_name(name: str) -> tuple[str | None, str | None]:
     return subsystem, point or None
 
 
-def _destination_of(settings: Settings) -> tuple[str, str, str]:
-    if "://" not in settings.destination:
-        return settings.destination, "", ""
-    return settings.destination, settings.destination_token_file, settings.destination_ca
-
-
 def open_sink(settings: Settings, say: Callable[[str], None]) -> Sink | None:
     if not settings.destination:
         return None
     if "://" not in settings.destination:
+        from sesame.measurement.collector.store import Store  # takes 20 MB of memory
+
         store = Store(Path(settings.destination), SEGMENT_SECONDS, say)
         return StoreSink(store)
-    if not settings.destination_token_file:
+    if not settings.destination_token_file and not settings.destination_certificate:
         raise InputError(
-            f"destination: {settings.destination} needs the collector's token",
-            hint="give --destination-token-file FILE; `sesame collect` prints where the file is",
+            f"destination: {settings.destination} needs a token of the collector, or a certificate",
+            hint=f"give {setting('destination_token_file', 'FILE')}; `sesame token add NODE --role "
+            "node --collector` on the collector's machine makes one",
         )
-    token = read_token(Path(settings.destination_token_file))
-    return HttpSink(settings.destination, token, settings.destination_ca)
+    file = settings.destination_token_file
+    return HttpSink(
+        settings.destination,
+        read_token(Path(file)) if file else "",
+        settings.destination_ca,
+        settings.destination_certificate,
+        settings.destination_key,
+    )

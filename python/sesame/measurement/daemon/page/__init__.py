@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import json
+import os
 from functools import cache
 from pathlib import Path
 
 from fastapi import FastAPI, Response
 
-from sesame.web.page import page_policy, render
-
 DIRECTORY = Path(__file__).parent
+Page = tuple[str, str]  # HTML and its Content-Security-Policy
 
 
 @cache
-def _script() -> str:
-    return (DIRECTORY / "page.js").read_text(encoding="utf-8")
+def make_page() -> Page:
+    from sesame.web.page import page_policy, render  # imports Jinja
+
+    script = (DIRECTORY / "page.js").read_text(encoding="utf-8")
+    html = render("page.html", scripts=[script], directory=DIRECTORY)
+    return html, f"{page_policy([script])}; frame-ancestors 'none'"
 
 
-@cache
-def _page() -> tuple[bytes, str]:
-    """The page, and its Content-Security-Policy."""
-    html = render("page.html", scripts=[_script()], directory=DIRECTORY)
-    return html.encode(), page_policy([_script()])
+def make_page_in_child() -> Page:
+    """The page, made by a child process: this one does not load what makes it, and a request of
+    anyone gets it at once. Call it before threads start."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with os.fdopen(writer, "w", encoding="utf-8") as file:
+                json.dump(make_page(), file)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    html, policy = json.loads(text)
+    return html, policy
 
 
-def add_page(app: FastAPI) -> None:
+def add_page(app: FastAPI, page: Page | None = None) -> None:
     """Adds the page at `/`. It needs no token, since the page asks the user for it."""
 
     async def answer() -> Response:
-        html, policy = _page()
-        headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
-        return Response(html, media_type="text/html", headers=headers)
+        html, policy = page or make_page()
+        return Response(html, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     app.add_api_route("/", answer, include_in_schema=False)

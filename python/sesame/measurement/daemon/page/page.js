@@ -9,6 +9,7 @@ const SILENT = "The daemon does not answer. This page will try again.";
 const shown = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem("token") ?? "";
+let destination = "";
 let start = "";
 let readings = [];
 
@@ -127,7 +128,8 @@ async function showState() {
     makeSwitches(state.subsystems);
     shown("interval").value = state.interval;
     shown("batch").value = state.batch;
-    shown("destination").value = state.destination;
+    shown("destination").value = destination = state.destination;
+    shown("destinations").replaceChildren(...state.destinations.map((name) => new Option(name)));
   }
   showLevels(state.subsystems);
   const { seen, lost } = state.events, way = state.delivery;
@@ -275,10 +277,13 @@ shown("settings").addEventListener("submit", (event) => {
   const changes = {
     interval: Number(shown("interval").value),
     batch: Number(shown("batch").value),
-    destination: shown("destination").value,
   };
+  const wanted = shown("destination").value;
+  // Only an administrator may change it.
+  if (wanted !== destination) changes.destination = wanted;
   attempt(async () => {
-    await ask("PUT", "v1/settings", changes);
+    ({ destination } = await ask("PUT", "v1/settings", changes));
+    shown("destination").value = destination;
     say("settings changed");
   });
 });

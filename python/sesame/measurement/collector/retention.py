@@ -1,0 +1,73 @@
+"""Removes the oldest data sets of a collector, by their age and their size together."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sesame.measurement.collector.journal import DAMAGED
+
+SEGMENT = "measured-"
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How long data sets are kept, and how much of them; None: without limit."""
+
+    seconds: float | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class _Kept:
+    path: Path
+    bytes: int
+    changed_s: float
+
+
+def remove_old(directory: Path, keeping: Keeping, say: Callable[[str], None]) -> int:
+    """Removes what `keeping` does not cover, the oldest first; returns the bytes that remain.
+
+    Only data sets that a collector made are removed, by their name, and files with damage that it
+    set aside. A data set is renamed first, so that no other process reads it in part.
+    """
+    found = sorted(_found(directory), key=lambda one: one.changed_s)
+    total = sum(one.bytes for one in found)
+    now = time.time()
+    for one in found:
+        is_old = keeping.seconds is not None and now - one.changed_s > keeping.seconds
+        if not is_old and (keeping.bytes is None or total <= keeping.bytes):
+            break
+        try:
+            _remove(one.path)
+        except OSError as error:
+            say(f"{one.path}: cannot be removed: {error.strerror}")
+            continue
+        total -= one.bytes
+        reason = "older than" if is_old else "more data than"
+        say(f"{one.path}: removed, {reason} the settings keep")
+    return total
+
+
+def _found(directory: Path) -> list[_Kept]:
+    found = []
+    for path in [*directory.glob(f"{SEGMENT}*.sesame"), *directory.glob(f"{DAMAGED}-*")]:
+        with suppress(OSError):  # removed meanwhile
+            files = [path, *path.iterdir()] if path.is_dir() and not path.is_symlink() else [path]
+            states = [file.lstat() for file in files]
+            size = sum(512 * state.st_blocks for state in states)
+            found.append(_Kept(path, size, max(state.st_mtime for state in states)))
+    return found
+
+
+def _remove(path: Path) -> None:
+    if not path.is_dir() or path.is_symlink():
+        path.unlink()
+        return
+    hidden = path.with_name(f".{path.name}")
+    path.rename(hidden)
+    shutil.rmtree(hidden)
