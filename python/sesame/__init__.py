@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from sesame.analysis.views import add_view
     from sesame.api.data_set import DataSet, open
     from sesame.api.machine import Machine
-    from sesame.api.real import measure, replay, trace
+    from sesame.api.real import measure, trace
+    from sesame.api.replayed import replay
     from sesame.api.runs import series, simulate
     from sesame.api.series import Series
     from sesame.api.workloads import bench

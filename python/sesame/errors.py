@@ -68,6 +68,15 @@ class ReplayError(SesameError):
     """A replay that could not continue."""
 
 
+class ReplayedElsewhere(SesameError):
+    """Not a failure: of the processes of an MPI job that replay a run, the first has the result."""
+
+    exit_status = 0
+
+    def __init__(self) -> None:
+        super().__init__("the first process of this job has the result of the replay")
+
+
 class Interrupted(SesameError):
     """Ended by Ctrl-C."""
 
@@ -78,7 +87,7 @@ class Interrupted(SesameError):
 
 
 class AlreadyReported(SesameError):
-    """The simulator has said on stderr what is wrong; only the exit status is left to pass on."""
+    """A child process has said on stderr what is wrong; only the exit status is left to pass on."""
 
     def __init__(self, exit_status: int) -> None:
         super().__init__("")

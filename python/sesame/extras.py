@@ -12,6 +12,7 @@ PACKAGES = {
     "exchange": ("darshan", "otf2"),
     "matrices": ("scipy",),
     "notebook": ("ipykernel", "pandas", "polars"),
+    "overhead": ("scipy",),
     "plot": ("matplotlib",),
     "sql": ("duckdb",),
 }

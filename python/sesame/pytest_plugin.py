@@ -17,6 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from sesame.comparison.baseline import CheckResult
+    from sesame.settings import Value
 
 DIRECTORY = "baselines"
 USERS = pytest.StashKey[dict[Path, str]]()  # the test that uses each baseline
@@ -66,6 +67,7 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
         from sesame.comparison.baseline import CheckSettings
         from sesame.comparison.baseline import check as run_check
         from sesame.errors import SesameError
+        from sesame.settings import spelled
 
         path = request.path.parent / (baseline or _own(request, used))
         update = bool(request.config.getoption("--sesame-update"))
@@ -73,15 +75,22 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
         try:
             if update:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            checked = run_check(path, wanted, at_most=parse_share(at_most), update=update)
+            with spelled(_spelling):
+                checked = run_check(path, wanted, at_most=parse_share(at_most), update=update)
         except SesameError as error:
-            text = str(error).replace("--update", "pytest --sesame-update")
-            pytest.fail(f"sesame_check: {text}", pytrace=False)
+            pytest.fail(f"sesame_check: {error}", pytrace=False)
         if not checked.passed:
             pytest.fail(_failure_text(checked), pytrace=False)
         return checked
 
     return check
+
+
+def _spelling(name: str, value: Value = None) -> str:
+    """Settings are arguments of the fixture, but for the option of pytest."""
+    from sesame.settings import as_argument
+
+    return "pytest --sesame-update" if name == "update" else as_argument(name, value)
 
 
 def _name_of(request: pytest.FixtureRequest) -> Path:

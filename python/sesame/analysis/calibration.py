@@ -30,7 +30,7 @@ WIDEST = 0.5  # half an interval over its value: above it a constant is doubtful
 FEWEST = 3  # samples of the cost of sharing
 WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it a constant is uncertain
 DOUBT, UNCERTAIN = "# doubtful: ", "# uncertain: "  # begin lines of the file
-MEASURE_AGAIN = "repeat it on an idle machine, with a longer --budget"
+MEASURE_AGAIN = "repeat it on an idle machine, with a longer budget of time"
 SIGNIFICANT = 4  # digits of what is written: more than was measured
 
 

@@ -12,7 +12,9 @@ from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.extras import require
+from sesame.settings import setting
 from sesame.simulation import RunResult
+from sesame.simulation.sweep import MACHINE
 from sesame.web.chart import Chart, curve_colour, time_unit
 
 # For pictures that matplotlib draws; charts of pages name their colours.
@@ -22,18 +24,14 @@ RANKS = "ranks"
 
 
 def axis_of(runs: Runs) -> str:
-    """The axis of the curve: the number of ranks if it varies, else the first key that varies."""
+    """The axis of the curve: the number of ranks if it varies, else the first key that varies, else
+    the machine."""
     ranks = {point.ranks for point, _ in runs}
-    if len(ranks) > 1 or not runs[0][0].settings:
+    keys = sorted((key for key, _ in runs[0][0].settings), key=lambda key: key == MACHINE)
+    if len(ranks) > 1 or not keys:
         return RANKS
-    return next(
-        (
-            key
-            for key, _ in runs[0][0].settings
-            if len({dict(p.settings)[key] for p, _ in runs}) > 1
-        ),
-        runs[0][0].settings[0][0],
-    )
+    varied = (key for key in keys if len({dict(p.settings)[key] for p, _ in runs}) > 1)
+    return next(varied, keys[0])
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Dot:
 
 
 def curves_of(runs: Runs, ordinate: Ordinate = PREDICTED) -> dict[str, list[Dot]]:
-    """The curves; each has the name and values of all other keys that vary."""
+    """The curves; each is named after the machine, and the values of all other keys that vary."""
     dots = [Dot("", ordinate.of(run), *_interval(run, ordinate)) for _, run in runs]
     return _by_name(runs, dots)
 
@@ -71,7 +69,7 @@ def _by_name(runs: Runs, dots: Sequence[Dot]) -> dict[str, list[Dot]]:
     for (point, _), dot in zip(runs, dots, strict=True):
         values = {RANKS: str(point.ranks), **dict(point.settings)}
         varied = {k: v for k, v in values.items() if k not in (axis, RANKS)}
-        name = ", ".join(f"{key}={value}" for key, value in varied.items())
+        name = ", ".join(v if key == MACHINE else f"{key}={v}" for key, v in varied.items())
         curves.setdefault(name, []).append(replace(dot, at=values[axis]))
     return curves
 
@@ -140,8 +138,8 @@ def _reaches(dots: Sequence[Dot], factor: float) -> tuple[list[float], list[floa
 def check_plot(path: Path) -> None:
     """Checks, before the run, that write_plot can draw this kind of picture. Raises InputError."""
     if path.suffix not in (".png", ".svg"):
-        raise InputError(f"--plot {path}: expected a name that ends in .png or .svg")
-    require("plot", "--plot")
+        raise InputError(f"{setting('plot', path)}: expected a name that ends in .png or .svg")
+    require("plot", setting("plot"))
 
 
 def write_plot(runs: Runs, path: Path) -> None:

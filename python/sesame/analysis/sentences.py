@@ -62,8 +62,9 @@ def of_series(data_set: DataSet) -> list[str]:
         for (point, _), s in zip(runs, scalings_of(runs), strict=True)
         if s is not None and point.ranks > s.base_ranks
     ]
-    if scaled:
-        point, most = max(scaled, key=lambda pair: pair[0].ranks)
+    for machine in dict.fromkeys(point.machine for point, _ in scaled):
+        here = [pair for pair in scaled if pair[0].machine == machine]
+        point, most = max(here, key=lambda pair: pair[0].ranks)
         found.append(
             f"{point}: speed-up {most.speed_up:.2f} over {most.base_ranks}, "
             f"{100 * most.efficiency:.0f} % of the ideal."

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from sesame.errors import InputError
+from sesame.settings import setting
 
 
 def parse_share(
-    text: str, option: str = "--at-most", *, example: str = "5%", limit: float = 1.0
+    text: str, name: str = "at_most", *, example: str = "5%", limit: float = 1.0
 ) -> float:
     """The share that `5%` or `0.05` states: 0.05. Raises InputError, also for a number from `limit`
     without %, by which a percentage may be meant."""
@@ -17,10 +18,12 @@ def parse_share(
     except ValueError:
         share = -1.0
     if not 0 <= share < math.inf:
-        raise InputError(f"{option} {text}: expected a percentage", hint=f"for instance {example}")
+        raise InputError(
+            f"{setting(name, text)}: expected a percentage", hint=f"for instance {example}"
+        )
     if share >= limit and not text.endswith("%"):
         hint = f"for instance {text}%"
         if share < 1:
             hint = f"write {text}%, or {100 * share:g}% if a share of {text} is meant"
-        raise InputError(f"{option} {text}: expected a percentage", hint=hint)
+        raise InputError(f"{setting(name, text)}: expected a percentage", hint=hint)
     return share

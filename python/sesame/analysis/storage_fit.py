@@ -13,7 +13,7 @@ from sesame.workloads.storage_limit import Limit
 from sesame.workloads.storage_times import BLOCK, READ_STEP, Curve, StorageTimes
 
 MOST_READ_AHEAD = 1024  # blocks
-MEASURE_AGAIN = "repeat it while nothing else uses the storage, or name another --dir"
+MEASURE_AGAIN = "repeat it while nothing else uses the storage, or name another directory"
 METADATA = ("open", "create", "close", "stat", "remove")
 
 

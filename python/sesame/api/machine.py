@@ -13,6 +13,7 @@ from typing import Any
 from sesame import native
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine, shipped
+from sesame.settings import setting
 
 Value = str | int | float | bool | Sequence[str | int | float]
 # Kinds of keys whose values a machine file writes without quotes.
@@ -60,14 +61,14 @@ class Machine:
         Raises InputError for an unknown key, or a value that the key cannot have.
         """
         old = {key: value for key, value in self.settings if key not in changes}
-        new = {key: setting(value) for key, value in changes.items()}
+        new = {key: value_text(value) for key, value in changes.items()}
         machine = Machine(self.path, tuple((old | new).items()))
         machine.model  # noqa: B018
         return machine
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """The changed keys as `--set` takes them: KEY=VALUE."""
+        """The changed keys as text: KEY=VALUE."""
         return tuple(f"{key}={value}" for key, value in self.settings)
 
     @property
@@ -88,7 +89,9 @@ class Machine:
         """
         path = Path(path)
         if path.exists() and not force:
-            raise OutputError(f"{path}: already there", hint="force=True writes over it")
+            raise OutputError(
+                f"{path}: already there", hint=f"{setting('force', True)} writes over it"
+            )
         text = self.path.read_text(encoding="utf-8")
         for key, value in self.settings:
             text = _changed(text, key, value)
@@ -128,8 +131,33 @@ def machine_of(machine: str | Path | Machine | None) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def setting(value: Value) -> str:
-    """The value as text, in the form that `--set` takes."""
+def machines_by_label(
+    machine: str | Path | Machine | Sequence[str | Path | Machine] | None,
+) -> dict[str, Machine]:
+    """One machine or several, by a name that differs: that of the model; of models with the same
+    name it has the changed keys or the path, too. Raises InputError without any, or for a machine
+    that is given twice."""
+    if machine is None or isinstance(machine, str | Path | Machine):
+        machine = [machine_of(machine)]
+    machines = [machine_of(one) for one in machine] or [machine_of(None)]
+    names = [one.name for one in machines]
+    found: dict[str, Machine] = {}
+    for one, name in zip(machines, names, strict=True):
+        twins = [other for other in machines if other.name == name]
+        parts = [name]
+        if len({other.path for other in twins}) > 1:
+            parts.append(str(one.path))
+        if len({other.settings for other in twins}) > 1:
+            parts += one.overrides
+        label = " ".join(parts)
+        if label in found:
+            raise InputError(f"{setting('machine')}: {label} is given twice")
+        found[label] = one
+    return found
+
+
+def value_text(value: Value) -> str:
+    """The value as text, as a machine file has it without quotes."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):

@@ -1,7 +1,4 @@
-"""The scenario of a simulation that a user asked for: of a program, or of a traced run.
-
-Errors name a setting as the command line spells it: `--stack-size` is the argument `stack_size`.
-"""
+"""The scenario of a simulation that a user asked for: of a program, or of a traced run."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from sesame.api.machine import Machine
 from sesame.api.trace_driven import place, played, storage_of, write_inputs
 from sesame.datasets import is_data_set
 from sesame.errors import InputError, OutputError
+from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
 from sesame.simulation.host import inspect_program
 from sesame.simulation.settings import (
@@ -103,10 +101,12 @@ def parse_stack_size(text: str) -> int:
     try:
         size: int = native.parse_size_bytes(text)
     except InputError as error:
-        raise InputError(f"--stack-size {text}: {error.message}", hint=error.hint) from error
+        raise InputError(
+            f"{setting('stack_size', text)}: {error.message}", hint=error.hint
+        ) from error
     if not LEAST_STACK <= size <= MOST_STACK:
         raise InputError(
-            f"--stack-size {text}: expected a size from 64 KiB to 1 TiB",
+            f"{setting('stack_size', text)}: expected a size from 64 KiB to 1 TiB",
             hint="the default is 8 MiB; memory is taken only for what is used",
         )
     return size
@@ -115,11 +115,13 @@ def parse_stack_size(text: str) -> int:
 def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Path]:
     if settings.scale_compute is not None:
         raise InputError(
-            "--scale-compute is for traced runs",
-            hint="--set node.compute_ratio=X multiplies that of a program",
+            f"{setting('scale_compute')} is for traced runs",
+            hint=f"{setting('settings', {'node.compute_ratio': 'X'})} multiplies that of a program",
         )
     if settings.mappings:
-        raise InputError("--map is for traced runs: a program names its files itself")
+        raise InputError(
+            f"{setting('mappings')} is for traced runs: a program names its files itself"
+        )
     compute = parse_compute(settings.compute or "measured")
     check_repeat(settings.repeat, compute)
     scenario = replace(
@@ -158,8 +160,8 @@ def check_traced_ranks(scenario: Scenario, counts: Sequence[int]) -> None:
 
 def _other_ranks(asked: Sequence[int | None], name: str, ranks: int) -> InputError:
     return InputError(
-        f"-n {','.join(map(str, asked))}: {name} was traced with {ranks} ranks",
-        hint="leave -n out, or trace the program with another number of ranks",
+        f"{setting('ranks', list(asked))}: {name} was traced with {ranks} ranks",
+        hint=f"leave {setting('ranks')} out, or trace the program with another number of ranks",
     )
 
 
@@ -170,16 +172,16 @@ def _check_trace_settings(settings: RunSettings) -> None:
             hint="the program was traced with its own",
         )
     given = {
-        "--label": settings.label,
-        "--private-library": settings.private_libraries,
-        "--env": settings.environment,
-        "--cwd": settings.cwd,
-        "--files": settings.files,
+        "label": settings.label,
+        "private_libraries": settings.private_libraries,
+        "environment": settings.environment,
+        "cwd": settings.cwd,
+        "files": settings.files,
     }
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
             program = os.fspath(settings.program)
-            raise InputError(f"{option} is for programs, and {program} is a traced run")
+            raise InputError(f"{setting(name)} is for programs, and {program} is a traced run")
 
 
 def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
@@ -205,13 +207,17 @@ def _check_files(settings: RunSettings, compute: Compute, *, is_series: bool) ->
         return
     if settings.repeat > 1:
         raise InputError(
-            f"--files keeps the files of one run, and --repeat {settings.repeat} runs it again: "
-            "each run would find the files of the one before",
+            f"{setting('files')} keeps the files of one run, and "
+            f"{setting('repeat', settings.repeat)} runs it again: each run would find the files of "
+            "the one before",
             hint=OWN_FILES_HINT,
         )
     if is_series or compute.copies > 1:
-        several = "this is a series" if is_series else f"--compute {compute} runs copies of it"
-        raise InputError(f"--files keeps the files of one run, and {several}", hint=OWN_FILES_HINT)
+        several = f"{setting('compute', str(compute))} runs copies of it"
+        several = "this is a series" if is_series else several
+        raise InputError(
+            f"{setting('files')} keeps the files of one run, and {several}", hint=OWN_FILES_HINT
+        )
 
 
 def _with_files(scenario: Scenario, settings: RunSettings) -> Scenario:

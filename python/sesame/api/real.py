@@ -1,13 +1,12 @@
-"""`sesame.trace`, `sesame.replay` and `sesame.measure`: real runs."""
+"""`sesame.trace` and `sesame.measure`: real runs. The verbs call them, too."""
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from sesame import native
 from sesame.api.arguments import words_of
@@ -15,7 +14,22 @@ from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 
+if TYPE_CHECKING:
+    from sesame.measurement.recording import Recorded
+
 Command = Sequence[str | Path]
+
+
+class MeasuredRun(DataSet):
+    """The data set of a command that was just measured. `outcome` has its figures as they were
+    read."""
+
+    outcome: Recorded
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of the command."""
+        return self.outcome.status
 
 
 def trace(
@@ -56,53 +70,6 @@ def trace(
     return kept_or_temporary(write, output, DataSet)
 
 
-def replay(
-    run: str | Path | DataSet,
-    directory: str | Path,
-    *,
-    mappings: Mapping[str, str] | None = None,
-    cold: bool = False,
-    direct: bool = False,
-    payload: Literal["zero", "compressible", "random"] = "random",
-    scale_compute: float = 1.0,
-    only_io: bool = False,
-    as_fast_as_possible: bool = False,
-    keep: bool = False,
-    output: str | Path | None = None,
-    force: bool = False,
-) -> DataSet:
-    """Repeats the I/O of a traced run on a real file system; returns the measured times.
-
-    The run's files are at their paths below `directory`; `mappings` puts those below a path
-    elsewhere. `cold` drops their caches first, `direct` bypasses the page cache (O_DIRECT),
-    `only_io` lets no rank wait for another, `as_fast_as_possible` skips computation, `keep` does
-    not delete the files. The data set is of kind `replayed`: `info.result["replayed_time_s"]`
-    beside `["recorded_time_s"]`.
-
-    Raises InputError if there is nothing to replay, or no such directory.
-    """
-    from sesame.replaying.player import Options
-    from sesame.replaying.run import run_replay
-    from sesame.replaying.schedule import Style
-    from sesame.replaying.targets import Target
-
-    where = Path(directory)
-    if not where.is_dir():
-        raise InputError(f"{where}: there is no such directory")
-    if not 0 <= scale_compute < math.inf:
-        raise InputError(f"scale_compute={scale_compute}: expected a number from 0")
-    if output is not None:
-        check_destination(Path(output), force=force)
-    source = run.path if isinstance(run, DataSet) else Path(run)
-    moved = tuple((old, str(Path(new).resolve())) for old, new in (mappings or {}).items())
-    target = Target(where.resolve(), moved)
-    style = Style(scale_compute, only_io, as_fast_as_possible)
-    options = Options(payload=payload, direct=direct, cold=cold, keep=keep, force=force)
-    return kept_or_temporary(
-        lambda path: run_replay(source, target, style, options, path), output, DataSet
-    )
-
-
 def measure(
     command: Command,
     *,
@@ -113,13 +80,16 @@ def measure(
     budget: float | None = None,
     output: str | Path | None = None,
     force: bool = False,
-) -> DataSet:
+    say: Callable[[str], None] = lambda _: None,
+) -> MeasuredRun:
     """Counts kernel events of all processes while a command runs; needs root.
 
     `points` are subsystems or points of `sesame measure list` (["fs", "vm.total"]), by default all;
     `traced` ones also record every event. `budget` is the share of a processor that measuring may
-    take (0.01); None: whatever it takes. The data set is of kind `measured`; the command's own use
-    of resources is `info["command_usage"]`, its exit status `info.result["exit_status"]`.
+    take (0.01); None: whatever it takes. `say` is called with the predicted cost before the command
+    begins, and with each point that is left out, and why.
+    The data set is of kind `measured`; the command's own use of resources is
+    `info["command_usage"]`, its exit status `exit_status`.
 
     Raises InputError for an unknown point, SesameError without permission.
     """
@@ -129,8 +99,10 @@ def measure(
         everything_for,
         find_points,
         find_traced_points,
+        kept_costs,
         record_kernel,
     )
+    from sesame.measurement.expected import expected_cost, keep_rates, kept_rates
 
     words = tuple(_words(command))
     if output is not None:
@@ -143,6 +115,7 @@ def measure(
         interval_s,
         budget,
     )
+    say(str(expected_cost(wanted, kept_costs(), kept_rates())))
 
     def work(environment: Mapping[str, str]) -> int:
         try:
@@ -150,9 +123,15 @@ def measure(
         except OSError as error:
             raise InputError(f"{words[0]}: {error.strerror}") from error
 
-    return kept_or_temporary(
-        lambda path: record_kernel(path, wanted, work, command=words, force=force), output, DataSet
-    )
+    recorded: list[Recorded] = []
+
+    def write(path: Path) -> None:
+        recorded.append(record_kernel(path, wanted, work, command=words, force=force, say=say))
+
+    run = kept_or_temporary(write, output, MeasuredRun)
+    run.outcome = recorded[0]
+    keep_rates(run.outcome.rows["measurement_cost"])
+    return run
 
 
 def _words(command: Command) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from sesame import native
 from sesame.api.data_set import DataSet, Kept, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display, show_point
-from sesame.api.machine import Machine, Value, machine_of, setting
+from sesame.api.machine import Machine, Value, machine_of, machines_by_label, value_text
 from sesame.api.preparing import Prepared, RunSettings, check_traced_ranks, prepared
 from sesame.api.series import Series
 from sesame.datasets import DataSetWriter, check_destination
@@ -101,7 +102,7 @@ def series(
     program: str | Path,
     arguments: Sequence[str] = (),
     *,
-    machine: str | Path | Machine | None = None,
+    machine: str | Path | Machine | Sequence[str | Path | Machine] | None = None,
     ranks: int | Sequence[int] | None = None,
     sweep: Mapping[str, Sequence[Value]] | None = None,
     settings: Mapping[str, Value] | None = None,
@@ -124,22 +125,28 @@ def series(
     force: bool = False,
     display: Display | None = None,
 ) -> Series:
-    """Predicts a program over numbers of ranks and values of machine keys; returns the series.
+    """Predicts a program over machines, numbers of ranks and values of machine keys; returns the
+    series.
 
-    `sweep` has the values of each key that varies ({"network.latency": ["1us", "2us"]}); all
-    combinations with all numbers of `ranks` are run. Computation is measured once for all points
-    that compute the same. The other arguments are those of `simulate`.
+    `machine` is one, or a list of them; `settings` changes keys of each. `sweep` has the values of
+    each key that varies ({"network.latency": ["1us", "2us"]}). All combinations with all numbers of
+    `ranks` are run. Computation is measured once for all points that compute the same; on machines
+    that place ranks on other nodes it is measured again, since a program can ask for its node. The
+    other arguments are those of `simulate`.
 
     Raises InputError, OutputError and SimulationError as `simulate` does.
     """
-    target = machine_of(machine).set(settings or {})
+    machines = {label: one.set(settings or {}) for label, one in machines_by_label(machine).items()}
     wanted = RunSettings(
-        program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
-        mappings, discard_data, collective, seed, shuffle, label, stack_size, private_libraries,
+        program, arguments, next(iter(machines.values())), compute, repeat, scale_compute,
+        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, label,
+        stack_size, private_libraries,
     )  # fmt: skip
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
     shown = display or CapturedOutput(quiet=not show_output)
-    return _simulate_series(wanted, counts, _sweeps(sweep or {}), shown, _Output(output, force))
+    return _simulate_series(
+        wanted, machines, counts, _sweeps(sweep or {}), shown, _Output(output, force)
+    )
 
 
 @dataclass(frozen=True)
@@ -179,6 +186,7 @@ def _simulate(
 
 def _simulate_series(
     wanted: RunSettings,
+    machines: Mapping[str, Machine],
     counts: list[int] | None,
     sweeps: Sequence[Sweep],
     display: Display,
@@ -187,22 +195,37 @@ def _simulate_series(
     output.check()
     check_rank_counts(counts or ())
     begin = datetime.now(UTC)
-    first = counts[0] if counts else None
-    with prepared(wanted, first, is_series=True, program_stdout=display.program_stdout) as found:
-        points = points_of(counts or [found.scenario.ranks], sweeps)
-        check_traced_ranks(found.scenario, [point.ranks for point in points])
-        machine = wanted.machine
+    with ExitStack() as stack:
+        found = {
+            label: stack.enter_context(_prepared_on(machine, wanted, counts, display))
+            for label, machine in machines.items()
+        }
+        labels = list(found) if len(found) > 1 else []
+        first = next(iter(found.values()))
+        points = points_of(counts or [first.scenario.ranks], sweeps, labels)
+        check_traced_ranks(first.scenario, [point.ranks for point in points])
         for point in points:  # every wrong value is found before the first run
+            machine = machines[point.machine] if point.machine else wanted.machine
             native.read_machine(str(machine.path), [*machine.overrides, *point.overrides])
-        display.show_notes(found.scenario.notes)
+        known = list(dict.fromkeys(n for one in found.values() for n in one.scenario.notes))
+        display.show_notes(known)
         runs, notes = _run_points(found, points, display)
         doubts = merged([run.doubts for _, run in runs], "points")
 
         def write(writer: DataSetWriter) -> None:
-            every = [*found.scenario.notes, *notes]
-            write_series(writer, found.scenario, runs, begin, notes=every, doubts=doubts)
+            scenarios = {label: one.scenario for label, one in found.items()}
+            write_series(writer, scenarios, runs, begin, notes=[*known, *notes], doubts=doubts)
 
         return Series.simulated(output.write(write, DataSet), runs, notes)
+
+
+def _prepared_on(
+    machine: Machine, wanted: RunSettings, counts: list[int] | None, display: Display
+) -> AbstractContextManager[Prepared]:
+    """What runs on one machine of a series: files of a traced run depend on the machine's."""
+    on_machine = replace(wanted, machine=machine)
+    ranks = counts[0] if counts else None
+    return prepared(on_machine, ranks, is_series=True, program_stdout=display.program_stdout)
 
 
 def _sweeps(values_of: Mapping[str, Sequence[Value]]) -> list[Sweep]:
@@ -212,7 +235,7 @@ def _sweeps(values_of: Mapping[str, Sequence[Value]]) -> list[Sweep]:
                 f"sweep: {key}: expected a list of values, got {values!r}",
                 hint='for instance {"network.latency": ["1us", "2us"]}',
             )
-    return [Sweep(key, tuple(map(setting, values))) for key, values in values_of.items()]
+    return [Sweep(key, tuple(map(value_text, values))) for key, values in values_of.items()]
 
 
 def _simulate_one(
@@ -261,16 +284,18 @@ def _simulate_into(
 
 
 def _run_points(
-    found: Prepared, points: Sequence[Point], display: Display
+    found: Mapping[str, Prepared], points: Sequence[Point], display: Display
 ) -> tuple[list[tuple[Point, RunResult]], list[str]]:
     """The runs, and the notes that only they could give."""
+    first = next(iter(found.values()))
 
     def scenario_of(point: Point) -> Scenario:
-        overrides = (*found.scenario.overrides, *point.overrides)
-        return replace(found.scenario, ranks=point.ranks, overrides=overrides)
+        scenario = (found[point.machine] if point.machine else first).scenario
+        overrides = (*scenario.overrides, *point.overrides)
+        return replace(scenario, ranks=point.ranks, overrides=overrides)
 
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
-        runner = _runner(found, Path(directory), display)
+        runner = _runner(first, Path(directory), display)
         runs = list(runner.run(points, scenario_of))
     notes = list(dict.fromkeys(note for _, run in runs for note in run.notes))
     return runs, [*runner.notes, *notes]

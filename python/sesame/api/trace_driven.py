@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sesame import native
 from sesame.analysis.quantities import format_seconds
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_player
 from sesame.traced.launched import program_of
 
@@ -52,7 +53,8 @@ def place(
     mappings = [_mapping(text) for text in mapped]
     if mappings and not storage.mounts:
         raise InputError(
-            f"--map is for machines with file systems, and {storage.machine} has none",
+            f"{setting('mappings')} is for machines with file systems, and {storage.machine} has "
+            "none",
             path=str(machine),
             hint="add [storage] to the machine file; docs/formats/machine.md has its keys",
         )
@@ -63,8 +65,8 @@ def _mapping(text: str) -> tuple[str, str]:
     old, equals, new = text.partition("=")
     if not (equals and old.startswith("/") and new):
         raise InputError(
-            f"--map {text}: expected OLD=NEW, OLD from the root",
-            hint="for instance --map /scratch/run=.",
+            f"{setting('mappings', {old: new})}: expected a directory from the root first",
+            hint=f"for instance {setting('mappings', {'/scratch/run': '.'})}",
         )
     return posixpath.normpath(old), new
 
@@ -80,11 +82,11 @@ def write_inputs(
     text = compute or "recorded"
     scale = 1.0 if scale_compute is None else scale_compute
     if math.isnan(scale):
-        raise InputError("--scale-compute nan: expected a factor from 0 to 1e6")
+        raise InputError(f"{setting('scale_compute', scale)}: expected a factor from 0 to 1e6")
     if text not in ("recorded", "none"):
         raise InputError(
-            f"--compute {text}: of a traced run the computation is recorded, expected recorded or "
-            "none"
+            f"{setting('compute', text)}: of a traced run the computation is recorded, expected "
+            "recorded or none"
         )
     traced.write_plan(directory / "plan")
     if text == "none":
@@ -139,5 +141,5 @@ def _remedy(traced: TracedRun, storage: MachineStorage) -> str:
             f"; {storage.machine} has no file systems: to have it predicted, choose a machine that "
             "has, or add [storage] to the machine file"
         )
-    options = mappings_for(seconds, storage.mounts) or [f"--map OLD={storage.mounts[0]}"]
-    return f"; to have it predicted: {' '.join(options)}"
+    mappings = mappings_for(seconds, storage.mounts) or {"OLD": storage.mounts[0]}
+    return f"; to have it predicted: {setting('mappings', mappings)}"

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from sesame.cli.commands import Commands
-from sesame.errors import AlreadyReported, InputError, Interrupted, SesameError
+from sesame.errors import AlreadyReported, InputError, Interrupted, ReplayedElsewhere, SesameError
+from sesame.settings import as_option, spelled
 
 VERBS = {
     "simulate": "sesame.cli.simulate:simulate",
@@ -29,8 +30,11 @@ VERBS = {
     "replay": "sesame.cli.replay:replay",
     "reproduce": "sesame.cli.reproduce:reproduce",
     "measure": "sesame.cli.measure:measure",
+    "overhead": "sesame.cli.overhead:overhead",
     "characterize": "sesame.cli.characterize:characterize_command",
     "collect": "sesame.cli.collect:collect",
+    "token": "sesame.cli.token:token",
+    "evaluate": "sesame.cli.evaluate:evaluate",
 }
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01
@@ -40,6 +44,7 @@ AGAIN_SECONDS = 0.01
 @click.version_option(package_name="sesame-hpc", prog_name="sesame")
 def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet."""
+    click.get_current_context().with_resource(spelled(as_option))
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -76,7 +81,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except AlreadyReported as error:
+    except (AlreadyReported, ReplayedElsewhere) as error:
         sys.exit(error.exit_status)
     except SesameError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sesame.errors import InputError
+from sesame.settings import setting
 
 set_option = click.option(
     "--set",
@@ -34,16 +35,14 @@ def read_variables(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(map(_variable, texts))
 
 
-def read_assignments(
-    option: str, texts: tuple[str, ...], form: str = "KEY=VALUE"
-) -> dict[str, str]:
-    """The values by key of an option that may be repeated; the last one counts. Raises
+def read_assignments(name: str, texts: tuple[str, ...], form: str = "KEY=VALUE") -> dict[str, str]:
+    """The values by key of a setting whose option may be repeated; the last one counts. Raises
     InputError."""
     found = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals and value):
-            raise InputError(f"{option} {text}: expected {form}")
+            raise InputError(f"{setting(name, text)}: expected {form}")
         found[key] = value
     return found
 

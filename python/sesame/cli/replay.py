@@ -1,4 +1,4 @@
-"""`sesame replay`
+"""`sesame replay`: calls `sesame.replay` and prints what it returns.
 
 Large modules are imported where they are used, so that the command starts quickly.
 """
@@ -6,21 +6,19 @@ Large modules are imported where they are used, so that the command starts quick
 from __future__ import annotations
 
 import json
-import math
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+import sesame
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.grouped import grouped
-from sesame.errors import InputError
-
-if TYPE_CHECKING:
-    from sesame.replaying.schedule import Style
+from sesame.cli.program_options import read_assignments
 
 MOST_CALLS = 8
 MOST_DIFFERING = 5
@@ -35,7 +33,7 @@ class ReplayOptions:
     mappings: tuple[str, ...]
     cold: bool
     direct: bool
-    payload: str
+    payload: Literal["zero", "compressible", "random"]
     scale_compute: float
     only_io: bool
     as_fast_as_possible: bool
@@ -111,63 +109,39 @@ def replay(**options: Any) -> int:
 
 
 def _replay(options: ReplayOptions) -> int:
-    from sesame.datasets import check_destination
-    from sesame.replaying.player import Options
-    from sesame.replaying.run import run_replay
-    from sesame.replaying.targets import Target
-
-    style = _style(options)
-    target = Target(_directory(options.directory), tuple(map(_mapping, options.mappings)))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        run = sesame.replay(
+            options.run,
+            options.directory,
+            mappings=read_assignments("mappings", options.mappings, "OLD=NEW"),
+            cold=options.cold,
+            direct=options.direct,
+            payload=options.payload,
+            scale_compute=options.scale_compute,
+            only_io=options.only_io,
+            as_fast_as_possible=options.as_fast_as_possible,
+            keep=options.keep,
+            mpi=options.mpi,
+            records=options.output is not None,
+            output=options.output or Path(directory) / "replayed.sesame",
+            force=options.force,
+        )
+    answer = run.outcome.figures
     if options.output is not None:
-        check_destination(options.output, force=options.force)
-    how = Options(
-        payload=options.payload,
-        direct=options.direct,
-        cold=options.cold,
-        keep=options.keep,
-        force=options.force,
-        mpi=options.mpi,
-    )
-    replayed = run_replay(options.run, target, style, how, options.output)
-    if replayed is None:
-        return 0
-    answer = replayed.figures
+        answer = {**answer, "data_set": str(options.output)}
     console = Console(stderr=True, highlight=False)
     if options.as_json:
         click.echo(json.dumps(answer))
     else:
-        _print_summary(console, answer, replayed.caches)
-    for doubt in replayed.doubts:
+        _print_summary(console, answer, run.outcome.caches)
+    for doubt in run.outcome.doubts:
         console.print(f"doubtful: {doubt}", markup=False, soft_wrap=True)
         console.print(f"hint: {doubt.hint}", markup=False, soft_wrap=True)
     if not answer["complete"]:
         console.print(f"the replay is incomplete: {answer['failure']}", markup=False)
     for line in _failed_data(answer):
         console.print(line, markup=False, soft_wrap=True)
-    return 1 if answer["failed_data_calls"] or not answer["complete"] else 0
-
-
-def _style(options: ReplayOptions) -> Style:
-    from sesame.replaying.schedule import Style
-
-    if not 0 <= options.scale_compute < math.inf:
-        raise InputError(f"--scale-compute {options.scale_compute}: expected a number from 0")
-    return Style(options.scale_compute, options.only_io, options.as_fast_as_possible)
-
-
-def _directory(path: Path | None) -> Path | None:
-    if path is None:
-        return None
-    if not path.is_dir():
-        raise InputError(f"--dir {path}: there is no such directory")
-    return path.resolve()
-
-
-def _mapping(text: str) -> tuple[str, str]:
-    old, equals, new = text.partition("=")
-    if not (equals and old.startswith("/") and new):
-        raise InputError(f"--map {text}: expected OLD=NEW, OLD from the root")
-    return old.rstrip("/") or "/", str(Path(new).resolve())
+    return run.exit_status
 
 
 def _failed_data(answer: dict[str, Any]) -> list[str]:

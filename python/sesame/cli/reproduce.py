@@ -24,7 +24,15 @@ from sesame.host_load import LoadWatch, load_of
 from sesame.trust import Doubt
 
 if TYPE_CHECKING:
-    from sesame.reproduction import Case, Experiment, Measured, Observation, Outcome, Results
+    from sesame.reproduction import (
+        Calculation,
+        Case,
+        Experiment,
+        Measured,
+        Observation,
+        Outcome,
+        Results,
+    )
 
 # How long to watch the load before an observation begins.
 LOOK_S = 0.5
@@ -72,13 +80,14 @@ def reproduce(**options: Any) -> None:
     \b
     sesame reproduce table-8-3
     sesame reproduce sesame-7.5 --report faults.html
+    sesame reproduce paradyn-3
     sesame reproduce sesame-8.2 --report parallel-io.html
     """
     _reproduce(ReproduceOptions(**options))
 
 
 def _reproduce(options: ReproduceOptions) -> None:
-    from sesame.reproduction import Observation, find_experiments
+    from sesame.reproduction import Calculation, Experiment, Observation, find_experiments
 
     if options.listed or options.name is None:
         _print_list()
@@ -91,9 +100,13 @@ def _reproduce(options: ReproduceOptions) -> None:
     if isinstance(found, Observation):
         outcomes = [_observe(found, options.mpi, console)]
     else:
-        results = _run(found, options.mpi, console)
-        outcomes = [experiment.outcome(results) for experiment in found]
-        facts = _facts(found)
+        calculations = [one for one in found if isinstance(one, Calculation)]
+        experiments = [one for one in found if isinstance(one, Experiment)]
+        outcomes = [_calculate(one, console) for one in calculations]
+        if experiments:
+            results = _run(experiments, options.mpi, console)
+            outcomes += [experiment.outcome(results) for experiment in experiments]
+            facts = _facts(experiments)
     _write(options, outcomes, facts, begin, console)
     if options.as_json:
         click.echo(json.dumps([_as_json(outcome) for outcome in outcomes]))
@@ -144,7 +157,7 @@ def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
 
 
 def _print_list() -> None:
-    from sesame.reproduction import OBSERVATIONS, SECTIONS
+    from sesame.reproduction import CALCULATIONS, OBSERVATIONS, SECTIONS
 
     table = Table("name", "what", "source", box=None, header_style="bold", pad_edge=False)
     for observation in OBSERVATIONS:
@@ -153,7 +166,15 @@ def _print_list() -> None:
         table.add_row(section, f"all of these {len(experiments)}", "")
         for experiment in experiments:
             table.add_row(experiment.name, experiment.title, experiment.source)
+    table.add_row("paradyn", f"all of these {len(CALCULATIONS)}", "")
+    for one in CALCULATIONS.values():
+        table.add_row(one.name, one.title, one.source)
     Console(highlight=False).print(table)
+
+
+def _calculate(calculation: Calculation, console: Console) -> Outcome:
+    with console.status("starting") as line:
+        return calculation.calculate(lambda text: line.update(f"{calculation.name}: {text}"))
 
 
 def _observe(observation: Observation, mpi: str | None, console: Console) -> Outcome:

@@ -78,7 +78,10 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="Number of ranks, by default 1; a list runs a series. A traced run keeps its own number.",
 )
 @click.option(
-    "--machine", required=True, help="A model of `sesame machine list`, or a machine file."
+    "--machine",
+    multiple=True,
+    required=True,
+    help="A model of `sesame machine list`, or a machine file; given several times: a series.",
 )
 @click.option(
     "-o",
@@ -220,13 +223,14 @@ def simulate(**options: Any) -> int:
 
 def _simulate(options: SimulateOptions) -> int:
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
-    points = points_of(ranks or [1], [Sweep.parse(text) for text in options.sweeps])
+    sweeps = [Sweep.parse(text) for text in options.sweeps]
+    points = points_of(ranks or [1], sweeps, options.machine if len(options.machine) > 1 else ())
     _check_outputs(options, is_series=len(points) > 1)
     common = _shared_settings(options)
     if len(points) > 1:
         return _run_series(options, ranks, common)
     common["settings"] |= dict(points[0].settings)
-    return _run_one(options, ranks, common)
+    return _run_one(options, ranks, common | {"machine": options.machine[0]})
 
 
 def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
@@ -235,14 +239,14 @@ def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
         "program": options.program,
         "arguments": options.arguments,
         "machine": options.machine,
-        "settings": read_assignments("--set", options.overrides),
+        "settings": read_assignments("settings", options.overrides),
         "compute": options.compute,
         "repeat": options.repeat,
         "scale_compute": options.scale_compute,
         "placement": options.placement,
         "environment": dict(read_variables(options.environment)),
         "cwd": options.cwd,
-        "mappings": read_assignments("--map", options.mappings, "OLD=NEW"),
+        "mappings": read_assignments("mappings", options.mappings, "OLD=NEW"),
         "discard_data": options.discard_data,
         "collective": options.collective,
         "seed": options.seed,
@@ -286,7 +290,9 @@ def _check_outputs(options: SimulateOptions, *, is_series: bool) -> None:
         )
     if options.plot is not None:
         if not is_series:
-            raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
+            raise InputError(
+                "--plot draws a series: give --sweep, several numbers with -n or several --machine"
+            )
         from sesame.analysis.curve import check_plot
 
         check_plot(options.plot)

@@ -21,7 +21,7 @@ class SimulateOptions:
     private_libraries: tuple[str, ...]
     mappings: tuple[str, ...]
     # where it is run
-    machine: str
+    machine: tuple[str, ...]
     overrides: tuple[str, ...]
     placement: str
     collective: str | None

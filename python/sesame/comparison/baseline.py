@@ -27,6 +27,7 @@ from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError, SimulationError
 from sesame.machines import find_machine
 from sesame.machines.values import machine_key
+from sesame.settings import setting
 from sesame.simulation import Compute, Host, Keep, Scenario, find_host, parse_compute, simulate_into
 from sesame.simulation.host import inspect_program
 
@@ -34,7 +35,6 @@ DETERMINISTIC = ("none", "fixed")
 NEEDED = ("program", "arguments", "ranks", "overrides", "placement")
 AT_MOST = 0.05
 STACK_BYTES = 8 << 20
-UPDATE_HINT = "--update makes a new baseline"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class CheckResult:
         if not self.passed:
             return f"slower than {self.baseline} allows: {times}{change}, {allowed}"
         faster = new.time.value < old.time.value * (1 - self.at_most)
-        hint = "; --update makes this the baseline" if faster else ""
+        hint = f"; {setting('update', True)} makes this the baseline" if faster else ""
         return f"passed: {times}{change}, {allowed}{hint}"
 
     def as_json(self) -> dict[str, Any]:
@@ -130,10 +130,12 @@ def check(
     baseline, wanted = Path(baseline), wanted or CheckSettings()
     _check_wanted(wanted)
     if output is not None and output.resolve() == baseline.resolve():
-        raise InputError("-o is the baseline", path=str(output), hint=UPDATE_HINT)
+        raise InputError(
+            f"{setting('output')} is the baseline", path=str(output), hint=_update_hint()
+        )
     known = _known(baseline, update)
     if known is None and not update:
-        raise InputError("there is no baseline", path=str(baseline), hint=UPDATE_HINT)
+        raise InputError("there is no baseline", path=str(baseline), hint=_update_hint())
     if known is not None and not update:
         _refuse_others(wanted, known, baseline)
     if update:
@@ -197,14 +199,14 @@ def _read(path: Path) -> _BaselineSettings:
             f"its computation is {compute}, which is not the same on every host; expected none or "
             "fixed:TIME",
             path=str(path),
-            hint=UPDATE_HINT,
+            hint=_update_hint(),
         )
     scenario = dict(info["scenario"])
     if missing := [key for key in NEEDED if key not in scenario]:
         raise InputError(
             f"it does not say how it was made: there is no {missing[0]} in its scenario",
             path=str(path),
-            hint=UPDATE_HINT,
+            hint=_update_hint(),
         )
     return _BaselineSettings(scenario, target["machine_file"], target["name"], compute)
 
@@ -216,7 +218,7 @@ def _refuse_others(wanted: CheckSettings, known: _BaselineSettings, baseline: Pa
             raise InputError(
                 f"{what} {given}: the baseline has {of_baseline}",
                 path=str(baseline),
-                hint=f"leave it out; {UPDATE_HINT}",
+                hint=f"leave it out; {_update_hint()}",
             )
 
 
@@ -251,6 +253,10 @@ def _both(wanted: CheckSettings, known: _BaselineSettings) -> Iterator[tuple[str
             yield "machine", f"{words} (other values)" if words == old else words, old
 
 
+def _update_hint() -> str:
+    return f"{setting('update', True)} makes a new baseline"
+
+
 def _assignments(variables: dict[str, str]) -> str:
     return shlex.join(f"{name}={value}" for name, value in sorted(variables.items()))
 
@@ -260,7 +266,7 @@ def _machine_file(wanted: CheckSettings, known: _BaselineSettings | None) -> Ite
     if wanted.machine is not None:
         yield find_machine(wanted.machine).resolve()
     elif known is None:
-        raise InputError("--machine is missing: there is no baseline to take it from")
+        raise InputError(f"{setting('machine')} is missing: there is no baseline to take it from")
     else:
         with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
             file.write(known.machine_file)
@@ -299,7 +305,7 @@ def _compute(text: str) -> Compute:
     compute = parse_compute(text)
     if compute.mode not in DETERMINISTIC:
         raise InputError(
-            f"--compute {text}: it varies from host to host, expected none or fixed:TIME",
+            f"{setting('compute', text)}: it varies from host to host, expected none or fixed:TIME",
             hint="measured times need several runs: sesame diff compares them",
         )
     return compute
@@ -322,7 +328,7 @@ def _run(scenario: Scenario, path: Path, force: bool, start: Callable[[Path], Ho
     if outcome.predicted_s == 0:
         raise InputError(
             f"{scenario.name}: its predicted time is 0, since nothing of it takes time there",
-            hint="--compute fixed:1us gives each MPI call a time",
+            hint=f"{setting('compute', 'fixed:1us')} gives each MPI call a time",
         )
 
 

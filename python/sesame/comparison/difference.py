@@ -16,6 +16,7 @@ from sesame.comparison.in_words import in_words, signed_seconds
 from sesame.comparison.ratio import Ratio, ratio_of
 from sesame.comparison.side import CallTime, Paths, Side, mean_of, read_sides
 from sesame.machines.values import differing_values
+from sesame.settings import setting
 from sesame.trust import Doubt, Reason
 
 # What `repr` shows of each.
@@ -235,11 +236,14 @@ def _not_comparable(sides: Sequence[Side]) -> Iterator[Doubt]:
     )
     left_out = [side for side in sides if not _has_computation(side)]
     if 0 < len(left_out) < len(sides):
-        modes = [f"{side.label} (--compute {side.run.settings['compute']})" for side in left_out]
+        modes = [
+            f"{side.label} ({setting('compute', side.run.settings['compute'])})"
+            for side in left_out
+        ]
         yield Doubt(
             Reason.NOT_COMPARABLE,
             f"the computation is not that of the program in {', '.join(modes)}",
-            "compare runs of the same --compute",
+            f"compare runs of the same {setting('compute')}",
         )
     for side in sides:
         for what, of in _SAME_INSIDE.items():

@@ -22,6 +22,7 @@ from sesame.comparison.run import (
 from sesame.comparison.simulated import Sums
 from sesame.datasets import DataSet
 from sesame.machines.values import machine_key, machine_values
+from sesame.settings import setting
 from sesame.traced.launched import program_of
 from sesame.trust import Doubt, Reason
 
@@ -162,5 +163,5 @@ def _lost(run: TracedRun, info: Mapping[str, Any]) -> list[Doubt]:
         found.append(Doubt(Reason.INCOMPLETE_INPUT, text))
     if dropped := (info.get("result") or {}).get("dropped"):
         text = f"pruning left out {dropped:,} MPI calls"
-        found.append(Doubt(Reason.INCOMPLETE_INPUT, text, "trace it without --prune"))
+        found.append(Doubt(Reason.INCOMPLETE_INPUT, text, f"trace it without {setting('prune')}"))
     return found

@@ -13,10 +13,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sesame.settings import setting
 from sesame.trust import Doubt, Estimate, Reason, median_of
 
 CONFIDENCE = 0.95
-REPEAT_HINT = "give several runs of each side, 4 or more, or simulate with --repeat 7"
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class Ratio:
         }
 
 
+def _repeat_hint() -> str:
+    return f"give several runs of each side, 4 or more, or simulate with {setting('repeat', 7)}"
+
+
 def ratio_of(
     old: Sequence[float], new: Sequence[float], *, old_exact: bool, new_exact: bool
 ) -> Ratio | None:
@@ -66,7 +70,7 @@ def ratio_of(
         doubt = Doubt(
             Reason.FEW_SAMPLES,
             "one run of a side: how much of the difference is noise is not known",
-            REPEAT_HINT,
+            _repeat_hint(),
         )
         return Ratio(ratios[0], None, None, False, (doubt,))
     found = _of_pairs(ratios, len(old), len(new), one_side=old_exact or new_exact)
@@ -80,7 +84,7 @@ def _of_pairs(ratios: list[float], old: int, new: int, *, one_side: bool) -> Est
     doubts: tuple[Doubt, ...] = ()
     if dropped < 0:
         text = f"{old} and {new} runs; the interval is the range of their ratios"
-        doubts = (Doubt(Reason.FEW_SAMPLES, text, REPEAT_HINT),)
+        doubts = (Doubt(Reason.FEW_SAMPLES, text, _repeat_hint()),)
     at = max(dropped, 0)
     value = statistics.median(ordered)
     return Estimate(value, ordered[at], ordered[-1 - at], old + new, doubts)

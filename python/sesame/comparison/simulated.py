@@ -20,6 +20,7 @@ from sesame.comparison.run import (
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.machines.values import machine_key, machine_values
+from sesame.settings import setting
 from sesame.traced.launched import program_of
 from sesame.trust import Doubt, Reason
 
@@ -33,7 +34,7 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
         raise InputError(
             "it has no records of calls, which a comparison with a real run needs",
             path=str(data_set.path),
-            hint="simulate it again without --no-records",
+            hint=f"simulate it again without {setting('records', False)}",
         )
     ranks = data_set.table("rank").to_pydict()
     begin, end = _spans(data_set, ranks, without_start=without_start)

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from sesame.errors import OutputError
+from sesame.settings import setting
 
 
 def check_destination(path: Path, *, force: bool) -> None:
@@ -17,7 +18,7 @@ def check_destination(path: Path, *, force: bool) -> None:
     except OSError as error:  # no permission to search a directory of the path
         raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
     if there and not force:
-        raise OutputError(f"{path}: already there", hint="--force writes over it")
+        raise OutputError(f"{path}: already there", hint=f"{setting('force', True)} writes over it")
     if there and not is_data_set(path):
         raise OutputError(f"{path}: this is no data set, and is not replaced; remove it yourself")
     parent = path.parent

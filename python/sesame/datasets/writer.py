@@ -10,7 +10,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sesame.datasets.info import Info
 
 FORMAT_VERSION = 4
+Append = Callable[[dict[str, Any]], None]
 
 
 class DataSetWriter:
@@ -91,18 +93,32 @@ class DataSetWriter:
         self._write_batches(self._type(name), batches)
 
     def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:
+        with self._appending(described) as append:
+            for columns in batches:
+                append(columns)
+
+    def appending(self, name: str) -> AbstractContextManager[Append]:
+        """Gives a function that appends a batch of records of one type. Several types may be
+        written at the same time."""
+        return self._appending(self._type(name))
+
+    @contextmanager
+    def _appending(self, described: RecordType) -> Iterator[Append]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._described[described.name] = described
-        schema, rows = described.arrow_schema(), 0
+        schema = described.arrow_schema()
+        self.rows[described.name] = 0
+
+        def append(columns: dict[str, Any]) -> None:
+            present = {key: columns[key] for key in schema.names}
+            file.write_table(pa.Table.from_pydict(present, schema=schema))
+            self.rows[described.name] += len(next(iter(present.values()), ()))
+
         path = self.directory / f"{described.name}.parquet"
         with pq.ParquetWriter(path, schema, compression="zstd") as file:
-            for columns in batches:
-                present = {key: columns[key] for key in schema.names}
-                file.write_table(pa.Table.from_pydict(present, schema=schema))
-                rows += len(next(iter(present.values()), ()))
-        self.rows[described.name] = rows
+            yield append
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Writes an Arrow table as it is; its columns must be those of the record type `name`."""

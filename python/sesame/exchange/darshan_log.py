@@ -103,5 +103,5 @@ def _damaged(path: Path, done: subprocess.CompletedProcess[bytes]) -> InputError
     return InputError(
         f"Darshan's library cannot read this log{reason}",
         path=str(path),
-        hint="it is cut off or damaged, or from a newer Darshan: pip install --upgrade darshan",
+        hint="it is cut off or damaged, or from a newer Darshan: `pip install --upgrade darshan`",
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sesame.errors import InputError
+from sesame.settings import setting
 
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
@@ -88,7 +89,7 @@ def find_format(path: Path) -> str:
     raise InputError(
         f"this is in none of the formats {', '.join(IMPORTS)}",
         path=str(path),
-        hint="if the file is damaged at its beginning, name its format with --from",
+        hint=f"if the file is damaged at its beginning, name its format with {setting('from')}",
     )
 
 
@@ -110,7 +111,10 @@ def export_data_set(
 
     if kernel is not None:
         if format_name != "chrome":
-            raise InputError(f"--kernel: expected --to chrome, got --to {format_name}")
+            raise InputError(
+                f"{setting('kernel')}: expected {setting('to', 'chrome')}, got "
+                f"{setting('to', format_name)}"
+            )
         from sesame.exchange import chrome
 
         return chrome.write(DataSet(path), destination, force=force, kernel=DataSet(kernel))

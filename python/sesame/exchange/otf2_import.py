@@ -84,7 +84,7 @@ def _library_errors(anchor: Path, first_reason: Callable[[], str]) -> Iterator[N
         raise InputError(
             f"the OTF2 library cannot read this archive: {reason}",
             path=str(anchor),
-            hint="it is cut off or damaged, or from a newer OTF2: pip install --upgrade otf2",
+            hint="it is cut off or damaged, or from a newer OTF2: `pip install --upgrade otf2`",
         ) from error
 
 

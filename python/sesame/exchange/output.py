@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sesame.errors import OutputError
+from sesame.settings import setting
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def whole_directory(path: Path, marker: str, *, force: bool) -> Iterator[Path]:
 
 def _check(path: Path, *, force: bool) -> None:
     if path.exists() and not force:
-        raise OutputError(f"{path}: already there", hint="--force writes over it")
+        raise OutputError(f"{path}: already there", hint=f"{setting('force', True)} writes over it")
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no directory {path.parent}")
 

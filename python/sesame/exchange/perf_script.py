@@ -48,8 +48,8 @@ LINES = Lines(
     KNOWN,
     "COMMAND PID [CPU] TIME: block:block_rq_issue: MAJOR,MINOR …",
     none="no event block:block_rq_issue in it",
-    hint="perf record -a -e block:block_rq_issue,block:block_rq_complete; "
-    f"perf script --ns (sectors are of {SECTOR_BYTES} bytes)",
+    hint="`perf record -a -e block:block_rq_issue,block:block_rq_complete; perf script --ns` "
+    f"(sectors are of {SECTOR_BYTES} bytes)",
 )
 
 

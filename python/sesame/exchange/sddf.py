@@ -90,11 +90,13 @@ def _column(
     column = batch.column(field["name"])
     values: list[Any] = column.to_pylist()
     is_long = field["type"] in ("int64", "uint64")
-    if is_long and values and max(abs(min(values)), abs(max(values))) > MOST_EXACT:
+    most = max(map(abs, values), default=0) if is_long else 0
+    if most > MOST_EXACT:
         raise InputError(
-            f"{field['name']} has numbers above 2^53, which SDDF cannot hold exactly",
+            f"field {field['name']} of {name} records: SDDF has no 64-bit integers, and its "
+            f"doubles hold integers exactly up to 2^53, got one of size {most}",
             path=str(data_set.path / f"{name}.parquet"),
-            hint="export with --to csv instead",
+            hint="export in another format, for instance csv",
         )
     return values
 

@@ -27,7 +27,7 @@ HEADER = layout(
     ("<u4", "version failed_error"),
     ("<i8", "failed_operation"),
     ("<u8", "operations streams not_aligned"),
-    ("<i8", "wake_up_median_ns wake_up_p99_ns spin_ns"),
+    ("<i8", "wake_up_median_ns wake_up_latest_ns spin_ns"),
 )
 OPERATION = layout(("<i8", "begin_ns duration_ns lateness_ns bytes"), ("<i4", "error unused"))
 STREAM = layout(("<i8", "scheduled_end_ns end_ns preempted_ns"))
@@ -68,7 +68,7 @@ class Played:
     failure: Failure | None
     not_aligned: int
     wake_up_median_ns: int
-    wake_up_p99_ns: int
+    wake_up_latest_ns: int
     caches: str | None  # a description of the caches that were dropped
 
 
@@ -121,7 +121,7 @@ def _read(schedule: Schedule, data: bytes, processes: int, caches: str | None) -
     order, streams = schedule.order, schedule.operations.stream
     all_ = np.zeros(len(streams), OPERATION)
     scheduled = ended = preempted = not_aligned = at = 0
-    median = p99 = 0
+    median = latest = 0
     failure = None
     for process in range(processes):
         of_stream = Share(process, processes).of_streams(order)
@@ -137,7 +137,7 @@ def _read(schedule: Schedule, data: bytes, processes: int, caches: str | None) -
         preempted += int(ends["preempted_ns"].sum())
         not_aligned += int(head["not_aligned"])
         median = max(median, int(head["wake_up_median_ns"]))
-        p99 = max(p99, int(head["wake_up_p99_ns"]))
+        latest = max(latest, int(head["wake_up_latest_ns"]))
         if head["failed_operation"] >= 0 and failure is None:
             failure = Failure(int(ours[head["failed_operation"]]), int(head["failed_error"]))
-    return Played(all_, scheduled, ended, preempted, failure, not_aligned, median, p99, caches)
+    return Played(all_, scheduled, ended, preempted, failure, not_aligned, median, latest, caches)

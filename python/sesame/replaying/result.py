@@ -21,7 +21,7 @@ from sesame.datasets import (
 )
 from sesame.replaying import calls
 from sesame.replaying.player import Played
-from sesame.replaying.records import Table
+from sesame.replaying.records import Table, Trace
 from sesame.replaying.schedule import Schedule, Style
 from sesame.traced.groups import Array
 
@@ -61,7 +61,7 @@ def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
         "failed_data": _counted(schedule, played, issued[_fails(schedule, played, issued)]),
         "not_aligned": played.not_aligned,
         "wake_up_median_s": played.wake_up_median_ns * 1e-9,
-        "wake_up_p99_s": played.wake_up_p99_ns * 1e-9,
+        "wake_up_latest_s": played.wake_up_latest_ns * 1e-9,
     }
     answer["failed_data_calls"] = int(_fails(schedule, played, issued).sum())
     if schedule.messages is not None:
@@ -152,14 +152,8 @@ def describe_failure(schedule: Schedule, played: Played) -> str:
     return f"rank {rank}{of_thread}: {call} of {place or 'no file'}: {failure.reason}"
 
 
-def write_result(
-    writer: DataSetWriter,
-    schedule: Schedule,
-    played: Played,
-    style: Style,
-    answer: dict[str, Any],
-    begin: datetime,
-) -> None:
+def write_records(writer: DataSetWriter, schedule: Schedule, played: Played, style: Style) -> None:
+    """Writes each operation, and the calls of the traced run at their new times."""
     trace = schedule.trace
     source = DataSet(trace.path)
     _write_replayed(writer, schedule, played)
@@ -184,7 +178,6 @@ def write_result(
         at = table.schema.get_field_index("path")
         field = table.schema.field(at)
         writer.write_table("file", table.set_column(at, field, pa.array(moved, pa.string())))
-    writer.finish(_info(source, answer, begin))
 
 
 def _write_replayed(writer: DataSetWriter, schedule: Schedule, played: Played) -> None:
@@ -321,7 +314,9 @@ def _write_warped(
     writer.write_table(name, pa.Table.from_pydict(columns, schema=schema))
 
 
-def _info(source: DataSet, answer: dict[str, Any], begin: datetime) -> Info:
+def info_of(trace: Trace, answer: dict[str, Any], begin: datetime) -> Info:
+    """The description of a replay of `trace` that began at `begin`, with its figures."""
+    source = DataSet(trace.path)
     return Info(
         kind=Kind.REPLAYED,
         title=f"replay of {source.info.title or source.path.name}",

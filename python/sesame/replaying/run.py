@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sesame.datasets import DataSetWriter
-from sesame.errors import InputError
+from sesame.errors import InputError, ReplayedElsewhere
 from sesame.replaying.doubts import doubts
 from sesame.replaying.player import Options, play
 from sesame.replaying.records import read_trace, what_it_holds
-from sesame.replaying.result import figures, write_result
+from sesame.replaying.result import figures, info_of, write_records
 from sesame.replaying.schedule import Style, make_schedule
 from sesame.replaying.targets import Target
 from sesame.replaying.transport import share_of_environment
@@ -27,12 +27,13 @@ class Replayed:
 
 
 def run_replay(
-    run: Path, target: Target, style: Style, options: Options, output: Path | None
-) -> Replayed | None:
-    """Replays a traced run; writes a data set if `output` is given.
+    run: Path, target: Target, style: Style, options: Options, output: Path, *, records: bool
+) -> Replayed:
+    """Replays a traced run and writes the data set `output`, with a record of each operation if
+    `records` is set.
 
-    In an MPI job the first process returns the result of all, the others None. Raises InputError
-    if there is nothing to replay.
+    In an MPI job the first process returns the result of all, the others raise ReplayedElsewhere.
+    Raises InputError if there is nothing to replay, or no file is where a mapping says.
     """
     begin = datetime.now(UTC)
     share = share_of_environment()
@@ -40,15 +41,16 @@ def run_replay(
     schedule = make_schedule(trace, target, style)
     if not len(schedule.issued.rows):
         raise InputError("nothing to replay: " + what_it_holds(trace), path=str(run))
+    target.check_mappings(trace.files)
     played = play(schedule, share, options)
     if played is None:
-        return None
+        raise ReplayedElsewhere
     answer = figures(schedule, played)
     why = list(doubts(schedule, played, style))
     if why:
         answer["doubts"] = [doubt.as_json() for doubt in why]
-    if output is not None:
-        with DataSetWriter(output, force=options.force) as writer:
-            write_result(writer, schedule, played, style, answer, begin)
-        answer["data_set"] = str(output)
+    with DataSetWriter(output, force=options.force) as writer:
+        if records:
+            write_records(writer, schedule, played, style)
+        writer.finish(info_of(trace, answer, begin))
     return Replayed(answer, why, played.caches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,12 @@ import numpy as np
 
 from sesame.errors import InputError, OutputError
 from sesame.replaying.records import TracedFile
+from sesame.settings import setting
 
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 SHARED_MEMORY = "/dev/shm"
 CHUNK = 1 << 20
+MOST_NAMED = 3  # files in a message
 SPARE_SPACE = 1.02  # a file system needs some space for metadata
 
 
@@ -26,7 +29,10 @@ def is_replayed(file: TracedFile) -> bool:
 
 
 def _under(path: str, directories: tuple[str, ...]) -> bool:
-    return any(path == directory or path.startswith(directory + "/") for directory in directories)
+    return any(
+        path == directory or path.startswith(directory.rstrip("/") + "/")
+        for directory in directories
+    )
 
 
 @dataclass(frozen=True)
@@ -34,19 +40,35 @@ class Target:
     """Where the files of the traced run are in the replay."""
 
     directory: Path | None
-    mappings: tuple[tuple[str, str], ...] = ()
+    mappings: tuple[tuple[str, str], ...] = ()  # (OLD, NEW), absolute and without / at the end
 
     def place(self, path: str) -> Path:
         path = posixpath.normpath(path)
-        for old, new in sorted(self.mappings, key=lambda pair: -len(pair[0])):
-            if path == old or path.startswith(old.rstrip("/") + "/"):
-                return Path(new + path[len(old.rstrip("/")) :])
+        old, new = self._mapping(path)
+        if old:
+            return Path(new + path[len(old.rstrip("/")) :])
         if self.directory is None:
             raise InputError(
                 f"the run used {path}, and nothing says where that is in the replay",
-                hint="give --dir DIR for all files, or --map OLD=NEW for some",
+                hint=f"give {setting('directory', 'DIR')} for all files, or "
+                f"{setting('mappings', {'OLD': 'NEW'})} for some",
             )
         return self.directory / path.lstrip("/")
+
+    def _mapping(self, path: str) -> tuple[str, str]:
+        """The mapping of the longest directory that contains the path, or else two empty texts."""
+        above = [pair for pair in self.mappings if _under(path, pair[:1])]
+        return max(above, key=lambda pair: len(pair[0]), default=("", ""))
+
+    def check_mappings(self, files: Sequence[TracedFile]) -> None:
+        """Raises InputError for a mapping that puts no file anywhere: it may be misspelled."""
+        paths = [posixpath.normpath(file.path) for file in files if is_replayed(file)]
+        unused = {old for old, _ in self.mappings} - {self._mapping(path)[0] for path in paths}
+        if unused:
+            raise InputError(
+                f"{setting('mappings')}: no file of the run is placed by that of {min(unused)}",
+                hint=f"its files are {', '.join(paths[:MOST_NAMED])}, …" if paths else None,
+            )
 
 
 @dataclass
@@ -111,7 +133,8 @@ class Layout:
         if in_the_way and not self._force:
             raise OutputError(
                 f"{min(in_the_way)}: already there, and the replay would write over it",
-                hint="give another --dir; --force writes over it",
+                hint=f"give another {setting('directory')}; {setting('force', True)} writes over "
+                "it",
             )
         by_device: dict[Path, int] = {}
         for root in {_existing_parent(path) for path in touched}:
@@ -141,7 +164,7 @@ class Layout:
             self._make_directory(path)
         for path in needed.touched & self._there_before:
             if not path.is_dir():
-                path.unlink()  # --force: begin as the run did
+                path.unlink()  # `force`: begin as the run did
         for path, size in needed.files.items():
             _write(path, size, self._payload)
         os.sync()  # else the kernel would write the data during the replay

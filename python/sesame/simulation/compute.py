@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sesame import native
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation.copies import check_copies
 from sesame.simulation.measuring import Measuring
 from sesame.trust import Doubt, Reason
@@ -69,16 +70,18 @@ def parse_compute(text: str) -> Compute:
         try:
             duration = native.parse_duration_ps(value)
         except InputError as error:
-            raise InputError(f"--compute {text}: {error.message}", hint=error.hint) from error
+            raise InputError(
+                f"{setting('compute', text)}: {error.message}", hint=error.hint
+            ) from error
         if duration > MOST_FIXED_PS:
-            raise InputError(f"--compute {text}: expected at most a day before each call")
+            raise InputError(f"{setting('compute', text)}: expected at most a day before each call")
         return Compute(mode, fixed_ps=duration, text=text)
     if mode == "recorded" and value:
         return Compute(mode, recorded=Path(value), text=text)
     raise InputError(
-        f"--compute {text}: expected measured, measured:COPIES, none, fixed:DURATION or "
+        f"{setting('compute', text)}: expected measured, measured:COPIES, none, fixed:DURATION or "
         "recorded:DATASET",
-        hint="for instance --compute fixed:1us",
+        hint=f"for instance {setting('compute', 'fixed:1us')}",
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation.host import Host
 from sesame.trust import Doubt, Reason
 
@@ -28,8 +29,10 @@ def check_copies(copies: int, text: str) -> None:
     processors = len(os.sched_getaffinity(0))
     if copies > processors:
         raise InputError(
-            f"--compute {text}: expected at most {processors} copies, one for each processor here",
-            hint=f"use --compute measured:{processors}; set node.slowdown for further cores",
+            f"{setting('compute', text)}: expected at most {processors} copies, one for each "
+            "processor here",
+            hint=f"use {setting('compute', f'measured:{processors}')}; set node.slowdown for "
+            "further cores",
         )
 
 

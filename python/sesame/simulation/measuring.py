@@ -12,16 +12,13 @@ from typing import Any
 
 from sesame.host_load import BUSY_SHARE, HostLoad
 from sesame.host_load import HINT as IDLE_HINT
+from sesame.settings import setting
 from sesame.trust import Doubt, Reason
 
 # Computation with a smaller share of the ranks' time does not affect the prediction much.
 NOTABLE_SHARE = 0.05
 MOST_SPREAD = 0.25
 MOST_SHORT_SHARE = 0.5
-REPEAT_HINT = (
-    "--repeat 7 gives an interval; to measure once and keep it, -o FILE.sesame on an idle machine "
-    "and then --compute recorded:FILE.sesame"
-)
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,8 @@ def _doubts(measuring: Measuring, load: HostLoad) -> list[Doubt]:
                 f"{100 * measuring.short_share:.0f} % of the measured computation is in samples "
                 "too short for the clock: less than ten times the "
                 f"{1e9 * measuring.reading_s:.0f} ns that one reading takes",
-                "--compute none leaves computation out, --compute fixed:TIME sets it",
+                f"{setting('compute', 'none')} leaves computation out, "
+                f"{setting('compute', 'fixed:TIME')} sets it",
             )
         )
     elif measuring.spread is not None and measuring.spread > MOST_SPREAD:
@@ -99,5 +97,13 @@ def _doubts(measuring: Measuring, load: HostLoad) -> list[Doubt]:
             "successive samples of the same computation differ by "
             f"{100 * measuring.spread:.0f} %: measuring was disturbed, or the work itself varies"
         )
-        found.append(Doubt(Reason.SCATTER, text, REPEAT_HINT))
+        found.append(Doubt(Reason.SCATTER, text, _repeat_hint()))
     return found
+
+
+def _repeat_hint() -> str:
+    return (
+        f"{setting('repeat', 7)} gives an interval; to measure once and keep it, "
+        f"{setting('output', 'FILE.sesame')} on an idle machine and then "
+        f"{setting('compute', 'recorded:FILE.sesame')}"
+    )

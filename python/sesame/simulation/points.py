@@ -85,7 +85,7 @@ class PointRunner:
             return
         results: dict[Point, RunResult] = {}
         waiting = list(points)
-        for group in same_computation(points):
+        for group in same_computation(points, scenario_of):
             for point, run in self._run_group(group, scenario_of):
                 results[point] = run
                 while waiting and waiting[0] in results:  # groups need not be consecutive

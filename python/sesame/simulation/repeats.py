@@ -3,10 +3,11 @@ can share measured computation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sesame.simulation.run import RunResult
+from sesame.simulation.run import RunResult, nodes_of
+from sesame.simulation.scenario import Scenario
 from sesame.simulation.sweep import Point
 from sesame.trust import Doubt, Reason, median_of, merged
 
@@ -17,11 +18,15 @@ WIDE = 0.1  # an interval whose half width is more than this share of the median
 MORE_HINT = "repeat it more often, or on an idle machine"
 
 
-def same_computation(points: Sequence[Point]) -> list[list[Point]]:
+def same_computation(
+    points: Sequence[Point], scenario_of: Callable[[Point], Scenario]
+) -> list[list[Point]]:
     """Groups points that compute the same, so that measuring once is enough; keeps their order."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
-        placing = tuple(s for s in point.settings if s[0].startswith(PLACING))
+        placing: list[object] = [s for s in point.settings if s[0].startswith(PLACING)]
+        if point.machine:
+            placing += nodes_of(scenario_of(point))
         groups.setdefault((point.ranks, *placing), []).append(point)
     return list(groups.values())
 

@@ -18,6 +18,7 @@ from sesame.datasets.describe import count_of
 from sesame.datasets.info import HostMachine, Info, Instrument, Kind
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
+from sesame.settings import setting, spelling
 from sesame.simulation.compute import (
     doubts_of_recorded,
     is_shared,
@@ -121,7 +122,7 @@ class RunResult:
             ranks, machine = self.result["ranks"], self.result["machine"]
             yield (
                 f"all {ranks} ranks were on one node of {machine}, so its network was not used; "
-                "to spread them: --placement cyclic"
+                f"to spread them: {setting('placement', 'cyclic')}"
             )
 
     def _spawns(self) -> Iterator[str]:
@@ -130,7 +131,7 @@ class RunResult:
             yield (
                 f"{spawned} {'rank was' if spawned == 1 else 'ranks were'} spawned and began at "
                 "once: the machine file does not say how long that takes; "
-                "set it, for instance with --set node.spawn_time=20ms"
+                f"set it, for instance with {setting('settings', {'node.spawn_time': '20ms'})}"
             )
 
     def _shared_libraries(self) -> Iterator[str]:
@@ -141,7 +142,7 @@ class RunResult:
             yield (
                 f"a shared library opened {names}{f' and {more} more' if more > 0 else ''}, whose "
                 "static data all ranks share; where that matters, give the library that opens it "
-                "with --private-library"
+                f"with {setting('private_libraries')}"
             )
 
     def _refusals(self) -> Iterator[str]:
@@ -233,7 +234,11 @@ def _run(
     more: dict[str, Any],
 ) -> RunResult:
     text = scenario.to_json()
-    text |= {"output_directory": str(directory.resolve()), "raw": keep.raw and keep.records}
+    text |= {
+        "settings": spelling(),
+        "output_directory": str(directory.resolve()),
+        "raw": keep.raw and keep.records,
+    }
     if keep.records:
         text["tables"] = _recorded_tables()
     recorded_file = directory / "recorded_compute"
@@ -255,7 +260,7 @@ def _run(
         beside = text if own is None else text | {"arguments": list(own)}
         with computing_beside(host.executable, beside, copies, doubts):
             run = host.run(text, directory, progress=progress, **more)
-    finally:  # simulated files without --files are not kept
+    finally:  # simulated files without `files` are not kept
         shutil.rmtree(directory / "files", ignore_errors=True)
         if scenario.files_directory is not None:
             _remove_empty(scenario, scenario.files_directory)
@@ -271,12 +276,22 @@ def _run(
 
 def _is_on_one_of_several_nodes(scenario: Scenario) -> bool:
     """Whether all ranks, of which there are several, are on one node of a machine with more."""
-    machine, overrides = str(scenario.machine), list(scenario.overrides)
-    if scenario.ranks < 2 or native.read_machine(machine, overrides)["nodes"] < 2:
+    if scenario.ranks < 2:
         return False
+    network = _network_of(scenario)
+    return network.nodes_of_machine() > 1 and len(set(network.nodes())) == 1
+
+
+def nodes_of(scenario: Scenario) -> list[int]:
+    """The node of each rank."""
+    nodes: list[int] = _network_of(scenario).nodes()
+    return nodes
+
+
+def _network_of(scenario: Scenario) -> Any:
     placement = scenario.placement.removeprefix("file:")
-    network = native.Network(machine, overrides, scenario.ranks, placement)
-    return len(set(network.nodes())) == 1
+    overrides = list(scenario.overrides)
+    return native.Network(str(scenario.machine), overrides, scenario.ranks, placement)
 
 
 def _recorded_tables() -> dict[str, Any]:

@@ -5,7 +5,7 @@ It has the figures of each run, not the calls and messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from sesame.datasets.info import HostMachine, Info, Instrument, Kind
 from sesame.simulation.compute import Compute
 from sesame.simulation.run import RunResult
 from sesame.simulation.scenario import Scenario
-from sesame.simulation.sweep import Point
+from sesame.simulation.sweep import MACHINE, Point
 from sesame.trust import Doubt, Estimate, Reason
 
 if TYPE_CHECKING:
@@ -43,21 +43,21 @@ FIGURES = {
 
 def write_series(
     writer: DataSetWriter,
-    scenario: Scenario,
+    scenarios: Mapping[str, Scenario],
     runs: Runs,
     begin: datetime,
     *,
     notes: Sequence[str] = (),
     doubts: Sequence[Doubt] = (),
 ) -> None:
-    """Writes the points and finishes the data set. `scenario`: that of any point; only the common
-    settings are used."""
+    """Writes the points and finishes the data set. `scenarios`: that of any point on each machine,
+    by the name that the points have for it; only the common settings are used."""
     from sesame.datasets import Field, RecordType
 
     keys = [key for key, _ in runs[0][0].settings]
     fields = [
         Field(RANKS, "int64", "rank", "number of ranks"),
-        *(Field(key, "text", "", "value of this key of the machine") for key in keys),
+        *(Field(key, "text", "", _meaning(key)) for key in keys),
         Field("predicted_time_s", "float64", "s", "predicted time; of repeats the median"),
         Field("low_s", "float64", "s", "its interval of 95 %; without repeats the time itself"),
         Field("high_s", "float64", "s", "the interval's end"),
@@ -67,7 +67,11 @@ def write_series(
     rows = [_row(point, run) for point, run in runs]
     columns = {field.name: [row[field.name] for row in rows] for field in fields}
     writer.write_described(RecordType(POINT, "One run of the series", tuple(fields)), columns)
-    writer.finish(_info(scenario, runs, keys, begin, notes, doubts))
+    writer.finish(_info(scenarios, runs, keys, begin, notes, doubts))
+
+
+def _meaning(key: str) -> str:
+    return "target system" if key == MACHINE else "value of this key of the machine"
 
 
 def _row(point: Point, run: RunResult) -> dict[str, Any]:
@@ -88,14 +92,15 @@ def _row(point: Point, run: RunResult) -> dict[str, Any]:
 
 
 def _info(
-    scenario: Scenario,
+    scenarios: Mapping[str, Scenario],
     runs: Runs,
     keys: Sequence[str],
     begin: datetime,
     notes: Sequence[str],
     doubts: Sequence[Doubt],
 ) -> Info:
-    machine = runs[0][1].result["machine"]
+    scenario = next(iter(scenarios.values()))
+    machine = machines_of(runs)
     counts = {point.ranks for point, _ in runs}
     varied = [*([RANKS] if len(counts) > 1 else []), *keys]
     return Info(
@@ -103,10 +108,7 @@ def _info(
         title=f"{scenario.name} on {machine}: a series of {count_of(len(runs), 'run')}",
         description="Simulated runs: times are those of the target system, not of the host.",
         instrument=Instrument.ours("sesame simulate"),
-        target_system={
-            "name": machine,
-            "machine_file": scenario.machine.read_text(encoding="utf-8"),
-        },
+        target_system=_target_system(scenarios, machine),
         host=HostMachine.here(),
         begin_time=begin.isoformat(timespec="seconds"),
         command=scenario.command,
@@ -117,6 +119,23 @@ def _info(
         notes=notes,
         doubts=[doubt.as_json() for doubt in doubts],
     )
+
+
+def machines_of(runs: Runs) -> str:
+    """The names of the machines, with commas between."""
+    return ", ".join(dict.fromkeys(point.machine or run.result["machine"] for point, run in runs))
+
+
+def _target_system(scenarios: Mapping[str, Scenario], name: str) -> dict[str, Any]:
+    """The machine file of the series; of several machines that of each, with its changed keys."""
+    texts = {label: one.machine.read_text(encoding="utf-8") for label, one in scenarios.items()}
+    if len(texts) == 1:
+        return {"name": name, "machine_file": next(iter(texts.values()))}
+    machines = {
+        label: {"machine_file": text, "overrides": list(scenarios[label].overrides)}
+        for label, text in texts.items()
+    }
+    return {"name": name, "machines": machines}
 
 
 def read_series(data_set: DataSet) -> list[tuple[Point, RunResult]]:
@@ -132,7 +151,7 @@ def read_series(data_set: DataSet) -> list[tuple[Point, RunResult]]:
         if row["repeats"] > 1:
             ends = (row["low_s"], row["high_s"])
             estimate = Estimate(row["predicted_time_s"], *ends, row["repeats"])
-        result = {**figures, RANKS: row[RANKS], "machine": machine}
+        result = {**figures, RANKS: row[RANKS], "machine": row.get(MACHINE, machine)}
         point = Point(row[RANKS], tuple((key, row[key]) for key in keys))
         runs.append((point, RunResult(result, estimate=estimate)))
     return runs

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sesame import native
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation.compute import Compute
 from sesame.simulation.scenario import Scenario
 
@@ -23,7 +24,7 @@ def parse_placement(text: str) -> str:
     if text in ("block", "cyclic"):
         return text
     if not Path(text).is_file():
-        raise InputError(f"--placement {text}: expected block, cyclic or a file")
+        raise InputError(f"{setting('placement', text)}: expected block, cyclic or a file")
     return f"file:{Path(text).resolve()}"
 
 
@@ -32,7 +33,7 @@ def check_rank_counts(counts: Iterable[int]) -> None:
     for count in counts:
         if not 1 <= count <= MOST_RANKS:
             raise InputError(
-                f"ranks {count}: expected a number from 1 to {MOST_RANKS}",
+                f"{setting('ranks', count)}: expected a number from 1 to {MOST_RANKS}",
                 hint="for instance 64",
             )
 
@@ -40,11 +41,12 @@ def check_rank_counts(counts: Iterable[int]) -> None:
 def check_repeat(repeat: int, compute: Compute) -> None:
     """Raises InputError if a run cannot be repeated so often."""
     if repeat < 1:
-        raise InputError(f"repeat {repeat}: expected a number from 1")
+        raise InputError(f"{setting('repeat', repeat)}: expected a number from 1")
     if repeat > 1 and compute.repeatable:
         raise InputError(
-            f"repeat {repeat}: with computation {compute} every run predicts the same time",
-            hint="leave repeat out; it is for measured computation",
+            f"{setting('repeat', repeat)}: with computation {compute} every run predicts the same "
+            "time",
+            hint=f"leave {setting('repeat')} out; it is for measured computation",
         )
 
 
@@ -62,14 +64,15 @@ def check_storage(
     model = native.read_machine(str(scenario.machine), list(scenario.overrides))
     has_any = bool(model["storage"] or model["node_storage"])
     given = {
-        "--files": keeps_files and not has_any,
-        "--discard-data": discards and not has_any,
-        "--collective": strategy is not None and not model["storage"],
+        "files": keeps_files and not has_any,
+        "discard_data": discards and not has_any,
+        "collective": strategy is not None and not model["storage"],
     }
-    for option, lacks in given.items():
+    for name, lacks in given.items():
         if lacks:
             raise InputError(
-                f"{option} is for machines with file systems, and {model['name']} has no [storage]",
+                f"{setting(name)} is for machines with file systems, and {model['name']} has no "
+                "[storage]",
                 path=str(scenario.machine),
                 hint="add the table to the machine file; docs/formats/machine.md has its keys",
             )

@@ -10,9 +10,11 @@ from typing import TypeVar
 
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation.run import RunResult
 
 Job = TypeVar("Job")
+MACHINE = "machine"  # what varies in a series over machines; no key of a machine has this name
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Sweep:
         parts = _split(values)
         if not key or not equals or not all(parts):
             raise InputError(
-                f"--sweep {text}: expected KEY=VALUE,VALUE,…",
-                hint="for instance --sweep network.latency=1us,2us,5us",
+                f"{setting('sweep', text)}: expected KEY=VALUE,VALUE,…",
+                hint="for instance network.latency=1us,2us,5us",
             )
         return Sweep(key.strip(), tuple(parts))
 
@@ -49,30 +51,45 @@ def _split(values: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a series: the number of ranks and the values of the swept keys."""
+    """One run of a series: the number of ranks, and the values of what else varies: swept keys, and
+    first the machine, by its name in the series, if there are several."""
 
     ranks: int
     settings: tuple[tuple[str, str], ...] = ()
 
     @property
+    def machine(self) -> str:
+        """Empty in a series on one machine."""
+        return dict(self.settings).get(MACHINE, "")
+
+    @property
     def overrides(self) -> tuple[str, ...]:
-        return tuple(f"{key}={value}" for key, value in self.settings)
+        """The values of the swept keys, as KEY=VALUE."""
+        return tuple(f"{key}={value}" for key, value in self.settings if key != MACHINE)
 
     def __str__(self) -> str:
-        return ", ".join((count_of(self.ranks, "rank"), *self.overrides))
+        machine = (self.machine,) if self.machine else ()
+        return ", ".join((count_of(self.ranks, "rank"), *machine, *self.overrides))
 
 
-def points_of(ranks: Sequence[int], sweeps: Sequence[Sweep]) -> list[Point]:
-    """Every combination of rank counts and values; the last sweep varies fastest.
+def points_of(
+    ranks: Sequence[int], sweeps: Sequence[Sweep], machines: Sequence[str] = ()
+) -> list[Point]:
+    """Every combination of machines (none: it does not vary), rank counts and values; machines vary
+    slowest, the last sweep fastest.
 
     Raises InputError where two sweeps have the same key.
     """
     repeated = [s.key for i, s in enumerate(sweeps) if s.key in [t.key for t in sweeps[:i]]]
     if repeated:
-        raise InputError(f"--sweep {repeated[0]}: given twice", hint="give all values at once")
+        raise InputError(
+            f"{setting('sweep', repeated[0])}: given twice", hint="give all values at once"
+        )
     keys = [sweep.key for sweep in sweeps]
+    named: list[tuple[tuple[str, str], ...]] = [((MACHINE, name),) for name in machines] or [()]
     return [
-        Point(n, tuple(zip(keys, values, strict=True)))
+        Point(n, (*machine, *zip(keys, values, strict=True)))
+        for machine in named
         for n in ranks
         for values in itertools.product(*(sweep.values for sweep in sweeps))
     ]

@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sesame.errors import BuildError, InputError
+from sesame.settings import setting
 from sesame.workloads.catalogue import SOURCES, Workload
 
 PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpich libmpich-dev"
 HINT = f"on Debian and Ubuntu: apt-get install {PACKAGES}"
-FORTRAN_HINT = (
-    "a Fortran program needs an MPI that has mpi_f08 for this compiler, for instance Debian's: "
-    "apt-get install libmpich-dev gfortran, then use --mpi mpicxx.mpich"
-)
 MOST_LINES = 30  # of a compiler's messages
 
 
@@ -58,7 +55,9 @@ def find_compiler(wanted: str | None = None) -> Compiler:
             wrapper = Path(os.path.abspath(found))  # noqa: PTH100  (links stay: they name the MPI)
             return Compiler(wrapper, _mpiexec_of(wrapper))
     if wanted:
-        raise InputError(f"--mpi {wanted}: no such compiler wrapper", hint="for instance mpicxx")
+        raise InputError(
+            f"{setting('mpi', wanted)}: no such compiler wrapper", hint="for instance mpicxx"
+        )
     raise InputError("there is no MPI compiler wrapper, looked for mpicxx", hint=HINT)
 
 
@@ -139,7 +138,7 @@ def _fortran_wrapper(workload: Workload, compiler: Compiler) -> Path:
         raise BuildError(
             f"{workload.name} is a Fortran program, and there is no MPI wrapper for Fortran that "
             f"goes with {compiler.wrapper}",
-            hint=FORTRAN_HINT,
+            hint=_fortran_hint(),
         )
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         source = Path(directory) / "uses_mpi.f90"
@@ -151,7 +150,7 @@ def _fortran_wrapper(workload: Workload, compiler: Compiler) -> Path:
         raise BuildError(
             f"{workload.name} is a Fortran program, and {wrapper} does not compile `use mpi_f08`:\n"
             f"{said}",
-            hint=FORTRAN_HINT,
+            hint=_fortran_hint(),
         )
     return wrapper
 
@@ -163,3 +162,10 @@ def _step(workload: Workload, command: list[str]) -> None:
     if done.returncode != 0:
         lines = done.stdout.rstrip().splitlines()[-MOST_LINES:]
         raise BuildError(f"{workload.name} cannot be built:\n" + "\n".join(lines), hint=HINT)
+
+
+def _fortran_hint() -> str:
+    return (
+        "a Fortran program needs an MPI that has mpi_f08 for this compiler, for instance "
+        f"Debian's: apt-get install libmpich-dev gfortran, then {setting('mpi', 'mpicxx.mpich')}"
+    )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sesame.errors import AlreadyReported, InputError, WorkloadError
+from sesame.settings import setting
 from sesame.simulation import Compute, RunResult, Scenario
 from sesame.workloads.build import Built
 
@@ -20,6 +22,12 @@ HERE = "this machine"
 WRONG_USAGE = 2
 HELP = {"-h", "--help"}  # of the program, after --
 PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
+# Open MPI 4 and 5 bind the rank of every one-rank job to the first processor, where copies that run
+# at once would take turns.
+UNBOUND = {
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+}
 
 Simulate = Callable[[Scenario], RunResult]
 
@@ -50,8 +58,10 @@ def run_here(
     output_to_stderr: bool = False,
     quiet: bool = False,
     mpiexec_options: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> BenchRun:
-    """Runs a workload under mpiexec on this machine. `options` are those of the program.
+    """Runs a workload under mpiexec on this machine. `options` are those of the program;
+    `environment` adds to the caller's.
 
     Its output is passed on, or discarded with `quiet`. Raises WorkloadError if the program wrote no
     report, AlreadyReported if it printed the reason.
@@ -60,7 +70,7 @@ def run_here(
     stdout = subprocess.DEVNULL if quiet else sys.stderr if output_to_stderr else None
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         file = Path(directory) / "report.json"
-        status = _run([*command, "--report", str(file)], stdout)
+        status = _run([*command, "--report", str(file)], stdout, environment)
         report = _read_report(file, status, options)
         return BenchRun(command, HERE, report, status, options=options)
 
@@ -69,7 +79,7 @@ def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchR
     """Runs `copies` real runs of one rank each at the same time; discards their output."""
 
     def one_copy() -> BenchRun:
-        return run_here(built, 1, options, quiet=True)
+        return run_here(built, 1, options, quiet=True, environment=UNBOUND)
 
     with ThreadPoolExecutor(copies) as threads:
         futures = [threads.submit(one_copy) for _ in range(copies)]
@@ -82,15 +92,16 @@ def _command(
     if built.compiler.mpiexec is None:
         raise InputError(
             f"there is no mpiexec beside {built.compiler.wrapper} to start the program with",
-            hint="give another MPI with --mpi, or use --simulate MACHINE, which needs no mpiexec",
+            hint=f"give another MPI with {setting('mpi')}, or simulate the workload, which needs "
+            "no mpiexec",
         )
     mpiexec = [str(built.compiler.mpiexec), *mpiexec_options]
     return [*mpiexec, "-n", str(ranks), str(built.program), *options]
 
 
-def _run(command: list[str], stdout: Any) -> int:
+def _run(command: list[str], stdout: Any, environment: Mapping[str, str] | None) -> int:
     sys.stdout.flush()
-    process = subprocess.Popen(command, stdout=stdout)
+    process = subprocess.Popen(command, stdout=stdout, env={**os.environ, **(environment or {})})
     try:
         status = process.wait()
     except BaseException:  # such as Ctrl-C: mpiexec must have time to end the ranks

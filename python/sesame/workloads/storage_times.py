@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.workloads.storage_limit import Limit, Pace, find_limit
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ def measure_storage(directory: Path) -> StorageTimes:
             return _measure(directory.resolve(), Path(scratch))
     except OSError as error:
         raise InputError(
-            f"--dir {directory}: cannot measure storage there: {error.strerror}",
+            f"{setting('directory', directory)}: cannot measure storage there: {error.strerror}",
             hint=f"expected a directory for files of {FILE_BYTES >> 20} MiB",
         ) from error
 

@@ -14,6 +14,7 @@ from sesame.analysis.explain.records import IN_NODE, Array, messages_of, network
 from sesame.analysis.explain.shares import FILES, TimeShare, divide
 from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.trust import Doubt
 
 PS = 1e-12
@@ -63,7 +64,7 @@ def why_not(data_set: DataSet) -> str | None:
     """Why a run cannot be explained; None when it can."""
     result = data_set.info.get("result", {})
     if not data_set.has("call"):
-        return "it has no records of calls; simulate it without --no-records"
+        return f"it has no records of calls; simulate it without {setting('records', False)}"
     if result.get("outcome") != "completed":
         return "it did not complete"
     if result.get("spawned_ranks"):

@@ -10,6 +10,7 @@ import numpy as np
 from sesame.analysis.explain.constants import constants_of
 from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
+from sesame.settings import setting
 from sesame.simulation.compute import is_shared
 from sesame.trust import Doubt, Reason
 
@@ -107,7 +108,8 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     return _limit(
         f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
         "sharing memory and caches costs is not in it",
-        "--compute measured:2 measures it with this program, sesame machine calibrate with others",
+        f"{setting('compute', 'measured:2')} measures it with this program, "
+        "`sesame machine calibrate` with others",
     )
 
 
@@ -121,7 +123,7 @@ def _collectives(messages: dict[str, Array], info: Any) -> Doubt | None:
     return _limit(
         f"{_percent(share)} of the messages are of collectives, which follow {followed} "
         "algorithms and thresholds; another MPI may choose others",
-        "--set network.collectives=mpich or openmpi chooses whose",
+        f"{setting('settings', {'network.collectives': 'mpich'})}, or openmpi, chooses whose",
     )
 
 

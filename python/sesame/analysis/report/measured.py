@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sesame.analysis.part_time import (
+    ALL_THE_TIME,
+    Coverage,
+    Interval,
+    coverages,
+    estimated_total,
+    percent,
+)
 from sesame.analysis.plots import Plot, bar_list
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.datasets import DataSet, describe
+from sesame.settings import setting
 from sesame.web.chart import SERIES, Chart, curve_colour
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
 MOST_BARS = 32  # in a view; the tables of the page have all
-# A subsystem counts as on all the time from this share of it on: switching takes a little time.
-ALL_THE_TIME = 0.95
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
 # Tables with a row for each interval. A measurement has at least one of them; an interval without
@@ -35,7 +43,7 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     counted = pc.sum(summary["count"]).as_py() if summary else 0
     sections = [
         *_own_processes(data_set, summary),
-        *([_rates(data_set), _points(summary)] if summary else []),
+        *([_rates(data_set), _points(data_set, summary)] if summary else []),
         *_traced(data_set),
         *_processors(data_set),
         *_cost(data_set),
@@ -73,7 +81,6 @@ USAGE = (
     ("switches_preempted", "times that a process was preempted", format_count),
 )
 NOT_MEASURED = "not measured"
-Interval = tuple[int, int]  # begin and end, ns
 
 
 def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]:
@@ -179,11 +186,12 @@ def rate_plot(data_set: DataSet) -> Plot:
     counted: dict[str, dict[Interval, int]] = {}
     for row in by_interval.to_pylist():
         counted.setdefault(row["name"], {})[row["begin_ns"], row["end_ns"]] = row["count_sum"]
-    active = _active(data_set)
+    covered = _coverages(data_set)
     chart = Chart(380, legend=True)
     for i, row in enumerate(most):
         line = row["name"]
-        x, rate = _rate(counted[line], active.get((row["node"], row["subsystem"]), {}))
+        coverage = covered.get((row["node"], row["subsystem"]), Coverage({}))
+        x, rate = _rate(counted[line], coverage.active_ns)
         colour, dashed = curve_colour(i % len(SERIES), len(SERIES)), i >= len(SERIES)
         chart.line(line, x, rate, colour, points=True, dashed=dashed)
     chart.x("time (s)")
@@ -193,19 +201,8 @@ def rate_plot(data_set: DataSet) -> Plot:
     return Plot(chart, note)
 
 
-def _active(data_set: DataSet) -> dict[tuple[str, str], dict[Interval, int]]:
-    """By node and subsystem for how many nanoseconds of each interval its points were on."""
-    found: dict[tuple[str, str], dict[Interval, int]] = {}
-    if data_set.has("measurement_cost"):
-        columns = ["node", "subsystem", *TIMES, "active_ns"]
-        for row in data_set.table("measurement_cost", columns).to_pylist():
-            place = found.setdefault((row["node"], row["subsystem"]), {})
-            place[row["begin_ns"], row["end_ns"]] = row["active_ns"]
-    return found
-
-
 def _rate(
-    counts: dict[Interval, int], active: dict[Interval, int]
+    counts: Mapping[Interval, int], active: Mapping[Interval, int]
 ) -> tuple[list[float], list[float | None]]:
     """Ends of the intervals (s), and events per second; None where nothing was measured."""
     intervals = sorted({*counts, *active})
@@ -220,7 +217,8 @@ def _rate(
 def _single_interval(counts: pa.Table, most: list[str], points: int) -> Plot:
     of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
     chart = bar_list(most, [of[name] for name in most], "events", "point")
-    note = "The run was shorter than two intervals; --interval 0.1 shows it over time."
+    shorter = setting("interval_s", 0.1)
+    note = f"The run was shorter than two intervals; {shorter} shows it over time."
     if points > len(most):
         note += f" {points - len(most)} more points are in the table."
     return Plot(chart, note)
@@ -250,21 +248,58 @@ def cost_plot(data_set: DataSet) -> Plot:
     return Plot(bar_list(names, shares[:MOST_BARS], title, "subsystem"))
 
 
-def _points(summary: pa.Table) -> Section:
+def _points(data_set: DataSet, summary: pa.Table) -> Section:
     sums = [("count", "sum"), ("bytes", "sum"), ("timed", "sum"), ("duration_ns", "sum")]
     table = summary.group_by([*PLACE, "class"]).aggregate([*sums, ("max_duration_ns", "max")])
     rows = table.sort_by([("count_sum", "descending")]).to_pylist()
+    part_time = {key: one for key, one in _coverages(data_set).items() if not one.is_whole}
     columns = [
         Column("node", [row["node"] for row in rows]),
         Column("point", [f"{row['subsystem']}.{row['point']}" for row in rows]),
         Column("class", [row["class"] for row in rows]),
         Column("events", [row["count_sum"] for row in rows], format_count),
+        *(_estimates(summary, rows, part_time) if part_time else []),
         Column("bytes", [row["bytes_sum"] for row in rows], _bytes_or_none),
         Column("mean", [_mean(row) for row in rows]),
         Column("longest", [_longest(row) for row in rows]),
     ]
     html = table_html("points", columns)
-    return Section("Points", "What each point has counted.", html, rows_left_out(len(rows)))
+    about = "What each point has counted."
+    if part_time:
+        about += (
+            " Points that were enabled for a part of the time have an estimate for all of it, from "
+            "their rate meanwhile, with an interval of 95 %."
+        )
+    return Section("Points", about, html, rows_left_out(len(rows)))
+
+
+def _coverages(data_set: DataSet) -> dict[tuple[str, str], Coverage]:
+    if not data_set.has("measurement_cost"):
+        return {}
+    columns = ["node", "subsystem", *TIMES, "active_ns"]
+    return coverages(data_set.table("measurement_cost", columns).to_pylist())
+
+
+def _estimates(
+    summary: pa.Table, rows: list[dict[str, Any]], part_time: dict[tuple[str, str], Coverage]
+) -> list[Column]:
+    """For each of `rows` the share of the time for which it was enabled, and the estimate."""
+    key = [*PLACE, "class"]
+    counts: dict[tuple[str, ...], dict[Interval, int]] = {}
+    for row in summary.group_by([*key, *TIMES]).aggregate([("count", "sum")]).to_pylist():
+        of = counts.setdefault(tuple(row[name] for name in key), {})
+        of[row["begin_ns"], row["end_ns"]] = row["count_sum"]
+    shares, totals = [], []
+    for row in rows:
+        coverage = part_time.get((row["node"], row["subsystem"]))
+        shares.append(percent(coverage.share) if coverage is not None else "100 %")
+        if coverage is None:
+            totals.append(format_count(row["count_sum"]))
+            continue
+        total = estimated_total(counts[tuple(row[name] for name in key)], coverage)
+        interval = f"{format_count(total.low)} to {format_count(total.high)}"
+        totals.append(f"{format_count(total.value)} ({interval})")
+    return [Column("of the time", shares), Column("estimate of all", totals)]
 
 
 def _bytes_or_none(size: float) -> str:

@@ -25,6 +25,7 @@ from sesame.analysis.views import views_of
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
+from sesame.simulation.series import machines_of
 from sesame.trust import Doubt, Estimate
 from sesame.web.page import Headline, Section, template, write_page
 
@@ -82,7 +83,6 @@ def write_sweep_report(
 ) -> None:
     """The report of a series: its curve and a table of its runs."""
     times = [run.predicted_s for _, run in runs]
-    machine = runs[0][1].result["machine"]
     program = scenario.name
     curves = [
         Section(
@@ -101,7 +101,7 @@ def write_sweep_report(
         curves.insert(1, Section("Speed-up", SPEED_UP_ABOUT, html))
     write_page(
         path,
-        title=f"{program} on {machine}: a series of {len(runs)} runs",
+        title=f"{program} on {machines_of(runs)}: a series of {len(runs)} runs",
         subtitle=shlex.join(scenario.command),
         headline=Headline(
             f"{format_seconds(min(times))} to {format_seconds(max(times))}", PREDICTED
@@ -133,6 +133,7 @@ def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
     repeated = any(run.estimate for _, run in runs)
     return [
         {
+            "machine": point.machine,
             "ranks": str(point.ranks),
             "settings": ", ".join(point.overrides),
             "predicted": format_seconds(run.predicted_s),

@@ -217,9 +217,10 @@ def load_run(data_set: DataSet) -> TracedRun:
     if not is_traced(data_set) and not data_set.has("io"):
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
-            f"not a traced run: no records of type io, mpi or process, there are: {known}",
+            "not a traced run: expected one of the tables io, mpi, process and file_total, "
+            f"got {known}",
             path=str(data_set.path),
-            hint="`sesame trace` records a run, `sesame import` brings in that of another tool",
+            hint="`sesame trace` records a run, `sesame import` imports that of another tool",
         )
     files = _files(data_set)
     views = _views(data_set)
@@ -229,8 +230,11 @@ def load_run(data_set: DataSet) -> TracedRun:
         missing = np.setdiff1d(records.rank, processes.rank)
         if len(missing):
             raise InputError(
-                f"there are records of process {missing[0]}, which record type process lacks",
+                f"some records are of rank {missing[0]}, but the table process has no row of that "
+                "rank, expected one row there for each process of the run",
                 path=str(data_set.path / f"{name}.parquet"),
+                hint="the data set is damaged, or was written by another program: record or import "
+                "the run again",
             )
     return TracedRun(data_set, io, mpi, files, processes, views)
 

@@ -4,7 +4,6 @@ the options that map them to one."""
 from __future__ import annotations
 
 import posixpath
-import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -38,17 +37,16 @@ def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]
     return dict(found)
 
 
-def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[str]:
-    """Shell options (--map OLD=NEW) that put the directories with most of the time on the first
-    mount.
+def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> dict[str, str]:
+    """Mappings that put the directories with most of the time on the first mount.
 
     Empty where the time is spread over too many directories, or spent on files in the root.
     """
     if not mounts:
-        return []
+        return {}
     where = mounts[0]
     directories = [directory for directory in _busiest(seconds) if directory != "/"]
-    return [f"--map {shlex.quote(f'{directory}={where}')}" for directory in directories[:MOST]]
+    return dict.fromkeys(directories[:MOST], where)
 
 
 def _busiest(seconds: Mapping[str, float]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.settings import setting
 from sesame.simulation.compute import write_recorded
 from sesame.simulation.trace.calls import Role, is_one_sided, plain
 from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
@@ -97,7 +98,7 @@ def _check_pruning(data_set: DataSet) -> None:
     if pruning != "none":
         raise InputError(
             f"this traced run was pruned ({pruning}): the messages that were left out are missing",
-            hint="record it with `sesame trace` without --prune",
+            hint=f"trace it without {setting('prune')}",
         )
 
 
