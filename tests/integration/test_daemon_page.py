@@ -32,12 +32,16 @@ class ServedDaemon:
         from sesame.measurement.daemon.node import Node
         from sesame.measurement.daemon.service import Service
         from sesame.measurement.daemon.settings import Settings
+        from sesame.web.server.access import FixedTokens
         from sesame.web.server.listening import listen
+        from sesame.web.server.roles import Client, Role
         from sesame.web.server.serve import serve_until
 
         self.probes = all_probes(open="hardened")
         self.node = Node("n1", self.probes, {})
         service = self._service = Service(self.node, Settings(interval=1), print)
+        tokens = FixedTokens({TOKEN: Client("test", Role.ADMINISTRATOR)})
+        app = make_daemon_app(service, [tokens])
         self.listening = listen("127.0.0.1:0", None, None)
         self._ended = asyncio.Event()
         self._started = threading.Event()
@@ -46,7 +50,7 @@ class ServedDaemon:
             self._loop = asyncio.get_running_loop()
             self._started.set()
             service.begin()
-            await serve_until(make_daemon_app(service, TOKEN), self.listening, self._ended)
+            await serve_until(app, self.listening, self._ended)
             service.end()
 
         self._thread = threading.Thread(target=lambda: asyncio.run(run()))
@@ -171,7 +175,7 @@ def test_the_interval_is_set(page, daemon):
     page.fill("#interval", "0.5")
     page.fill("#destination", "ftp://x")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('message').textContent.includes('http://HOST')")
+    wait_for(page, "document.getElementById('message').textContent.includes('[destinations]')")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from certificates import make_authority, sign
 from networks import PATIENCE_S
 
 from conftest import SESAME, Outcome, run
@@ -19,17 +20,9 @@ from sesame.datasets import DataSet
 
 pytestmark = pytest.mark.usefixtures("network_namespaces")
 
-EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
 READS = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor _ in range(20_000): os.read(f, 7)"
 # Calls that hardly any other program makes: the daemon traces those of the whole system.
 SYNCS = "import os\nf = os.open('/dev/shm', os.O_RDONLY)\nfor _ in range(20_000): os.fdatasync(f)"
-
-
-def make_authority(directory: Path, name: str) -> Path:
-    """Who signs: the file of its certificate."""
-    place = ("-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
-    subprocess.run(["openssl", "req", "-x509", *EC, *place], cwd=directory, check=True)
-    return directory / f"{name}.pem"
 
 
 @pytest.fixture
@@ -38,13 +31,8 @@ def signed(tmp_path, debian_program) -> tuple[str, ...]:
     debian_program("openssl", "openssl")
     for name in ("ours", "other"):
         make_authority(tmp_path, name)
-    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-    request = ("-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=node")
-    subprocess.run(["openssl", "req", *EC[:-2], *request], cwd=tmp_path, check=True)
-    authority = ("-CA", "ours.pem", "-CAkey", "ours.key", "-CAcreateserial", "-days", "2")
-    signing = ("-in", "request.pem", "-extfile", "names", "-out", "cert.pem", *authority)
-    subprocess.run(["openssl", "x509", "-req", *signing], cwd=tmp_path, check=True)
-    return ("--certificate", "cert.pem", "--key", "key.pem")
+    sign(tmp_path, "ours", "node", "IP:127.0.0.1", "cert")
+    return ("--certificate", "cert.pem", "--key", "cert.key")
 
 
 def keep_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
@@ -165,17 +153,20 @@ def test_everything_goes_over_tls(servers, signed):
 @pytest.mark.long
 def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, signed):
     _, there = servers.begin_collector(*signed)
-    way = ("--destination", f"http{there}", "--destination-token-file", "rt")
-    daemon, address = servers.begin_daemon(*way, "--destination-ca", "other.pem")
-    servers.wait_for(daemon, "its certificate is not trusted")
     (servers.directory / "wrong").write_text("x" * 40)
     (servers.directory / "wrong").chmod(0o600)
-    right = ("--destination-ca", str(servers.directory / "ours.pem"))
-    wrong = ("--destination-token-file", str(servers.directory / "wrong"))
-    assert servers.control("set", f"http{address}", *right, *wrong).status == 0
+    entry = f'= {{address = "http{there}", ca = "ours.pem", token_file ='
+    (servers.directory / "sesamed.toml").write_text(
+        f'destinations.wrong {entry} "wrong"}}\ndestinations.right {entry} "rt"}}\n'
+    )
+    way = ("--destination", f"http{there}", "--destination-token-file", "rt")
+    daemon, address = servers.begin_daemon(
+        *way, "--destination-ca", "other.pem", "--settings", "sesamed.toml"
+    )
+    servers.wait_for(daemon, "its certificate is not trusted")
+    assert servers.control("set", f"http{address}", "--destination", "wrong").status == 0
     servers.wait_for(daemon, "it does not accept this token")
-    right = ("--destination-token-file", str(servers.directory / "rt"))
-    assert servers.control("set", f"http{address}", *right).status == 0
+    assert servers.control("set", f"http{address}", "--destination", "right").status == 0
     state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
     assert state["delivery"]["dropped"] == 0
     end = time.monotonic() + 30

@@ -1,9 +1,11 @@
-"""The unit file of systemd, as far as that goes without it: its commands, with its privileges."""
+"""The unit file of systemd, as far as that goes without it: its commands, with its user's
+privileges."""
 
 from __future__ import annotations
 
 import configparser
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -49,9 +51,14 @@ def started(
     settings = directory / "sesamed.toml"
     settings.write_text('interval = 1\n[levels]\nfs = "summary"\n')
     words = exec_start.replace("/etc/sesame/sesamed.toml", str(settings)).split()
+    own = {
+        "/var/lib/sesame": str(directory / "state"),
+        "/run/sesame/counters": str(directory / "c"),
+    }
+    words = [own.get(word, word) for word in words]
     assert words[0] == "sesamed"
     program = [sys.executable, "-c", "from sesame.cli.measure_daemon import sesamed; sesamed()"]
-    place = ["--state-directory", str(directory / "state"), "--listen", "127.0.0.1:0"]
+    place = ["--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
         [*begin, "setpriv", "--no-new-privs", *privileges, *program, *words[1:], *place],
         stderr=subprocess.PIPE,
@@ -93,13 +100,6 @@ def test_systemd_takes_the_unit(tmp_path, debian_program):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_units_privileges_are_enough(tmp_path, systemd, service):
-    bounds = ["--bounding-set", f"-all,{sets(service['CapabilityBoundingSet'])}"]
-    with started(tmp_path, service["ExecStart"], bounds) as process:
-        said = check_life(process, systemd, service["ExecReload"])
-    assert "is left out" not in said
-
-
 UNPRIVILEGED = ["--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
@@ -123,8 +123,11 @@ def opened(*places: str | Path) -> list[str]:
     return ["unshare", "-m", "sh", "-ec", "; ".join([*steps, 'exec "$@"']), "sh"]
 
 
-def test_two_capabilities_are_enough_for_another_user(tmp_path, systemd, service):
-    two = "+bpf,+perfmon"
+def test_the_units_privileges_are_enough_for_its_user(tmp_path, systemd, service):
+    """The unit names the user; here it is one that every system has."""
+    assert service["User"] == "sesame"
+    ambient, bounds = sets(service["AmbientCapabilities"]), sets(service["CapabilityBoundingSet"])
+    assert ambient == bounds == "+bpf,+perfmon"
     for directory in (tmp_path, *tmp_path.parents):
         if directory.stat().st_mode & 0o005 != 0o005:
             directory.chmod(0o755)
@@ -132,14 +135,40 @@ def test_two_capabilities_are_enough_for_another_user(tmp_path, systemd, service
     unprivileged = [
         *UNPRIVILEGED,
         "--bounding-set",
-        f"-all,{two}",
+        f"-all,{bounds}",
         "--inh-caps",
-        two,
+        ambient,
         "--ambient-caps",
-        two,
+        ambient,
     ]
     reach = opened(ROOT, sys.prefix, sys.base_prefix)
     with started(tmp_path, service["ExecStart"], unprivileged, reach) as process:
         said = check_life(process, systemd, service["ExecReload"])
     left_out = {line.split()[1] for line in said.splitlines() if "is left out" in line}
     assert left_out <= {"vm.page-out"}
+
+
+def test_the_unit_limits_the_daemon(service):
+    for limit in ("MemoryMax", "CPUQuota", "TasksMax", "LimitNOFILE", "SystemCallFilter"):
+        assert service[limit] not in ("", "infinity"), limit
+
+
+def test_root_becomes_another_user_once_the_probes_are_loaded(tmp_path, systemd, service):
+    """With all that a first start of root may have left in its directory."""
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o005 != 0o005:
+            directory.chmod(0o755)
+    reach = opened(ROOT, sys.prefix, sys.base_prefix)
+    other = pwd.getpwuid(65534)
+    for user in ("root", other.pw_name):
+        command = f"{service['ExecStart']} --user {user}"
+        with started(tmp_path, command, [], reach) as process:
+            assert systemd.recv(100) == b"READY=1"
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            [uids] = [line.split()[1:] for line in status.splitlines() if line.startswith("Uid:")]
+            process.send_signal(signal.SIGTERM)
+            assert systemd.recv(100) == b"STOPPING=1"
+            assert process.wait(60) == 0
+        assert set(uids) == {str(pwd.getpwnam(user).pw_uid)}
+    for name in ("token", "audit.log", "audit-no-token.log"):
+        assert (tmp_path / "state" / name).stat().st_uid == other.pw_uid

@@ -31,6 +31,8 @@ from sesame.measurement.frames import decode_readings
 from sesame.measurement.mpi import MpiProbes
 from sesame.measurement.probes import QUOTA_REACHED, Detail
 from sesame.measurement.summary import Cells, Layout
+from sesame.web.server.access import FixedTokens
+from sesame.web.server.roles import Client, Role
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
 RANKS = 2
@@ -413,7 +415,8 @@ def test_a_daemon_serves_the_calls_of_any_program(bench):
     with counting() as probes:
         service = Service(Node("n1", {"mpi": probes}, {}, budget=None), Settings(), print)
         token = "t" * 32
-        client = TestClient(make_daemon_app(service, token))
+        tokens = FixedTokens({token: Client("test", Role.ADMINISTRATOR)})
+        client = TestClient(make_daemon_app(service, [tokens]))
         client.headers["Authorization"] = f"Bearer {token}"
         assert client.put("/v1/level", json={"level": "summary"}).json() == {"refused": {}}
         run_counted(bench, probes, "mpich", "calls")

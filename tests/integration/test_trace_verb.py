@@ -364,3 +364,32 @@ def test_two_runs_in_one_directory_are_distinguished(compiled, trace, tmp_path):
     worlds = [{0, 1}, {0, 1}, {2, 3}, {2, 3}]
     pairs = zip(calls["rank"], calls["peer"], strict=True)
     assert all(peer < 0 or peer in worlds[rank] for rank, peer in pairs)
+
+
+# In the place of ssh: runs the command as on another node, which is called "node".
+NODE = (
+    "#!/bin/sh\n"
+    'while [ "${1#-}" != "$1" ]; do shift; done\n'
+    "shift\n"
+    'exec unshare --uts sh -c "hostname node; $*"\n'
+)
+
+
+def test_nodes_of_one_name_run_one_mpi_program(compiled, trace, tmp_path):
+    if subprocess.run(["unshare", "--uts", "true"], check=False).returncode != 0:
+        pytest.skip("needs the right to give a node a name (root)")
+    launcher = tmp_path / "launcher"
+    launcher.write_text(NODE)
+    launcher.chmod(0o755)
+    words = ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", launcher]
+    words += ["-localhost", "127.0.0.1", "-hosts", "first:1,second:1"]
+    words += ["-n", "2", compiled("examples/heat.c"), "64", "5"]
+    done = trace("-o", "run.sesame", "--", *words)
+    assert done.status == 0, done.stderr
+    data = DataSet(tmp_path / "run.sesame")
+    processes = data.table("process", ["rank", "mpi_rank", "host"]).to_pylist()
+    assert [row for row in processes if row["mpi_rank"] >= 0] == [
+        {"rank": rank, "mpi_rank": rank, "host": "node"} for rank in range(2)
+    ]
+    assert data.info["result"]["mpi_programs"] == 1
+    assert data.info["result"]["unmatched"]["messages"] == 0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from conftest import OPEN_MPI
 from sesame.datasets import DataSet
+from sesame.workloads import build_workload, find_compiler, find_workload, run_copies
 
 KERNELS = ["ep", "is", "cg", "mg", "ft"]
 
@@ -146,3 +149,14 @@ def test_dynamic_work_gains_over_a_tenth_where_rows_differ(bench, program):
         gain = {one["name"]: one["value"] for one in outcome.json["figures"]}
         assert gain["largest gain of dynamic work"] > 10
     assert runs[0].json["time_s"] == runs[1].json["time_s"]
+
+
+@pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")
+def test_copies_under_open_mpi_do_not_share_a_processor(monkeypatch, capfd):
+    for name, value in OPEN_MPI.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OMPI_MCA_hwloc_base_report_bindings", "1")
+    built = build_workload(find_workload("ep"), find_compiler("mpicxx.openmpi"))
+    run_copies(built, 2, ["--class", "S"])
+    printed = capfd.readouterr().err
+    assert printed.count("is not bound") == 2, printed

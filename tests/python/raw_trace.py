@@ -16,7 +16,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s40": 5, "s
 WIDE = 0x80
 MAGIC = 0xC1FC1FC1
 PACKET = struct.Struct("<IIIIQQQQQQ")
-FORMAT = 6
+FORMAT = 7
 STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
 
@@ -207,6 +207,9 @@ class RawTrace:
         offset: int = 1_700_000_000_000_000_000,
         begin: int = 1000,
         number: int = 0,
+        kernel: str = "",
+        pid_namespace: int = 0,
+        job: str = "",
     ) -> Process:
         pid = 100 + len(self.processes) if pid is None else pid
         process = Process(self, host, pid, number, clock=begin)
@@ -219,12 +222,14 @@ class RawTrace:
             parent=parent,
             realtime_offset=offset,
             loaded=0,
+            pid_namespace=pid_namespace,
             host=host,
+            kernel=kernel,
             directory=directory,
             command=command,
         )
         if rank >= 0:
-            process.put("joined", rank=rank, size=size, interface=1)
+            process.put("joined", rank=rank, size=size, interface=1, job=job)
         return process
 
     def metadata(self, version: int = FORMAT) -> str:

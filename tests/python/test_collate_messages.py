@@ -214,6 +214,60 @@ def test_a_script_may_run_several_mpi_programs(tmp_path, apart):
     assert done.result["mpi_programs"] == 2
 
 
+def test_nodes_of_one_name_are_distinguished(tmp_path):
+    """Each has a launcher, and a clock, of its own: the second is 2 s ahead of the first."""
+    trace = RawTrace()
+    for rank in range(4):
+        node = rank // 2
+        process = trace.process(
+            rank,
+            4,
+            parent=40 + node,
+            begin=1000 + node * 2_000_000_000 + rank,
+            offset=10**18 - node * 2_000_000_000,
+            kernel=f"boot {node}",
+        )
+        process.end()
+    done = Collated(trace, tmp_path)
+    assert done.result["mpi_programs"] == 1
+    assert done.rows("process", "rank", "host", "begin_ns") == [
+        (0, "node", 0),
+        (1, "node", 1),
+        (2, "node (2)", 2),
+        (3, "node (2)", 3),
+    ]
+
+
+def test_process_ids_of_several_namespaces_are_distinguished(tmp_path):
+    """Process 7 of one container started process 8, process 7 of the other did not."""
+    trace = RawTrace()
+    for number in (1, 2):
+        begin = 100 * number
+        trace.process(pid=7, begin=begin, kernel="boot", pid_namespace=number, number=number).end()
+    trace.process(pid=8, parent=7, begin=300, kernel="boot", pid_namespace=1).end()
+    done = Collated(trace, tmp_path)
+    assert done.rows("process", "pid", "parent") == [(7, -1), (7, -1), (8, 0)]
+
+
+@pytest.mark.parametrize(("jobs", "programs"), [(("one", "one"), 1), (("one", "other"), 2)])
+def test_what_the_launcher_calls_a_program_tells_it_from_others(jobs, programs, tmp_path):
+    """Rank 1 of the first and rank 0 of the second left no trace, if there are two."""
+    trace = RawTrace()
+    for rank in range(2):
+        trace.process(rank, 2, parent=40 + rank, job=jobs[rank]).end()
+    assert Collated(trace, tmp_path).result["mpi_programs"] == programs
+
+
+def test_containers_of_one_kernel_have_one_clock(tmp_path):
+    """What each reads of it differs by the time of reading: the largest counts for all."""
+    trace = RawTrace()
+    for rank, offset in enumerate((90_000, 100_000)):
+        host = f"container-{rank}"
+        trace.process(rank, 2, host=host, begin=5000 + rank, offset=offset, kernel="boot").end()
+    done = Collated(trace, tmp_path)
+    assert done.rows("process", "host", "begin_ns") == [("container-0", 0), ("container-1", 1)]
+
+
 def test_nodes_have_one_clock_each(tmp_path):
     trace = RawTrace()
     for rank, (host, begin, offset) in enumerate(

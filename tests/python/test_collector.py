@@ -21,17 +21,24 @@ from sesame.datasets import DataSet
 from sesame.datasets.frames import run_sql
 from sesame.errors import InputError, OutputError
 from sesame.measurement.clocks import Offset
+from sesame.measurement.collector.fetcher import Fetcher
+from sesame.measurement.collector.intake import Intake
 from sesame.measurement.collector.journal import Journal, stored_readings
-from sesame.measurement.collector.server import Fetcher, make_collector_app
-from sesame.measurement.collector.store import Store, write_data_set
+from sesame.measurement.collector.segment import write_data_set
+from sesame.measurement.collector.server import make_collector_app
+from sesame.measurement.collector.store import Store
 from sesame.measurement.control import Nodes, Recording
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
 from sesame.measurement.readings import Reading
-from sesame.measurement.summary import Cells
+from sesame.web.server.access import FixedTokens
+from sesame.web.server.roles import Client, Role
 
 TOKEN = "r" * 32
+NODE_TOKEN = "n" * 32
+TOKENS = [
+    FixedTokens({TOKEN: Client("hub", Role.RELAY), NODE_TOKEN: Client("a", Role.NODE)}),
+]
 
 
 class FakeNode:
@@ -54,6 +61,10 @@ def data_sets(directory) -> list[DataSet]:
 
 def rows(data_set: DataSet, name: str) -> list[dict]:
     return data_set.table(name).to_pylist()
+
+
+def intake_of(store: Store, directory: Path) -> Intake:
+    return Intake(store, directory, lambda _: None)
 
 
 @pytest.fixture
@@ -207,7 +218,7 @@ class SlowDaemon:
 
 def test_one_node_is_asked_by_one_at_a_time(directory):
     slow, store = SlowDaemon(), Store(directory, 600)
-    fetcher = Fetcher(slow, store)
+    fetcher = Fetcher(slow, intake_of(store, directory), print)
     with ThreadPoolExecutor(4) as threads:
         for _ in range(4):
             threads.submit(fetcher.fetch)
@@ -243,25 +254,39 @@ def test_a_segment_ends_after_its_time(directory):
 
 def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(directory):
     store = Store(directory, 600)
-    client = TestClient(make_collector_app(store, TOKEN))
+    client = TestClient(make_collector_app(store, intake_of(store, directory), TOKENS))
     reading = FakeNode("a").read()
     body = reading.encode()
     assert client.post("/v1/readings", content=body).status_code == 401
     client.headers["Authorization"] = f"Bearer {TOKEN}"
-    assert client.post("/v1/readings", content=body).json() == {"new": True}
-    assert client.post("/v1/readings", content=body).json() == {"new": False}
+    new, repeated = ({"new": is_new, "refused": 0} for is_new in (True, False))
+    assert client.post("/v1/readings", content=body).json() == new
+    assert client.post("/v1/readings", content=body).json() == repeated
     later = dataclasses.replace(reading, sequence=reading.sequence + 1).encode()
-    assert client.post("/v1/readings", content=body + later).json() == {"new": True}
-    assert client.post("/v1/readings", content=body + later).json() == {"new": False}
-    too_far = dataclasses.replace(reading, cells={"fs": Cells(bytes([255]) * 48)}).encode()
-    torn = dataclasses.replace(
-        reading, cells={"fs": Cells(reading.cells["fs"].packed[:-1])}
-    ).encode()
+    assert client.post("/v1/readings", content=body + later).json() == new
+    assert client.post("/v1/readings", content=body + later).json() == repeated
     cut = (body[:-1], body[:-2] + b"\n", body + body[:-1])
-    for nonsense in (b"", b"[]\n", b"{}\n", *cut, too_far, torn):
+    for nonsense in (b"", b"[]\n", b"{}\n", *cut):
         answer = client.post("/v1/readings", content=nonsense)
         assert answer.status_code == 400
         assert "expected readings or events" in answer.json()["error"]
+    store.close()
+
+
+def test_a_node_delivers_its_own_readings_only(directory):
+    store = Store(directory, 600)
+    client = TestClient(make_collector_app(store, intake_of(store, directory), TOKENS))
+    client.headers["Authorization"] = f"Bearer {NODE_TOKEN}"
+    own, other = (FakeNode(name).read().encode() for name in ("a", "b"))
+    assert client.post("/v1/readings", content=own).status_code == 200
+    for body in (other, own + other):
+        answer = client.post("/v1/readings", content=body)
+        assert (answer.status_code, answer.json()["error"]) == (
+            403,
+            "a may not deliver readings of b",
+        )
+    client.headers["Authorization"] = f"Bearer {TOKEN}"
+    assert client.post("/v1/readings", content=other).json()["new"]
     store.close()
 
 
@@ -269,14 +294,13 @@ def test_a_collector_that_cannot_write_says_so(directory, monkeypatch):
     store = Store(directory, 600)
     with pytest.raises(InputError, match="another collector or daemon writes to it"):
         Store(directory, 600)
-    client = TestClient(
-        make_collector_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}
-    )
+    app = make_collector_app(store, intake_of(store, directory), TOKENS)
+    client = TestClient(app, headers={"Authorization": f"Bearer {TOKEN}"})
 
-    def full(_: Reading | Block) -> bool:
+    def full(_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store, "add", full)
+    monkeypatch.setattr(store, "add_all", full)
     answer = client.post("/v1/readings", content=FakeNode("a").read().encode())
     assert answer.status_code == 507
     assert "No space left on device" in answer.json()["error"]
@@ -290,7 +314,12 @@ def test_a_recording_is_one_data_set_with_the_uncertainty_of_each_clock(tmp_path
         begins_ns.append(reading.begin_ns + 10**18 + shift)
         journal.append(reading)
     journal.close()
-    made = write_data_set(tmp_path / "x.sesame", journal.path, instrument="sesame measure record")
+    made = write_data_set(
+        tmp_path / "x.sesame",
+        journal.path,
+        journal.contents,
+        instrument="sesame measure record",
+    )
     assert made == ["a", "b"]
     info = DataSet(tmp_path / "x.sesame").info
     assert (info.kind, info.instrument.name) == ("measured", "sesame measure record")

@@ -25,13 +25,23 @@ from sesame.measurement.daemon.process import lock, notify_systemd
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.probes import Detail
-from sesame.measurement.processors import STATES
+from sesame.measurement.processors import STATES, rows_of
 from sesame.measurement.readings import Phase, Reading
+from sesame.web.server.access import FixedTokens
 from sesame.web.server.audit import AuditLog
+from sesame.web.server.roles import Client, Role
 from sesame.web.server.tokens import make_token, read_token
 
 TOKEN = "t" * 32
 ALLOWED = {"Authorization": f"Bearer {TOKEN}"}
+ROLES = {
+    TOKEN: Role.ADMINISTRATOR,
+    "an-operator's-token": Role.OPERATOR,
+    "a-program's-token": Role.PHASES,
+    "a-reader's-token": Role.READER,
+    "a-node's-token": Role.NODE,
+}
+TOKENS = [FixedTokens({token: Client(role, role) for token, role in ROLES.items()})]
 
 
 class Daemon:
@@ -42,7 +52,7 @@ class Daemon:
         self.said: list[str] = []
         self.node = Node("n1", self.probes, {"block": "no tracepoint block_rq_issue"})
         self.service = Service(self.node, settings or Settings(), self.said.append)
-        self.client = TestClient(make_daemon_app(self.service, TOKEN), headers=ALLOWED)
+        self.client = TestClient(make_daemon_app(self.service, TOKENS), headers=ALLOWED)
 
     def levels(self) -> dict[str, str]:
         subsystems = self.client.get("/v1/state").json()["subsystems"]
@@ -89,8 +99,8 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
         ("/subsystems/block/level", {"level": "off"}, "block is unavailable: no tracepoint"),
         ("/level", {"level": "loud"}, "level: Input should be 'off', 'summary' or 'trace'"),
         ("/settings", {"interval": 0}, "interval: expected 0.05 to 86400 seconds, got 0"),
-        ("/settings", {"destination": "ftp://x"}, "expected http://HOST:PORT"),
-        ("/settings", {"destination": "http://x"}, "needs the collector's token"),
+        ("/settings", {"destination": "http://x"}, "http://x is not in [destinations]"),
+        ("/settings", {"destination": "/etc/x"}, "/etc/x is not in [destinations]"),
         ("/subsystems/fs/size-groups", {"limits": [9, 3]}, "expected growing sizes"),
         ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
     ],
@@ -106,6 +116,57 @@ def test_what_is_wrong_is_reported(daemon, path, body, words):
 def test_nothing_is_given_without_the_token(daemon, header, path):
     client = TestClient(daemon.client.app, headers=header)
     assert client.get(path).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("role", "permitted"),
+    [
+        (Role.READER, {"clock", "state", "metrics", "total"}),
+        (Role.PHASES, {"clock", "total", "phase"}),
+        (Role.NODE, {"clock"}),
+        (
+            Role.OPERATOR,
+            {"clock", "state", "metrics", "total", "phase", "level", "read", "interval"},
+        ),
+    ],
+)
+def test_each_role_permits_its_requests_and_no_others(daemon, role, permitted):
+    requests = {
+        "clock": ("GET", "/v1/clock", None),
+        "state": ("GET", "/v1/state", None),
+        "metrics": ("GET", "/metrics", None),
+        "total": ("GET", "/v1/subsystems/fs/points/read/total", None),
+        "phase": ("POST", "/v1/phases", {"name": "a", "begin_ns": 1, "end_ns": 2, "pid": 3}),
+        "level": ("PUT", "/v1/level", {"level": "off"}),
+        "read": ("POST", "/v1/read", None),
+        "interval": ("PUT", "/v1/settings", {"interval": 5}),
+        "destination": ("PUT", "/v1/settings", {"destination": ""}),
+    }
+    [token] = [token for token, other in ROLES.items() if other == role]
+    daemon.client.headers["Authorization"] = f"Bearer {token}"
+    statuses = {
+        name: daemon.client.request(method, path, json=body).status_code
+        for name, (method, path, body) in requests.items()
+    }
+    assert {name for name, status in statuses.items() if status < 300} == permitted
+    assert {status for name, status in statuses.items() if name not in permitted} == {403}
+
+
+def test_a_request_chooses_a_destination_of_the_settings_file_only(tmp_path):
+    """Not a file that root may read, nor a host or directory that it names itself."""
+    file = tmp_path / "sesamed.toml"
+    first, second = tmp_path / "first", tmp_path / "second"
+    file.write_text(f'destination = "{first}"\ndestinations.two = {{address = "{second}"}}\n')
+    daemon = Daemon(read_settings(file))
+    secret = {"destination": "http://127.0.0.1:9", "destination_token_file": "/etc/shadow"}
+    for wrong in (secret, {"destination": str(tmp_path / "third")}, {"destination": "three"}):
+        status, answer = daemon.put("/settings", **wrong)
+        assert (status, "is not in [destinations]" in answer["error"]) == (400, True)
+    assert not (tmp_path / "third").exists()
+    for name, used in (("two", str(second)), ("", ""), (str(first), str(first))):
+        status, state = daemon.put("/settings", destination=name)
+        assert (status, state["destination"], state["destinations"]) == (200, used, ["two"])
+    daemon.service.end()
 
 
 def test_a_reading_has_what_was_counted_since_the_reading_before(daemon):
@@ -210,9 +271,8 @@ def test_processors_are_in_every_reading():
     ending = time.monotonic_ns()
     reading = daemon.service.read()
     ended = time.monotonic_ns()
-    rows = list(reading.processor_records(reading.begin_ns + reading.offset.offset_ns))
+    rows = list(rows_of(reading.processors))
     assert [row["cpu"] for row in rows] == online_processors()
-    assert all(row["node"] == "n1" and row["begin_ns"] == 0 for row in rows)
     spent = sum(sum(row[f"{state}_ns"] for state in STATES) for row in rows)
     ticks = 3e7  # of the kernel's clock, in which it counts
     assert ending - started - ticks <= spent / len(rows) <= ended - before + ticks
@@ -255,7 +315,7 @@ def test_a_phase_goes_with_the_next_reading(daemon):
 
 def test_readings_and_phases_displace_no_change_in_the_audit_log(daemon, tmp_path):
     log = AuditLog(tmp_path / "audit.log")
-    client = TestClient(make_daemon_app(daemon.service, TOKEN, log), headers=ALLOWED)
+    client = TestClient(make_daemon_app(daemon.service, TOKENS, log), headers=ALLOWED)
     phase = {"name": "sort", "begin_ns": 10, "end_ns": 30, "pid": 7}
     assert client.post("/v1/phases", json=phase).status_code == 201
     assert client.post("/v1/read").status_code == 200
@@ -371,6 +431,10 @@ def test_the_next_reading_is_an_interval_after_the_last_one_however_often_settin
         ("speed = 3", "unknown setting speed"),
         ("interval = true", "interval: True has the wrong type"),
         ("interval = -1", "interval: expected"),
+        ("destinations.a = 3", "destinations.a: expected a table of texts"),
+        ("destinations.a.address = ''", "destinations.a: expected an address"),
+        ("destinations.a.url = 'http://x'", "destinations.a: unknown key url"),
+        ("destinations.a.address = 'ftp://x'", "expected http://HOST:PORT"),
         ("size_groups.fs = ['a']", "size_groups.fs: expected a list of sizes"),
         ("levels.fs = 'loud'", "levels.fs: expected off, summary or trace"),
     ],

@@ -159,7 +159,7 @@ def test_a_block_survives_its_way_and_nonsense_is_refused():
             Block.decode(wrong, records)
     events = block.events.copy()
     events["point"][3] = 99
-    with pytest.raises(ValueError, match="without a name"):
+    with pytest.raises(ValueError, match="names: expected one for each"):
         Block.decode(line, events.tobytes())
 
 

@@ -34,6 +34,8 @@ TYPED = {
 MOST_UNGROUPED = 8
 # It writes a directory of data sets.
 OTHER_OUTPUT = {("collect",)}
+# They write a node model or a page.
+OTHER_OUTPUT |= {("overhead", verb) for verb in ("characterize", "factors", "sweep")}
 
 
 def command_of(words: tuple[str, ...]) -> click.Command:

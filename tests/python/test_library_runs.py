@@ -10,6 +10,7 @@ from test_replay import writer
 
 import sesame as library
 from sesame import native
+from sesame.analysis.curve import curves_of
 from sesame.comparison.baseline import CheckSettings
 from sesame.datasets import Kind
 from sesame.errors import InputError, OutputError, SimulationError
@@ -108,7 +109,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
         (lambda: library.simulate("ring", machine="paragon", compute="often"), "often"),
         (
             lambda: library.simulate("ring", machine="paragon", compute="none", repeat=3),
-            "repeat 3: with computation none every run predicts the same time",
+            "repeat=3: with computation none every run predicts the same time",
         ),
         (
             lambda: library.simulate("ring", machine="paragon", scale_compute=2),
@@ -128,7 +129,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
             lambda: library.series("ring", machine="paragon", sweep={"network.latency": "1us"}),
             "network.latency: expected a list of values, got '1us'",
         ),
-        (lambda: library.series("ring", machine="paragon", ranks=[4, 0]), "ranks 0: expected"),
+        (lambda: library.series("ring", machine="paragon", ranks=[4, 0]), "ranks=0: expected"),
         (lambda: library.simulate("ring", machine="paragon", ranks=1 << 25), "from 1 to 16777216"),
         (lambda: library.replay("no.sesame", "/tmp", scale_compute=math.nan), "from 0"),
         (lambda: library.replay("no.sesame", "/tmp", scale_compute=math.inf), "from 0"),
@@ -137,7 +138,10 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
         (lambda: library.trace("ls -l"), "command: expected a list"),
         (lambda: library.trace(["/no/such/program"]), "no such program"),
         (lambda: library.replay("no.sesame", "/no/such"), "there is no such directory"),
-        (lambda: library.measure(["true"], points=["dreams"]), "there is no subsystem dreams"),
+        (
+            lambda: library.measure(["true"], points=["dreams"]),
+            "points=: there is no subsystem dreams",
+        ),
         (lambda: library.bench("cgg"), "no workload called cgg"),
     ],
 )
@@ -180,6 +184,40 @@ def test_a_key_in_a_list_of_tables_is_left_to_the_person(tmp_path):
     with pytest.raises(InputError, match="cannot write these changes into paragon"):
         machine.save(tmp_path / "m.toml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_series_over_machines_is_one_object(tmp_path):
+    slow = library.Machine.load("paragon").set({"network.latency": "900us"})
+    series = library.series(
+        "ring", ["3"], machine=["paragon", slow, "ethernet"], ranks=[1, 2, 4], compute="none"
+    )
+    frame = series.to_pandas()
+    names = ["paragon", "paragon network.latency=900us", "ethernet"]
+    assert frame["machine"].drop_duplicates().tolist() == names
+    assert series.info.result["varied"] == ["ranks", "machine"]
+    for name, machine in zip(names, ("paragon", slow, "ethernet"), strict=True):
+        mine = frame[frame["machine"] == name]
+        alone = library.series("ring", ["3"], machine=machine, ranks=[1, 2, 4], compute="none")
+        for column in ("ranks", "predicted_time_s", "speed_up"):
+            assert mine[column].tolist() == alone.to_pandas()[column].tolist(), column
+    assert series.info.target_system["machines"][names[1]]["overrides"] == ["network.latency=900us"]
+    assert set(curves_of(series.runs)) == set(names)
+    page = series.report(tmp_path / "page.html").read_text()
+    assert all(name in page for name in names)
+    assert sum("speed-up" in sentence for sentence in series.findings()) == 3
+    series.plot(tmp_path / "curve.svg")
+
+
+def test_computation_is_measured_once_where_machines_place_ranks_alike():
+    for others, reused in (({"network.latency": "900us"}, True), ({"node.cores": 1}, False)):
+        other = library.Machine.load("infiniband").set(others)
+        series = library.series("ring", ["3"], machine=["infiniband", other], ranks=4)
+        assert reused == any("1 of the points use" in note for note in series.info.notes)
+
+
+def test_a_machine_is_given_once():
+    with pytest.raises(InputError, match="machine=: paragon is given twice"):
+        library.series("ring", machine=["paragon", "paragon"])
 
 
 def test_wrong_keys_and_values_of_a_machine_have_hints():

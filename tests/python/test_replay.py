@@ -363,7 +363,17 @@ def test_existing_files_are_written_over_only_when_asked_to(replay, target):
     [
         ([], "nothing says where"),
         (["--dir", "nowhere"], "no such directory"),
-        (["--dir", ".", "--map", "here"], "expected OLD=NEW"),
+        (["--dir", ".", "--map", "here"], "--map here: expected OLD=NEW"),
+        (["--dir", ".", "--map", "data=."], "--map data=.: expected an absolute path"),
+        (["--dir", ".", "--map", "/data=no/where"], "--map /data=no/where: there is no directory"),
+        (
+            ["--dir", ".", "--map", "/dat=."],
+            "--map: no file of the run is placed by that of /dat\nhint",
+        ),
+        (
+            ["--dir", ".", "--map", "/data=.", "--map", "/data/out.0=a"],
+            "--map: no file of the run is placed by that of /data\nhint",
+        ),
         (["--dir", ".", "--scale-compute", "-1"], "expected a number"),
     ],
 )
@@ -379,6 +389,15 @@ def test_a_data_set_without_a_traced_run_is_refused(run_path, tmp_path):
     outcome = in_this_process("replay", str(run_path), "--dir", str(tmp_path))
     assert outcome.status == 2
     assert "no traced run" in outcome.stderr
+
+
+def test_a_call_that_is_too_large_for_memory_is_refused(replay, capfd):
+    run = TracedRun()
+    common = {"file": run.file("/data/sparse", size_before=8), "handle": 1}
+    run.io(0, 1, 0.1, "open", size=os.O_RDONLY, **common)
+    run.io(0, 2, 0.1, "pread", offset=0, size=1 << 50, bytes=8, **common)
+    assert replay(run).status == 2
+    assert "error: no memory for a buffer of 112589990" in capfd.readouterr().err
 
 
 @ROOT_ONLY

@@ -14,6 +14,7 @@ from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
+from sesame.settings import as_option
 from sesame.simulation import mappings_for, place_files, plan_run
 from sesame.trust import Reason
 
@@ -494,21 +495,22 @@ def test_a_run_without_mpi_and_files_has_nothing_to_simulate(planned):
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        ({"/p/scratch/a/out": 4.0, "/p/scratch/a/b/c": 4.0}, ["--map /p/scratch/a=/local"]),
-        ({"/p/x/y/z/out": 9.0, "/usr/lib/x.so": 0.1}, ["--map /p/x/y/z=/local"]),
-        ({"/p/a/1": 5.0, "/q/b/2": 4.0}, ["--map /p/a=/local", "--map /q/b=/local"]),
-        ({}, []),
+        ({"/p/scratch/a/out": 4.0, "/p/scratch/a/b/c": 4.0}, {"/p/scratch/a": "/local"}),
+        ({"/p/x/y/z/out": 9.0, "/usr/lib/x.so": 0.1}, {"/p/x/y/z": "/local"}),
+        ({"/p/a/1": 5.0, "/q/b/2": 4.0}, {"/p/a": "/local", "/q/b": "/local"}),
+        ({}, {}),
     ],
 )
 def test_a_mapping_is_proposed_for_the_directories_with_most_of_the_time(seconds, expected):
     assert mappings_for(seconds, ["/local", "."]) == expected
-    assert mappings_for(seconds, []) == []
+    assert mappings_for(seconds, []) == {}
 
 
 def test_a_mapping_can_be_given_to_a_shell_and_is_never_of_the_root():
-    assert mappings_for({"/a b/c d": 1.0}, ["/pfs"]) == ["--map '/a b=/pfs'"]
-    assert mappings_for({"/data": 1.0}, ["/pfs"]) == []
-    assert mappings_for({f"/{i}/file": 1.0 for i in range(11)}, ["/pfs"]) == []
+    found = mappings_for({"/a b/c d": 1.0}, ["/pfs"])
+    assert as_option("mappings", found) == "--map '/a b=/pfs'"
+    assert mappings_for({"/data": 1.0}, ["/pfs"]) == {}
+    assert mappings_for({f"/{i}/file": 1.0 for i in range(11)}, ["/pfs"]) == {}
 
 
 def test_a_pruned_trace_lacks_messages(planned, tmp_path: Path):

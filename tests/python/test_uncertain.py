@@ -41,7 +41,7 @@ def test_what_decides_where_ranks_run_is_measured_anew():
     placed = [
         Point(4, (("node.cores", n), ("network.gap", g))) for n in "12" for g in ("0s", "1us")
     ]
-    assert same_computation(placed) == [placed[:2], placed[2:]]
+    assert same_computation(placed, scenario_of=None) == [placed[:2], placed[2:]]
 
 
 def test_repeats_give_the_median_and_its_interval(sesame, tmp_path):

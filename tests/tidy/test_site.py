@@ -71,6 +71,29 @@ def test_a_build_without_a_gallery_says_so(tmp_path, monkeypatch):
     assert gallery.files() == {}
 
 
+def test_every_tutorial_has_a_picture_of_a_real_run(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(WEBSITE))
+    import gallery
+
+    monkeypatch.setattr(gallery, "OUTPUT", tmp_path)
+    for entry in gallery.ENTRIES:
+        for kind in ("svg",) if entry.in_terminal else ("html", "png"):
+            (tmp_path / f"{entry.name}.{kind}").touch()
+    for tutorial in sorted(path.name for path in (ROOT / "docs").glob("tutorial-*.md")):
+        assert gallery.picture_in(tutorial).count("![") == 1, tutorial
+    assert gallery.picture_in("install.md") == ""
+
+
+def test_a_picture_of_a_terminal_needs_no_network(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(WEBSITE))
+    import gallery
+
+    gallery._draw_terminal("\x1b[31mslower\x1b[0m than allowed", tmp_path / "t.svg")
+    drawn = (tmp_path / "t.svg").read_text()
+    assert "slower" in drawn
+    assert "url(" not in drawn.replace("url(#", "")
+
+
 def test_text_of_the_reference_has_no_markup_of_its_own(monkeypatch):
     monkeypatch.syspath_prepend(str(WEBSITE))
     import reference

@@ -1,0 +1,191 @@
+"""What a collector keeps: data sets by age and size, space for them, short lines in its log."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from test_collector import FakeNode, data_sets, rows
+
+from sesame.errors import InputError
+from sesame.measurement.collector import received as received_module
+from sesame.measurement.collector import space as space_module
+from sesame.measurement.collector.intake import Intake
+from sesame.measurement.collector.metrics import as_text
+from sesame.measurement.collector.received import Received
+from sesame.measurement.collector.retention import Keeping, remove_old
+from sesame.measurement.collector.settings import Settings, read_settings
+from sesame.measurement.collector.store import Store
+
+DAY = 86_400
+
+
+def make_sets(directory: Path, ages_days: list[float]) -> list[Path]:
+    """Data sets of these ages, the directory of which another one is no data set of a collector."""
+    made = []
+    for number, age in enumerate(ages_days):
+        path = directory / f"measured-{number}.sesame"
+        path.mkdir(parents=True)
+        (path / "info.json").write_bytes(bytes(100_000))
+        moment = time.time() - age * DAY
+        os.utime(path / "info.json", (moment, moment))
+        os.utime(path, (moment, moment))
+        made.append(path)
+    (directory / "mine.sesame").mkdir()
+    os.utime(directory / "mine.sesame", (0, 0))
+    return made
+
+
+def test_data_sets_above_the_age_are_removed_and_those_of_others_are_not(tmp_path):
+    made = make_sets(tmp_path, [40, 31, 29, 1])
+    said: list[str] = []
+    remove_old(tmp_path, Keeping(seconds=30 * DAY), said.append)
+    assert [path.exists() for path in made] == [False, False, True, True]
+    assert (tmp_path / "mine.sesame").exists()
+    assert len(said) == 2
+
+
+def test_the_oldest_data_sets_above_the_size_are_removed(tmp_path):
+    made = make_sets(tmp_path, [4, 3, 2, 1])
+    before = remove_old(tmp_path, Keeping(), print)
+    kept = remove_old(tmp_path, Keeping(bytes=before // 2), print)
+    assert [path.exists() for path in made] == [False, False, True, True]
+    assert kept <= before // 2
+    assert remove_old(tmp_path, Keeping(bytes=0), print) == 0
+    assert list(tmp_path.glob("*.sesame")) == [tmp_path / "mine.sesame"]
+
+
+def test_a_link_with_the_name_of_a_data_set_is_removed_and_what_it_leads_to_is_not(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "file").write_text("x")
+    (tmp_path / "measured-x.sesame").symlink_to(other)
+    remove_old(tmp_path, Keeping(bytes=0), print)
+    assert (other / "file").exists()
+    assert not (tmp_path / "measured-x.sesame").is_symlink()
+
+
+def test_a_segment_of_many_nodes_is_one_short_line(tmp_path):
+    said: list[str] = []
+    store = Store(tmp_path, 600, said.append)
+    one = FakeNode("n").read()
+    for number in range(200):
+        store.add(type(one)(**vars(one) | {"node": f"node{number:03}"}))
+    store.close()
+    [line] = said
+    assert line.endswith(": 200 nodes: node000, node001, node002 and 197 more")
+
+
+def test_the_list_of_received_items_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(received_module, "MOST_KEYS", 10)
+    received = Received(tmp_path / "r", print)
+    for number in range(25):
+        received.add(f"n {number}", 3)
+    received.save(received.encode())
+    again = Received(tmp_path / "r", print)
+    assert [again.last(f"n {number}") for number in (14, 15, 24)] == [-1, 3, 3]
+    later = time.time() + received_module.OLD_SECONDS + 1
+    monkeypatch.setattr(received_module.time, "time", lambda: later)
+    again.add("n new", 1)
+    again.save(again.encode())
+    assert Received(tmp_path / "r", print).last("n 24") == -1
+
+
+def test_numbers_that_an_earlier_version_stored_are_read(tmp_path):
+    (tmp_path / "r").write_text('{"n s": 7}')
+    assert Received(tmp_path / "r", print).last("n s") == 7
+
+
+class Disk:
+    """A file system with this much free space, as os.statvfs describes it."""
+
+    f_frsize, f_blocks = 1, 100_000
+
+    def __init__(self, free: int) -> None:
+        self.f_bavail = free
+
+
+def test_a_disk_that_is_nearly_full_keeps_space_for_the_data_set_of_the_journal(
+    tmp_path, monkeypatch
+):
+    """And it accepts items again only when there is clearly more space."""
+    disk = Disk(90_000)
+    said: list[str] = []
+    store = Store(tmp_path, 600, said.append)
+    monkeypatch.setattr(space_module.os, "statvfs", lambda _: disk)
+    node = FakeNode("a")
+    first = node.read()
+    size = len(first.encode())
+    assert store.add(first)
+    needed = 5_000 + size + 2 * size  # for others, for the data set, for the item itself
+    disk.f_bavail = int(0.9 * needed)
+    for _ in range(3):
+        with pytest.raises(OSError) as full:
+            store.add(node.read())
+        assert full.value.errno == errno.ENOSPC
+    disk.f_bavail = int(1.1 * needed)
+    with pytest.raises(OSError):
+        store.add(node.read())
+    assert [line.partition(": ")[2] for line in said] == [
+        "cannot write: No space left on device; daemons wait"
+    ]
+    disk.f_bavail = int(1.4 * needed)
+    assert store.add(node.read())
+    assert len(said) == 2 and said[1].startswith("resolved: ")
+    disk.f_bavail = 0  # the data set of the journal is written all the same
+    store.close()
+    [data_set] = data_sets(tmp_path)
+    assert len(rows(data_set, "kernel_reading")) == 2
+
+
+def test_settings_are_read_and_wrong_ones_are_named(tmp_path):
+    path = tmp_path / "collector.toml"
+    path.write_text('output = "out"\nkeep = "30d"\nkeep_size = "50GB"\nnodes = ["a", "b:1"]\n')
+    settings = Settings(**read_settings(path))
+    settings.check()
+    assert settings.keeping == Keeping(30 * DAY, 50 * 10**9)
+    for text, reason in (
+        ("kep = 1", "unknown setting kep"),
+        ("keep = 30", "keep: 30 has the wrong type"),
+        ("segment = true", "segment: True has the wrong type"),
+        ("nodes = [1]", "nodes: [1] has the wrong type"),
+        ("keep = ", "not valid TOML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=re.escape(reason)):
+            read_settings(path)
+    for changes, reason in (
+        ({"output": ""}, "expected a directory"),
+        ({"keep": "30"}, "keep: 30: expected a time with a unit"),
+        ({"keep": "0d"}, "keep: 0d: expected a time"),
+        ({"keep_size": "much"}, "keep_size: much: "),
+        ({"segment": 0.0}, "segment: expected"),
+        ({"segment": float("nan")}, "segment: expected"),
+        ({"interval": -1.0}, "interval: expected"),
+        ({"forward_to": "hub"}, "needs a token of that collector"),
+    ):
+        with pytest.raises(InputError, match=re.escape(reason)):
+            Settings(**{"output": "out"} | changes).check()
+
+
+def test_metrics_tell_of_each_node_when_it_was_last_heard_and_of_the_disk(tmp_path):
+    store = Store(tmp_path, 600)
+    intake = Intake(store, tmp_path, lambda _: None)
+    intake.take(FakeNode("a").read().encode() + b'{"x":1}\n', "a", lambda _: None)
+    lines = dict(
+        line.rsplit(" ", 1)
+        for line in as_text(store, intake, None).decode().splitlines()
+        if not line.startswith("#")
+    )
+    assert float(lines["sesame_collector_readings_total"]) == 1
+    assert float(lines["sesame_collector_refused_total"]) == 1
+    heard = float(lines['sesame_collector_node_last_reading_seconds{node="a"}'])
+    assert abs(heard - time.time()) < 100
+    assert float(lines["sesame_collector_journal_bytes"]) > 100
+    assert float(lines["sesame_collector_free_bytes"]) > 0
+    assert float(lines["sesame_collector_is_full"]) == 0
+    store.close()
