@@ -1,13 +1,14 @@
-"""Predicted against measured time on this machine, at 2 ranks of MPICH over shared memory.
+"""Predicted against measured time on this machine, at 2 ranks over shared memory.
 
 A model of this machine is made by `sesame machine calibrate`; then the examples run under mpiexec
 and under `sesame simulate` with that model, in turns. Prints the median of both and the error for
 each program, and the spread of the real runs, which limits the accuracy that can be expected.
 
-    python bench/accuracy.py [--repeat 5] [--keep here.toml]
+    python bench/accuracy.py [--mpi openmpi] [--repeat 5] [--keep here.toml]
 """
 
 import argparse
+import os
 import re
 import shutil
 import statistics
@@ -17,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPILERS = {".c": "mpicc.mpich", ".cc": "mpicxx.mpich", ".f90": "mpif90.mpich"}
+COMPILERS = {".c": "mpicc", ".cc": "mpicxx", ".f90": "mpif90"}
 PROGRAMS = [
     ("examples/heat.c", ["1024", "400"]),
     ("examples/cg.f90", ["512", "300"]),
@@ -26,10 +27,10 @@ PROGRAMS = [
 ]
 
 
-def build(source: str, directory: Path) -> Path:
+def build(source: str, mpi: str, directory: Path) -> Path:
     path = ROOT / source
     program = directory / path.stem
-    command = [COMPILERS[path.suffix], "-O2", "-w", str(path), "-o", str(program), "-lm"]
+    command = [f"{COMPILERS[path.suffix]}.{mpi}", "-O2", "-w", str(path), "-o", str(program), "-lm"]
     subprocess.run(command, check=True)
     return program
 
@@ -44,22 +45,26 @@ def seconds_in(text: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="write the machine model here")
     arguments = parser.parse_args()
-    if shutil.which("mpicc.mpich") is None:
-        raise SystemExit("bench/accuracy.py needs Debian's libmpich-dev")
+    mpi = arguments.mpi
+    if shutil.which(f"mpicc.{mpi}") is None:
+        raise SystemExit(f"bench/accuracy.py needs Debian's lib{mpi}-dev")
+    os.environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        mpiexec = ["mpiexec.mpich", "-n", "2"]
+        mpiexec = [f"mpiexec.{mpi}", "-n", "2"]
         machine = directory / "here.toml"
         sesame = [sys.executable, "-m", "sesame"]
-        subprocess.run([*sesame, "machine", "calibrate", "--file", str(machine)], check=True)
+        calibrate = ["machine", "calibrate", "--mpi", f"mpicxx.{mpi}", "--file", str(machine)]
+        subprocess.run([*sesame, *calibrate], check=True)
         if arguments.keep:
             arguments.keep.write_text(machine.read_text())
         simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine), "--"]
         for source, options in PROGRAMS:
-            command = [str(build(source, directory)), *options]
+            command = [str(build(source, mpi, directory)), *options]
             real, predicted = [], []
             for _ in range(arguments.repeat):
                 real.append(seconds_in(output_of([*mpiexec, *command])))

@@ -68,10 +68,13 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Formulas become MathML, and links that are right in the repository, right in the site."""
+    """Formulas become MathML, and links that are right in the repository, right in the site. A
+    tutorial ends with a picture that this build has made."""
     here = page.file.src_uri
     source = posixpath.dirname(ORIGINS.get(here, f"docs/{here}"))
-    return rewritten(with_formulas(markdown), source, posixpath.dirname(here))
+    text = rewritten(with_formulas(markdown), source, posixpath.dirname(here))
+    picture = gallery.picture_in(here)
+    return f"{text}\n\n{picture}\n" if picture else text
 
 
 def with_formulas(markdown: str) -> str:
