@@ -1,9 +1,7 @@
 #include "core/mpi/messages/polling.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "core/mpi/messages/poll_samples.h"
 #include "core/mpi/messages/waiting.h"
 
 namespace sesame::mpi {
@@ -17,29 +15,12 @@ constexpr SimTime kPollCost = SimTime::from_ns(100);
 // second would take 10^7 polls. The simulator therefore lets it sleep between polls, for 1/64 of
 // the time since the first poll. The program notices what it waits for at most 1.6 % of the wait
 // too late. The number of polls grows with the logarithm of the wait: each poll makes the wait
-// 65/64 as long, so one second takes some 500 polls that sleep.
-//
-// Programs also poll between steps of little work: HPC Challenge's RandomAccess polls before each
-// update, thousands of times until its next send. Sleep there would multiply its time by 65/64 for
-// each poll. So sleep starts only if the last of 4,096 polls show no work (poll_samples.h);
-// otherwise the next 4,096 are judged, until there were 2^20, a tenth of a second, in a row.
-constexpr int kPollsToJudge = 4096;
-constexpr int kMostPollsWithoutSleep = 1 << 20;
-
-// To be called for each idle poll of a row.
-bool seems_to_wait(Strand& strand) {
-  const int polls = (strand.idle_polls - 1) % kPollsToJudge + 1;
-  constexpr int kFirstSample = kPollsToJudge - static_cast<int>(PollSamples::kMost) + 1;
-  if (polls < kFirstSample) return false;
-  if (strand.poll_samples == nullptr) strand.poll_samples = std::make_unique<PollSamples>();
-  if (polls == kFirstSample) strand.poll_samples->clear();
-  strand.poll_samples->add(strand.caller, strand.stack());
-  if (polls < kPollsToJudge) return false;
-  const bool works = strand.poll_samples->show_work();
-  strand.poll_samples.reset();
-  if (works) strand.idle_since = strand.now;
-  return !works;
-}
+// 65/64 as long, so one second takes some 500 polls that sleep. The first 4,096 polls never
+// sleep, since programs also poll between steps of little work: HPC Challenge's RandomAccess
+// polls before each update, up to 3,918 times until its first send. Sleep there would multiply
+// its time by (65/64)^3918.
+constexpr int kPollsWithoutSleep = 4096;
+constexpr int64_t kSleepDivisor = 64;
 
 }  // namespace
 
@@ -66,13 +47,11 @@ bool has_taken_effect(Strand& strand, RequestObject& request) {
 }
 
 SimTime charge_idle_poll(Strand& strand) {
-  constexpr int64_t kSleepDivisor = 64;
   if (strand.idle_polls == 0) strand.idle_since = strand.now;
   strand.now += kPollCost;
-  if (strand.idle_polls < kMostPollsWithoutSleep) {
+  if (strand.idle_polls < kPollsWithoutSleep) {
     ++strand.idle_polls;
-    if (!seems_to_wait(strand)) return strand.now;
-    strand.idle_polls = kMostPollsWithoutSleep;
+    return strand.now;
   }
   const SimTime waited = strand.now - strand.idle_since;
   return strand.now + SimTime::from_ps(waited.ps() / kSleepDivisor);

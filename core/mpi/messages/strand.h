@@ -11,10 +11,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "core/base/units.h"
-#include "core/mpi/messages/poll_samples.h"
 #include "core/pdes/event_queue.h"
 #include "core/pdes/executive.h"
 #include "core/pdes/fiber.h"
@@ -42,15 +40,13 @@ struct Strand : pdes::Fiber {
   Wake wake;
   int idle_polls = 0;                              // polls in a row that found nothing
   uint32_t rank_number = 0;                        // Rank::id
-  SimTime idle_since;                              // time of the first of the idle polls, or
-                                                   // of the last that showed work between them
+  SimTime idle_since;                              // time of the first of them
   uint32_t number = 0;                             // 0: the program; helper strands as they start
   int clock_reads = 0;                             // in a row, without an MPI call between them
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // the return address of that call
   const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
-  std::unique_ptr<PollSamples> poll_samples;       // while a row of idle polls is judged
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()

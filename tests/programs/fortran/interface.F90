@@ -248,6 +248,7 @@ contains
     end do
     call MPI_Testany(n, requests, k, flag, status, ierr)
     call check(.not. flag, 'nothing yet')
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)  ! no rank sends before all have looked
     do i = n, 1, -1
       call MPI_Isend(out(i), 1, MPI_INTEGER, next, i, MPI_COMM_WORLD, sends(i), ierr)
     end do
