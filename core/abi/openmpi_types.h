@@ -172,7 +172,8 @@ inline int created_handle(uintptr_t value) {
   const mpi::Rank& rank = mpi::this_rank();
   const uintptr_t offset = value - rank.program_address;
   const OpenMpiHandles::Known& known = handles_of(rank).known[OpenMpiHandles::slot_of(offset)];
-  return known.offset == offset ? known.inside : read_handle(value);
+  if (known.offset == offset) return known.inside;
+  return is_created(value) ? created_handle(value) : read_handle(value);
 }
 
 template <ConstantKind kind>

@@ -1,5 +1,6 @@
 // MPI_File_open, _close and _delete (MPI 4.1, 14.2).
 #include <fcntl.h>
+#include <cerrno>
 
 #include <bit>
 #include <filesystem>
@@ -290,8 +291,9 @@ int remove_at_close(Strand& strand, const FileObject& file) {
   yield_until_now(strand);
   const ResolvedPath found = locate(*strand.rank, file.shared->path, PathIntent::kUnlink);
   charge_metadata(strand, found, MetadataCall::kRemove);
-  if (found.error == 0) remove_file(*strand.rank, found);
-  return MPI_SUCCESS;
+  const int error = found.error == 0 ? remove_file(*strand.rank, found) : found.error;
+  if (error == 0 || error == ENOENT) return MPI_SUCCESS;
+  return fail_host_call("delete", file.shared->path, error);
 }
 
 }  // namespace

@@ -192,6 +192,7 @@ bool Matching::withdraw(RequestObject& receive) {
     match_released();
     return true;
   }
+  if (receive.peer == MPI_ANY_SOURCE) return false;  // matched: it waits for its data
   Channel& from = channel(receive.context, receive.peer);
   RequestObject* previous = nullptr;
   for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {

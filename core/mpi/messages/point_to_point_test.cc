@@ -30,6 +30,34 @@ TEST(PointToPoint, AnEmptyMessageNeedsNoDatatype) {
   });
 }
 
+TEST(PointToPoint, AMatchedMessageOutlivesTheCommunicatorOfItsProgram) {
+  SimulatedJob job(2);
+  job.run([](int rank) {
+    for (const bool blocking : {true, false}) {
+      Comm comm = MPI_COMM_NULL;
+      ASSERT_EQ(Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
+      if (rank == 0) {
+        const int value = 7;
+        Send(&value, 1, MPI_INT, 1, 3, comm);
+        Comm_free(&comm);
+        continue;
+      }
+      Message message = MPI_MESSAGE_NULL;
+      ASSERT_EQ(Mprobe(0, 3, comm, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      Comm_free(&comm);
+      int value = 0;
+      if (blocking) {
+        EXPECT_EQ(Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      } else {
+        Request request = MPI_REQUEST_NULL;
+        EXPECT_EQ(Imrecv(&value, 1, MPI_INT, &message, &request), MPI_SUCCESS);
+        EXPECT_EQ(Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      }
+      EXPECT_EQ(value, 7);
+    }
+  });
+}
+
 // Blocks the rank for a time.
 void pause(SimTime time) {
   Strand& strand = self();

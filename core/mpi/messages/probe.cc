@@ -78,7 +78,8 @@ Message add_matched_message(Strand& strand, QueuedMessage* message, CommObject& 
   return strand.rank->messages.add(holder);
 }
 
-// Describes the receive of a matched message and frees the message's handle.
+// Describes the receive of a matched message and frees the message's handle. The request holds the
+// communicator: the handle may have had the last reference.
 int take_matched(RequestObject& request, void* buffer, Count count, Datatype datatype,
                  Message* handle, QueuedMessage** message) {
   const DatatypeObject* type = nullptr;
@@ -88,6 +89,7 @@ int take_matched(RequestObject& request, void* buffer, Count count, Datatype dat
   MatchedMessage* holder = rank.messages.remove(*handle);
   describe_operation(request, RequestObject::Kind::kReceive, buffer, count, *type,
                      (*message)->source, (*message)->tag, *holder->comm);
+  request.hold_objects();
   release(holder);
   *handle = MPI_MESSAGE_NULL;
   rank.call_peer = (*message)->source_world;
@@ -188,7 +190,6 @@ int Imrecv(void* buf, Count count, Datatype datatype, Message* handle, Request* 
   } else {
     QueuedMessage* message = nullptr;
     MPI_TRY(take_matched(*request, buf, count, datatype, handle, &message));
-    request->hold_objects();
     receive_matched(strand, *request, message);
   }
   *out = strand.rank->requests.add(request.get());
