@@ -27,7 +27,10 @@ def test_an_error_ends_the_job(way, compiled, simulate):
 # Of those that MPICH finds.
 @pytest.mark.parametrize("way", ["length", "amount"])
 def test_mpich_finds_it_too(way, compiled, mpiexec):
-    real = mpiexec(3, compiled(SOURCE), way)
+    for _ in range(3):  # mpiexec may end before it has passed on what the last rank wrote
+        real = mpiexec(3, compiled(SOURCE), way)
+        if real.stdout + real.stderr:
+            break
     assert real.status != 0
     assert "truncated" in real.stdout + real.stderr or "do not match" in real.stdout + real.stderr
 

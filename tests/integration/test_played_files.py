@@ -138,9 +138,15 @@ def test_a_cache_that_was_emptied_is_empty_in_the_played_run(program, simulate, 
 
 
 def test_wrong_mappings_are_refused(ring, simulate):
-    for mapping in ("data=.", "/data", "/data="):
+    directory_first = "expected a directory from the root first"
+    expected = {
+        "data=.": directory_first,
+        "/data": "expected OLD=NEW",
+        "/data=": "expected OLD=NEW",
+    }
+    for mapping, message in expected.items():
         outcome = simulate(ring, "--machine", "ethernet", "--map", mapping)
-        outcome.assert_refused(f"--map {mapping}: expected OLD=NEW")
+        outcome.assert_refused(f"--map {mapping}: {message}")
     simulate("--machine", "ethernet", "--map", "/a=.", "--", "/bin/true").assert_refused(
         "--map is for traced runs"
     )

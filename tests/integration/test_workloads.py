@@ -160,3 +160,15 @@ def test_copies_under_open_mpi_do_not_share_a_processor(monkeypatch, capfd):
     run_copies(built, 2, ["--class", "S"])
     printed = capfd.readouterr().err
     assert printed.count("is not bound") == 2, printed
+
+
+@pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")
+def test_the_name_of_the_mpi_library_is_a_line_of_text(bench, monkeypatch):
+    """Machine files have it in a comment. Open MPI counts the null at the end of its name."""
+    for name, value in OPEN_MPI.items():
+        monkeypatch.setenv(name, value)
+    options = ("--repeat", 1, "--most", 64, "--mpi", "mpicxx.openmpi", "--json")
+    outcome = bench("messages", "-n", 2, *options)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["parameters"]["mpi"].startswith("Open MPI v4")
+    assert outcome.json["parameters"]["mpi"].isprintable()

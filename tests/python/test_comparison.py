@@ -146,7 +146,7 @@ def test_runs_of_other_programs_and_ranks_are_not_comparable(simulated):
 def test_computation_that_one_side_leaves_out_is_reported(simulated):
     found = compare(simulated("a", "--compute", "none"), simulated("b"))
     [doubt] = [d for d in found.doubts if d.reason == Reason.NOT_COMPARABLE]
-    assert doubt.text == "the computation is not that of the program in A (--compute none)"
+    assert doubt.text == "the computation is not that of the program in A (compute='none')"
 
 
 def test_repeats_are_samples(simulated):

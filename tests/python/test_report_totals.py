@@ -400,7 +400,7 @@ def test_records_of_a_process_that_is_not_there_are_an_error(tmp_path):
     data_set = run.write(tmp_path / "r.sesame")
     table = data_set.table("process").slice(0, 1)
     pa.parquet.write_table(table, data_set.path / "process.parquet")
-    with pytest.raises(InputError, match=r"mpi\.parquet: there are records of process 1"):
+    with pytest.raises(InputError, match=r"mpi\.parquet: some records are of rank 1, but the"):
         study_run(data_set)
 
 

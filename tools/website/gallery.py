@@ -205,6 +205,20 @@ ENTRIES = (
         tutorial="tutorial-daemon.md",
         in_terminal=True,
     ),
+    Entry(
+        "collector",
+        "What a collector says of itself",
+        "A relay's and a daemon's readings arrive; `/metrics` shows them to Prometheus.",
+        (
+            "d=$(mktemp -d); sesame collect -o $d/measured --listen 127.0.0.1:7198 "
+            "--token-file $d/token >$d/log 2>&1 & trap 'kill $!' EXIT; "
+            "until grep -q 'token in' $d/log; do kill -0 $! || exit 1; sleep 0.2; done; "
+            'curl -s -H "Authorization: Bearer $(cat $d/token)" http://127.0.0.1:7198/metrics '
+            "| grep -v '^#'",
+        ),
+        tutorial="tutorial-thousand-nodes.md",
+        in_terminal=True,
+    ),
 )
 
 

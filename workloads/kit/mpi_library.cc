@@ -8,9 +8,9 @@ namespace sesame::workload {
 
 std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
+  int length = 0;  // Open MPI counts the null at the end
   MPI_Get_library_version(text, &length);
-  std::string line(text, text + length);
+  std::string line(text);
   line.erase(std::min(line.find('\n'), line.size()));
   std::replace(line.begin(), line.end(), '\t', ' ');
   return line;

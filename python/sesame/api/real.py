@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -117,21 +118,24 @@ def measure(
     )
     say(str(expected_cost(wanted, kept_costs(), kept_rates())))
 
-    def work(environment: Mapping[str, str]) -> int:
-        try:
-            return subprocess.call(words, env={**os.environ, **environment})
-        except OSError as error:
-            raise InputError(f"{words[0]}: {error.strerror}") from error
-
     recorded: list[Recorded] = []
 
     def write(path: Path) -> None:
+        work = partial(_run_with, words)
         recorded.append(record_kernel(path, wanted, work, command=words, force=force, say=say))
 
     run = kept_or_temporary(write, output, MeasuredRun)
     run.outcome = recorded[0]
     keep_rates(run.outcome.rows["measurement_cost"])
     return run
+
+
+def _run_with(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """The exit status of the command in our environment with these variables."""
+    try:
+        return subprocess.call(words, env={**os.environ, **environment})
+    except OSError as error:
+        raise InputError(f"{words[0]}: {error.strerror}") from error
 
 
 def _words(command: Command) -> list[str]:
