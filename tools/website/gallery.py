@@ -166,6 +166,45 @@ ENTRIES = (
         tutorial="tutorial-reproduce.md",
     ),
     Entry(
+        "evaluated",
+        "A machine, judged by probes",
+        "Two probes at intervals of seconds, in place of hours. The file that one of them compares "
+        "is gone for some seconds: an incident.",
+        (
+            "cat >node.toml <<END\n"
+            "[target.node]\n\n"
+            "[probe.copy]\n"
+            'target = "node"\n'
+            'interval = "1s"\n'
+            "availability = true\n\n"
+            "[[probe.copy.step]]\n"
+            'command = ["cmp", "$PWD/heat", "$PWD/copy"]\n'
+            'timeout = "10s"\n\n'
+            "[probe.disk]\n"
+            'target = "node"\n'
+            'interval = "1s"\n\n'
+            "[[probe.disk.step]]\n"
+            'command = ["dd", "if=/dev/zero", "of=data", "bs=1M", "count=8", "oflag=dsync"]\n'
+            'timeout = "10s"\n'
+            'numbers = [{ name = "time", pattern = \'copied, ([0-9.]+) s\', unit = "s" }]\n'
+            "END",
+            "cp heat copy; (sleep 12; mv copy gone; sleep 4; mv gone copy) & "
+            "timeout --signal INT 30 sesame evaluate run node.toml --watch; test $? = 124",
+            "sesame evaluate report node.toml --report evaluated.html",
+        ),
+        tutorial="tutorial-evaluate.md",
+    ),
+    Entry(
+        "sweep",
+        "What measuring would cost",
+        "Paradyn's daemon on nodes with one to eight processes, for both of its policies.",
+        (
+            "sesame overhead sweep paradyn processes=1..8 --by policy -r 5 --seconds 10 "
+            "--report sweep.html",
+        ),
+        tutorial="tutorial-overhead.md",
+    ),
+    Entry(
         "checked",
         "A performance test that fails",
         "The program on the machine of the baseline, and on one with ten times the latency.",

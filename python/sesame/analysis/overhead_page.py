@@ -15,7 +15,7 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, table_html
 
 if TYPE_CHECKING:
-    from sesame.overhead.characterize import Characterised, Part
+    from sesame.overhead.characterize import Characterised, FittedQuantity
     from sesame.overhead.experiments import Analysis
     from sesame.overhead.model import NodeModel
     from sesame.overhead.prediction import Prediction
@@ -61,7 +61,7 @@ def _processor_section(found: Characterised) -> Section:
     return Section("Processor time", about, chart.html("processor time by name"))
 
 
-def _part_section(part: Part) -> Section:
+def _part_section(part: FittedQuantity) -> Section:
     fitted = part.fitted
     factor, unit = time_unit(float(np.quantile(fitted.lengths, HISTOGRAM_QUANTILE)))
     rows = [*((str(one.distribution), f"{one.aic:,.1f}", f"{one.bic:,.1f}") for one in fitted.fits)]
@@ -88,7 +88,7 @@ def _part_section(part: Part) -> Section:
     return Section(part.name, about, html + table, note)
 
 
-def _judgement(part: Part) -> str:
+def _judgement(part: FittedQuantity) -> str:
     goodness = part.fitted.goodness
     if goodness is None:
         return "All are equal."
@@ -100,7 +100,7 @@ def _judgement(part: Part) -> str:
     )
 
 
-def _histogram(part: Part, factor: float, unit: str) -> Chart:
+def _histogram(part: FittedQuantity, factor: float, unit: str) -> Chart:
     from sesame.overhead.densities import log_density
 
     lengths = part.fitted.lengths
@@ -123,7 +123,7 @@ def _histogram(part: Part, factor: float, unit: str) -> Chart:
     return chart
 
 
-def _quantiles(part: Part, factor: float, unit: str) -> Chart:
+def _quantiles(part: FittedQuantity, factor: float, unit: str) -> Chart:
     from sesame.overhead.densities import quantile
 
     lengths = np.sort(part.fitted.lengths)

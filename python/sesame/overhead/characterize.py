@@ -40,7 +40,7 @@ from sesame.trust import Doubt, Reason
 
 
 @dataclass(frozen=True)
-class Part:
+class FittedQuantity:
     """One quantity of one class, and the distribution fitted to its lengths."""
 
     class_: str
@@ -57,7 +57,7 @@ class Characterised:
     """A node model, and what it was made from."""
 
     model: NodeModel
-    parts: tuple[Part, ...]
+    parts: tuple[FittedQuantity, ...]
     source: Lengths
     doubts: tuple[Doubt, ...]  # about the model as a whole
 
@@ -95,10 +95,10 @@ def characterise(
         for quantity, values in quantities.items():
             progress(f"{class_}: {quantity}")
             if (values > 0).any():
-                parts.append(Part(class_, quantity, fit_lengths(values, seed)))
+                parts.append(FittedQuantity(class_, quantity, fit_lengths(values, seed)))
     if not parts:
         raise InputError("nothing to characterise: no request has a length above 0")
-    found = _Parts(parts)
+    found = _FittedQuantities(parts)
     doubts = []
     processes = tuple(_processes(found, lengths))
     instrumentation, daemon = _daemon(found)
@@ -113,8 +113,8 @@ def characterise(
     return Characterised(model, tuple(parts), lengths, tuple(doubts))
 
 
-class _Parts:
-    def __init__(self, parts: list[Part]) -> None:
+class _FittedQuantities:
+    def __init__(self, parts: list[FittedQuantity]) -> None:
         self._by_key = {(part.class_, part.quantity): part for part in parts}
 
     def has(self, class_: str, quantity: str) -> bool:
@@ -129,7 +129,7 @@ class _Parts:
         return self._by_key[class_, quantity].fitted.lengths
 
 
-def _processes(found: _Parts, lengths: Lengths) -> Iterator[ProcessClass]:
+def _processes(found: _FittedQuantities, lengths: Lengths) -> Iterator[ProcessClass]:
     """The classes. Processes that alternate are the application; the first is instrumented."""
     is_instrumented = not found.has(DAEMON, INTERARRIVAL)
     for name in lengths.classes:
@@ -150,7 +150,7 @@ def _processes(found: _Parts, lengths: Lengths) -> Iterator[ProcessClass]:
         is_instrumented = is_instrumented and is_open
 
 
-def _daemon(found: _Parts) -> tuple[Instrumentation, Daemon | None]:
+def _daemon(found: _FittedQuantities) -> tuple[Instrumentation, Daemon | None]:
     """The daemon as it was measured: it works for a sample at intervals of its own. All that it
     does for a sample is `collect`, since a measurement cannot tell that from forwarding."""
     if not found.has(DAEMON, CPU):

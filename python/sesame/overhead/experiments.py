@@ -89,7 +89,7 @@ class Design:
         return np.asarray(np.prod(self.signs[:, chosen], axis=1), np.int64)
 
     def aliases(self) -> dict[str, list[str]]:
-        """For each contrast the other effects that it cannot be told apart from, up to
+        """For each contrast the other effects that it cannot be distinguished from, up to
         three factors; empty lists in a full design."""
         contrasts = self.contrasts()
         by_column = {tuple(column): name for name, column in contrasts.items()}
