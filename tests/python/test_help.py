@@ -47,6 +47,7 @@ def command_of(words: tuple[str, ...]) -> click.Command:
 
 
 LEAVES = [words for words in words_of(cli) if not isinstance(command_of(words), click.Group)]
+GROUPS = [words for words in words_of(cli) if words not in LEAVES]
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
@@ -65,6 +66,20 @@ def test_help_has_an_example_of_the_verb(words):
     assert any(line.startswith(f"sesame {' '.join(words)}") for line in examples)
 
 
+@pytest.mark.parametrize("words", GROUPS, ids=lambda words: " ".join(words) or "sesame")
+def test_help_of_a_group_has_an_example_and_one_whole_line_for_each_command(words):
+    command = command_of(words)
+    assert isinstance(command, click.Group)
+    with click.Context(command, info_name="sesame", terminal_width=80) as context:
+        lines = command.get_help(context).splitlines()
+    assert any(line.startswith("  sesame ") for line in lines)
+    for name in command.commands:
+        shown = [line for line in lines if re.match(rf"  {name}  +\S", line)]
+        assert len(shown) == 1, name
+        assert shown[0].endswith("."), shown
+        assert not shown[0].endswith("..."), shown
+
+
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 def test_many_options_are_in_groups(words):
     command = command_of(words)
@@ -77,6 +92,10 @@ def test_many_options_are_in_groups(words):
     for option in options:
         lines = re.findall(rf"^ +(?:-\w, )?{option.opts[-1]}(?![-\w])", text, re.M)
         assert len(lines) == 1, option.name
+    # What is no option has no line among them.
+    assert not [line for line in text.splitlines() if re.fullmatch(r"  [A-Z\[][^ ]*[^ .]", line)], (
+        text
+    )
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)

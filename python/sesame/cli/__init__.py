@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from sesame.cli.commands import Commands
+from sesame.cli.grouped import GroupedCommands
 from sesame.errors import AlreadyReported, InputError, Interrupted, ReplayedElsewhere, SesameError
 from sesame.settings import as_option, spelled
 
@@ -36,14 +37,37 @@ VERBS = {
     "token": "sesame.cli.token:token",
     "evaluate": "sesame.cli.evaluate:evaluate",
 }
+SECTIONS = {
+    "Predict": ("simulate", "replay", "overhead", "machine", "accuracy"),
+    "Record and explain": ("trace", "report", "info", "diff", "characterize", "import", "export"),
+    "Measure the operating system": ("measure", "collect", "token"),
+    "Test and judge": ("check", "bench", "evaluate", "reproduce"),
+}
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01
 
 
-@click.group(commands=Commands(VERBS), context_settings={"help_option_names": ["-h", "--help"]})
+class Sesame(GroupedCommands):
+    """All verbs."""
+
+    sections = SECTIONS
+
+
+@click.group(
+    cls=Sesame,
+    commands=Commands(VERBS),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="sesame-hpc", prog_name="sesame")
 def cli() -> None:
-    """Predict how a parallel program behaves on a machine that you do not have yet."""
+    """Predict how a parallel program behaves on a machine that you do not have yet.
+
+    \b
+    sesame simulate -n 64 --machine infiniband --report run.html -- ./app
+    sesame trace -o run.sesame -- mpiexec -n 8 ./app
+
+    `sesame COMMAND --help` has the options of a command, with examples.
+    """
     click.get_current_context().with_resource(spelled(as_option))
 
 

@@ -49,9 +49,14 @@ class BenchOptions:
     as_json: bool
 
 
-@click.group()
+@click.group(short_help="Run real MPI programs that check their own answers.")
 def bench() -> None:
-    """Run real MPI programs that check their own answers."""
+    """Run real MPI programs that check their own answers.
+
+    \b
+    sesame bench list
+    sesame bench run cg --class A -n 4
+    """
 
 
 @bench.command("list")
@@ -76,7 +81,7 @@ def list_workloads(as_json: bool) -> None:
     Console(highlight=False).print(table)
 
 
-@bench.command("show")
+@bench.command("show", short_help="Show what a workload does, its options and figures.")
 @click.argument("name")
 def show(name: str) -> None:
     """Show the page of the workload NAME: what it does, its options and figures.
@@ -91,7 +96,7 @@ def show(name: str) -> None:
     Console(highlight=False).print(Markdown(find_workload(name).page()))
 
 
-@bench.command("matrix")
+@bench.command("matrix", short_help="Write a matrix as the workload `sparse` reads it.")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--file",

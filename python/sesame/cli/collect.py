@@ -32,7 +32,8 @@ FILE = click.Path(path_type=Path)
             "forward_key",
         ),
         Fetching=("nodes", "nodes_token_file", "nodes_ca", "interval"),
-    )
+    ),
+    short_help="Collect or forward the measurements of many nodes.",
 )
 @click.option(
     "-o",

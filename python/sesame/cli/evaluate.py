@@ -26,7 +26,7 @@ SITE = click.argument("site", metavar="SITE.toml", type=FILE)
 FAILED, NOT_OBSERVED = 1, 3
 
 
-@click.group()
+@click.group(short_help="Judge a machine over months: availability and speed.")
 def evaluate() -> None:
     """Judge a machine over months: probes at intervals, availability, incidents, changes of speed.
 
@@ -118,7 +118,7 @@ def _opened(path: Path) -> Iterator[tuple[Site, Store]]:
         ) from error
 
 
-@evaluate.command("status")
+@evaluate.command("status", short_help="Show last results, what is due, and open incidents.")
 @SITE
 def status(site: Path) -> None:
     """Show the last result of each probe, what is due, and open incidents.
@@ -176,7 +176,7 @@ def note(site: Path, text: str, begin: str, end: str, planned: bool) -> None:
         store.add_note(entered)
 
 
-@evaluate.command("report")
+@evaluate.command("report", short_help="Report a period in words, tables and a page.")
 @SITE
 @click.option("--from", "begin", metavar="TIME", help="A month, day or time. Default: first run.")
 @click.option("--to", "end", metavar="TIME", help="Its last month or day, or a time. Default: now.")

@@ -1,4 +1,4 @@
-"""Help with options in groups."""
+"""Help with options and commands in groups."""
 
 from __future__ import annotations
 
@@ -20,13 +20,32 @@ class GroupedCommand(click.Command):
         records = {
             parameter.name: record
             for parameter in self.get_params(ctx)
-            if (record := parameter.get_help_record(ctx)) is not None
+            if isinstance(parameter, click.Option)
+            and (record := parameter.get_help_record(ctx)) is not None
         }
         for title, names in self.groups.items():
             with formatter.section(title):
                 formatter.write_dl([records.pop(name) for name in names])
         with formatter.section(OTHERS):
             formatter.write_dl(list(records.values()))
+
+
+class GroupedCommands(click.Group):
+    """A group that shows its commands by job: `sections` maps a title to names of commands."""
+
+    sections: Mapping[str, Sequence[str]] = {}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes one list for each section, all with columns of the same width."""
+        width = max(map(len, self.commands))
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
+                        for name in names
+                    ]
+                )
 
 
 def grouped(

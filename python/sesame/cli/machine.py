@@ -24,7 +24,12 @@ COMMANDS = {
 
 @click.group(commands=Commands(COMMANDS))
 def machine() -> None:
-    """List, show, check and calibrate machine models."""
+    """List, show, check and calibrate machine models.
+
+    \b
+    sesame machine show infiniband
+    sesame machine calibrate --file here.toml
+    """
 
 
 @machine.command("list")
@@ -46,7 +51,7 @@ def list_machines(as_json: bool) -> None:
     Console(highlight=False).print(table)
 
 
-@machine.command("show")
+@machine.command("show", short_help="Show a machine model and its keys.")
 @click.argument("name")
 @click.option(
     "--set",

@@ -44,14 +44,19 @@ COMMAND_LINE = {"allow_interspersed_args": False}
 
 @click.group()
 def measure() -> None:
-    """Measure inside the running operating system."""
+    """Measure inside the running operating system.
+
+    \b
+    sesame measure run -o build.sesame -- make -j8
+    sesame measure daemon --level summary
+    """
 
 
 for command in (daemon, start, stop, status, set_, read, record, flags, environment_):
     measure.add_command(command)
 
 
-@measure.command("list")
+@measure.command("list", short_help="Show the points, and which are available here.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
     """Show the subsystems and points, and which of them are available here.
@@ -108,7 +113,9 @@ _budget_option = click.option(
 )
 
 
-@measure.command(context_settings=COMMAND_LINE)
+@measure.command(
+    context_settings=COMMAND_LINE, short_help="Record what the kernel does while a command runs."
+)
 @click.option(
     "-o",
     "--output",
@@ -241,7 +248,7 @@ def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
     console(stderr=True).print(table)
 
 
-@measure.command()
+@measure.command(short_help="Measure what an event costs at each point here.")
 @click.option(
     "--pairs",
     type=click.IntRange(min=3),

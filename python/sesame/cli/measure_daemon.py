@@ -37,7 +37,8 @@ FILE = click.Path(path_type=Path)
         ),
         Server=("address", "certificate", "key", "node"),
         Process=("settings", "state_directory", "user", "keep_privileges"),
-    )
+    ),
+    short_help="Measure this node, for clients that ask over HTTP.",
 )
 @click.option(
     "--settings", type=FILE, metavar="FILE", help="Read these settings, and again at SIGHUP (TOML)."

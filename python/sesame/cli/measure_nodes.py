@@ -78,7 +78,7 @@ def _report(outcomes: Sequence[Outcome[Any]]) -> None:
         raise AlreadyReported(max(error.exit_status for error in failed))
 
 
-@click.command()
+@click.command(short_help="Switch on all points, or some.")
 @click.argument("points", nargs=-1, metavar="[POINT[=trace]]…")
 @click.option(
     "--detail",
@@ -113,7 +113,7 @@ def _level(text: str) -> tuple[str, str]:
     return point, level or "summary"
 
 
-@click.command()
+@click.command(short_help="Switch off all points, or some.")
 @click.argument("points", nargs=-1, metavar="[POINT]…")
 @with_nodes
 def stop(points: tuple[str, ...], nodes: str, token_file: Path | None, ca: str) -> None:
@@ -134,7 +134,7 @@ def _switch(levels: dict[str, str], detail: str, nodes: Nodes) -> None:
     _report(outcomes)
 
 
-@click.command()
+@click.command(short_help="Show what each daemon measures.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
 def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
@@ -184,6 +184,7 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
         Settings=("interval", "batch", "size_groups", "destination"),
         Nodes=("nodes", "token_file", "ca"),
     ),
+    short_help="Change intervals, destination or size groups.",
 )
 @click.option("--interval", type=float, metavar="SECONDS", help="Time between readings.")
 @click.option(
@@ -229,7 +230,7 @@ def _size_groups(text: str) -> tuple[str, list[int]]:
         raise InputError(f"--size-groups: {text}: expected SUBSYSTEM=SIZE,…") from error
 
 
-@click.command()
+@click.command(short_help="Show what was counted since the reading before.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
 def read(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
@@ -267,7 +268,7 @@ def _print_reading(answers: dict[str, dict[str, Any]]) -> None:
     console().print(table)
 
 
-@click.command(context_settings=COMMAND_LINE)
+@click.command(context_settings=COMMAND_LINE, short_help="Record what nodes measure for some time.")
 @click.option(
     "-o",
     "--output",
@@ -354,7 +355,7 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
         process.terminate()  # it ends with this process; no effect if it has ended
 
 
-@click.command("environment")
+@click.command("environment", short_help="Print variables with which MPI calls are counted.")
 @click.option(
     "--counters",
     type=FILE,
@@ -378,7 +379,7 @@ def environment_(counters: Path | None) -> None:
         click.echo(f"export {name}={shlex.quote(value)}")
 
 
-@click.command()
+@click.command(short_help="Print the compiler options for libsesame.")
 def flags() -> None:
     """Print the compiler options to build a program with libsesame.
 

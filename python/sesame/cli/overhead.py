@@ -154,7 +154,10 @@ def characterize(
     click.echo(f"node model: {output}", err=True)
 
 
-@overhead.command(cls=grouped(Simulation=SIMULATION))
+@overhead.command(
+    cls=grouped(Simulation=SIMULATION, Output=("as_json",)),
+    short_help="Predict what an instrumentation system takes.",
+)
 @click.argument("model", metavar="MODEL")
 @_simulation(50)
 @JSON
@@ -180,7 +183,8 @@ def predict(model: str, as_json: bool, **options: Any) -> None:
         Design=("fraction", "log"),
         Analysis=("figures", "confidence"),
         Output=("report", "as_json"),
-    )
+    ),
+    short_help="Find out which factors matter.",
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("factors", metavar="FACTOR=LOW,HIGH…", nargs=-1, required=True)
@@ -297,7 +301,10 @@ def sweep(
     _print_curves(curves)
 
 
-@overhead.command(cls=grouped(Simulation=SIMULATION, Limits=("at_most", "latency")))
+@overhead.command(
+    cls=grouped(Simulation=SIMULATION, Limits=("at_most", "latency"), Output=("as_json",)),
+    short_help="Name the setting that keeps to a cost and a latency.",
+)
 @click.argument("model", metavar="MODEL")
 @click.option(
     "--at-most",

@@ -13,7 +13,7 @@ import click
 from sesame.errors import InputError
 
 
-@click.command()
+@click.command(short_help="Write a page about a run: where its time went.")
 @click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
 @click.argument("page", metavar="[FILE.html]", required=False, type=click.Path(path_type=Path))
 @click.option(

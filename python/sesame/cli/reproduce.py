@@ -51,7 +51,7 @@ class ReproduceOptions:
     as_json: bool
 
 
-@click.command()
+@click.command(short_help="Repeat the experiments of a published report.")
 @click.argument("name", required=False)
 @click.option(
     "-o",

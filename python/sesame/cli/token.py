@@ -25,11 +25,15 @@ LONGEST_DAYS = 3650
 Command = Callable[..., Any]
 
 
-@click.group()
+@click.group(short_help="Make and revoke tokens for clients of daemons.")
 def token() -> None:
     """Give clients of a daemon or collector tokens of their own, each with a role and an end.
 
     A running server follows changes at once.
+
+    \b
+    sesame token add prometheus --role reader
+    sesame token list
     """
 
 
@@ -53,7 +57,7 @@ def _file(tokens: Path | None, *, collector: bool) -> Path:
     return tokens or default_state_directory() / ("collector-tokens" if collector else "tokens")
 
 
-@token.command()
+@token.command(short_help="Make a token for each name.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option(
     "--role",
@@ -130,7 +134,7 @@ def _check_directory(directory: Path, names: tuple[str, ...]) -> None:
             )
 
 
-@token.command("list")
+@token.command("list", short_help="Show the tokens.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @with_file
 def list_(tokens: Path | None, *, collector: bool, as_json: bool) -> None:
@@ -160,7 +164,7 @@ def _described(one: Token, today: date) -> dict[str, Any]:
     }
 
 
-@token.command()
+@token.command(short_help="Make tokens invalid.")
 @click.argument("names", nargs=-1, metavar="[NAME|ID]…")
 @click.option("--ended", is_flag=True, help="Remove the tokens that have ended.")
 @with_file
