@@ -4,162 +4,173 @@ Compares `sesame.evaluation.changes`, whose thresholds are fixed, with XDMoD's r
 the mean and a multiple of the standard deviation of the first 20 runs) and with a plain CUSUM of
 the runs standardised by these. The thresholds of the other two are chosen here for each noise
 anew, which needs knowledge that a site does not have: it favours them. The change begins after
-run 20 + BEFORE.
+run 20 + BEFORE. With `--series FILE` (a number a line) the three say what they find there, the
+other two with XDMoD's 3 standard deviations and the threshold that is right for normal noise.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import random
-import statistics
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from sesame.evaluation.changes import FIRST_RUNS, Detector
+import numpy as np
+
+from sesame.evaluation.changes import FIRST_RUNS, changes, first_alarm
 
 RATE = 1000  # runs for one false alarm
 BEFORE = 80
 MOST_RUNS = 400  # after the change; later detections count as this
 SHIFTS = (1.0, 2.0, 3.0)
 DRIFT = 0.05  # standard deviations a run
-Series = Callable[[random.Random], Iterator[float]]
+Values = np.ndarray[Any, Any]
+Noise = Callable[[np.random.Generator, int], Values]
+Detector = Callable[[Values], int | None]  # the run of the alarm
 
 
-class Adds(Protocol):
-    """A detector: `add` gives None until it raises an alarm."""
-
-    def add(self, value: float) -> int | None: ...
+def normal(rng: np.random.Generator, runs: int) -> Values:
+    return rng.standard_normal(runs)
 
 
-def normal(rng: random.Random) -> Iterator[float]:
-    while True:
-        yield rng.gauss(0, 1)
-
-
-def skewed(rng: random.Random) -> Iterator[float]:
+def skewed(rng: np.random.Generator, runs: int) -> Values:
     """Log-normal with unit variance, like times that are disturbed upward."""
     scale = math.sqrt((math.e**0.5 - 1) * math.e**0.5)  # sigma² = 0.5
-    while True:
-        yield math.exp(rng.gauss(0, math.sqrt(0.5))) / scale
+    return np.exp(rng.normal(0, math.sqrt(0.5), runs)) / scale
 
 
-def outliers(rng: random.Random) -> Iterator[float]:
+def outliers(rng: np.random.Generator, runs: int) -> Values:
     """Normal, with 3 % of runs up to 10 standard deviations off, upward."""
-    while True:
-        yield rng.gauss(0, 1) + (rng.uniform(4, 10) if rng.random() < 0.03 else 0)
+    off = np.where(rng.random(runs) < 0.03, rng.uniform(4, 10, runs), 0)
+    return rng.standard_normal(runs) + off
 
 
-def autocorrelated(rng: random.Random) -> Iterator[float]:
+def autocorrelated(rng: np.random.Generator, runs: int) -> Values:
     """A first-order autoregression with a correlation of 0.4 and unit variance."""
-    value = rng.gauss(0, 1)
-    while True:
-        yield value
-        value = 0.4 * value + rng.gauss(0, math.sqrt(1 - 0.16))
+    steps = math.sqrt(1 - 0.16) * rng.standard_normal(runs)
+    values = np.empty(runs)
+    value = rng.standard_normal()
+    for run in range(runs):
+        value = 0.4 * value + steps[run]
+        values[run] = value
+    return values
 
 
-class Rule:
+def sesame(values: Values) -> int | None:
+    found = first_alarm(values)
+    return None if found is None else found[1]
+
+
+def _standardised(values: Values) -> Values:
+    first = values[:FIRST_RUNS]
+    return (values[FIRST_RUNS:] - first.mean()) / first.std(ddof=1)
+
+
+def _first_over(scores: Values, threshold: float) -> int | None:
+    over = np.flatnonzero(scores > threshold)
+    return FIRST_RUNS + int(over[0]) if len(over) else None
+
+
+def rule(threshold: float) -> Detector:
     """XDMoD's: alarms at a run that is `threshold` standard deviations off."""
-
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
-        self.first: list[float] = []
-
-    def score(self, value: float) -> float | None:
-        if len(self.first) < FIRST_RUNS:
-            self.first.append(value)
-            if len(self.first) == FIRST_RUNS:
-                self.mean, self.spread = statistics.mean(self.first), statistics.stdev(self.first)
-            return None
-        return (value - self.mean) / self.spread
-
-    def add(self, value: float) -> int | None:
-        score = self.score(value)
-        return 0 if score is not None and abs(score) > self.threshold else None
+    return lambda values: _first_over(np.abs(_standardised(values)), threshold)
 
 
-class PlainCusum(Rule):
+def plain_cusum(threshold: float) -> Detector:
     """Page's sums of standardised runs, reference value 0.5."""
 
-    up = down = 0.0
+    def page(steps: Values) -> Values:
+        total = np.cumsum(steps)
+        return total - np.minimum(np.minimum.accumulate(total), 0)
 
-    def add(self, value: float) -> int | None:
-        score = self.score(value)
-        if score is None:
-            return None
-        self.up = max(self.up + score - 0.5, 0)
-        self.down = max(self.down - score - 0.5, 0)
-        return 0 if max(self.up, self.down) > self.threshold else None
+    def detect(values: Values) -> int | None:
+        scores = _standardised(values)
+        return _first_over(np.maximum(page(scores - 0.5), page(-scores - 0.5)), threshold)
+
+    return detect
 
 
-def false_alarms(make: Callable[[], Adds], noise: Series, runs: int, seed: int) -> float:
+def false_alarms(detect: Detector, noise: Noise, runs: int, seed: int) -> float:
     """Alarms in 1,000 runs of a series of which nothing changes; each detector runs until its
     alarm, at most 1,000 runs, then another takes over."""
-    rng = random.Random(seed)
+    rng = np.random.default_rng(seed)
     alarms = done = 0
     while done < runs:
-        detector, series = make(), noise(rng)
-        for _ in range(FIRST_RUNS):
-            detector.add(next(series))
-        for _ in range(RATE):
-            done += 1
-            if detector.add(next(series)) is not None:
-                alarms += 1
-                break
+        at = detect(noise(rng, FIRST_RUNS + RATE))
+        done += RATE if at is None else at - FIRST_RUNS + 1
+        alarms += at is not None
     return 1000 * alarms / done
 
 
-def calibrated(kind: type[Rule], noise: Series, runs: int) -> float:
+def calibrated(kind: Callable[[float], Detector], noise: Noise, runs: int) -> float:
     low, high = 1.0, 60.0
-    for _ in range(9):
+    for _ in range(10):
         middle = math.sqrt(low * high)
-        many = false_alarms(lambda: kind(middle), noise, runs, 1) > 1  # noqa: B023
+        many = false_alarms(kind(middle), noise, runs, 1) > 1
         low, high = (middle, high) if many else (low, middle)
     return math.sqrt(low * high)
 
 
 def runs_to_detection(
-    make: Callable[[], Adds], noise: Series, change: Callable[[int], float], trials: int
+    detect: Detector, noise: Noise, change: Callable[[Values], Values], trials: int
 ) -> float:
     """The mean, over series without a false alarm before the change."""
-    rng, delays = random.Random(2), []
+    rng, delays = np.random.default_rng(2), []
+    begin = FIRST_RUNS + BEFORE
+    after = np.arange(1, MOST_RUNS + 1)
     while len(delays) < trials:
-        detector, series = make(), noise(rng)
-        early = False
-        for _ in range(FIRST_RUNS + BEFORE):
-            if detector.add(next(series)) is not None:
-                early = True
-                break
-        if early:
-            continue
-        for run in range(1, MOST_RUNS + 1):
-            if detector.add(next(series) + change(run)) is not None:
-                break
-        delays.append(run)
-    return statistics.mean(delays)
+        values = noise(rng, begin + MOST_RUNS)
+        values[begin:] += change(after)
+        at = detect(values)
+        if at is None:
+            delays.append(MOST_RUNS)
+        elif at >= begin:
+            delays.append(at - begin + 1)
+    return float(np.mean(delays))
+
+
+def table(runs: int, trials: int) -> None:
+    print(f"{'noise':15} {'detector':12} {'threshold':>9} {'false':>6}", end=" ")
+    print(*(f"{shift:g} sd".rjust(6) for shift in SHIFTS), "drift".rjust(6))
+    for noise in (normal, skewed, outliers, autocorrelated):
+        detectors: list[tuple[str, str, Detector]] = [("Sesame", "fixed", sesame)]
+        for name, kind in (("XDMoD rule", rule), ("plain CUSUM", plain_cusum)):
+            threshold = calibrated(kind, noise, runs)
+            detectors.append((name, f"{threshold:.2f}", kind(threshold)))
+        for name, shown, detect in detectors:
+            alarms = false_alarms(detect, noise, runs, 3)
+            delays = [
+                runs_to_detection(detect, noise, lambda _, s=shift: s, trials) for shift in SHIFTS
+            ]
+            delays.append(runs_to_detection(detect, noise, lambda run: DRIFT * run, trials))
+            print(f"{noise.__name__:15} {name:12} {shown:>9} {alarms:6.2f}", end=" ")
+            print(*(f"{delay:6.1f}" for delay in delays), flush=True)
+
+
+def report(path: Path) -> None:
+    values = np.array([float(line) for line in path.read_text().split()])
+    print(f"{path.name}: {len(values)} runs; positions count from 0")
+    for found in changes(values):
+        sure = "confirmed" if found.is_confirmed else "not confirmed"
+        print(
+            f"Sesame: first run after the change {found.first_after}, alarm at "
+            f"{found.detected_at}, {found.before:g} to {found.after:g}, {sure}"
+        )
+    for name, detect in (("XDMoD rule, 3 sd", rule(3)), ("plain CUSUM", plain_cusum(6.9))):
+        print(f"{name}: alarm at {detect(values)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=40_000, help="to count false alarms")
-    parser.add_argument("--trials", type=int, default=120, help="series for each mean delay")
+    parser.add_argument("--runs", type=int, default=200_000, help="to count false alarms")
+    parser.add_argument("--trials", type=int, default=400, help="series for each mean delay")
+    parser.add_argument("--series", type=Path, help="a file of numbers, one a line")
     options = parser.parse_args()
-    print(f"{'noise':15} {'detector':12} {'threshold':>9} {'false':>6}", end=" ")
-    print(*(f"{shift:g} sd".rjust(6) for shift in SHIFTS), "drift".rjust(6))
-    for noise in (normal, skewed, outliers, autocorrelated):
-        detectors: list[tuple[str, str, Callable[[], Adds]]] = [("Sesame", "fixed", Detector)]
-        for name, kind in (("XDMoD rule", Rule), ("plain CUSUM", PlainCusum)):
-            threshold = calibrated(kind, noise, options.runs)
-            detectors.append((name, f"{threshold:.2f}", lambda k=kind, t=threshold: k(t)))
-        for name, shown, make in detectors:
-            alarms = false_alarms(make, noise, options.runs, 3)
-            delays = [
-                runs_to_detection(make, noise, lambda _, s=shift: s, options.trials)
-                for shift in SHIFTS
-            ]
-            delays.append(runs_to_detection(make, noise, lambda run: DRIFT * run, options.trials))
-            print(f"{noise.__name__:15} {name:12} {shown:>9} {alarms:6.2f}", end=" ")
-            print(*(f"{delay:6.1f}" for delay in delays), flush=True)
+    if options.series is not None:
+        report(options.series)
+    else:
+        table(options.runs, options.trials)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command_line import SESAME, Outcome, run
+from tests.postgres import Server, programs, server
 
 HERE = Path(__file__).parent
 
@@ -59,3 +60,14 @@ def chromium(debian_program: Callable[[str, str], str]) -> list[str]:
     """A browser without a window."""
     name = shutil.which("chromium-browser") or debian_program("chromium", "chromium")
     return [name, "--headless", "--no-sandbox", "--disable-gpu"]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server; without its programs or without psycopg the test skips."""
+    pytest.importorskip("psycopg")
+    found = programs()
+    if found is None:
+        pytest.skip("needs PostgreSQL's programs (Debian: postgresql)")
+    with server(found) as started:
+        yield started

@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from sesame.errors import InputError
+from sesame.evaluation.estimates import availability
 from sesame.evaluation.incidents import incidents_of, samples_of
 from sesame.evaluation.periods import moment, months, weeks
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.runner import Latest, keep, locked, run_due
+from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
-from sesame.evaluation.store import MIGRATIONS, Note, Store, Waiting
-from sesame.evaluation.summary import hours, summarize
+from sesame.evaluation.store import Note, Store, Waiting
+from sesame.evaluation.summary import summarize
+from sesame.evaluation.words import hours
 
 HOUR = 3600.0
 BEGIN = moment("2026-05", "")
@@ -41,6 +44,14 @@ def site(tmp_path) -> Site:
     return written(tmp_path / "s.toml")
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path) -> Path | str:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        return tmp_path / "s.db"
+    return request.getfixturevalue("postgres").new_database()
+
+
 def written(path: Path, text: str = SITE) -> Site:
     path.write_text(text)
     return read_site(path)
@@ -51,49 +62,130 @@ def a_result(number: int, outcome: Outcome = Outcome.PASS, **fields: object) -> 
     return replace(made, **{"release": {"kernel": "1"}, **fields})
 
 
-def test_a_result_is_stored_once_with_its_figures(site):
+def keyless(results: list[Result]) -> list[Result]:
+    """What is read has a shorter key, and a fingerprint for the facts of its release."""
+    return [replace(one, key="", release={}) for one in results]
+
+
+def test_a_result_is_stored_once_with_its_figures(database):
     made = a_result(1, figures=(Figure("n", 2.5, "ms"),))
-    with Store(site.database) as store:
-        assert store.add([made, made]) == 1
+    failed = a_result(2, Outcome.FAIL, step="one", reason="it \0 said", output="µ\n")
+    with Store(database) as store:
+        assert store.add([made, made, failed]) == 2
         assert store.add([made]) == 0
         found = store.results("p", "t", BEGIN, BEGIN + 10 * HOUR)
-    assert [replace(one, release=made.release) for one in found] == [made]
+    assert keyless(found) == keyless([made, replace(failed, reason="it \ufffd said")])
 
 
-def test_counts_of_days_equal_a_rebuild(site):
+def test_two_results_of_the_same_microsecond_are_both_kept(database):
+    both = [a_result(1), replace(a_result(1), key="another", outcome=Outcome.FAIL)]
+    with Store(database) as store:
+        assert store.add(both) == 2
+        assert store.add(both) == 0
+        found = store.results("p", "t", 0, math.inf)
+    assert [one.outcome for one in found] == [Outcome.PASS, Outcome.FAIL]
+
+
+def test_counts_and_sums_of_days_equal_a_rebuild(database):
     rng = random.Random(1)
     made = [
         a_result(
             number,
             rng.choice(list(Outcome)),
-            figures=(Figure("n", rng.random(), "ms"),),
+            figures=(Figure("n", rng.random(), "ms"), Figure("m", rng.random(), "s")),
             release={"kernel": str(number // 70)},
         )
         for number in range(200)
     ]
     rng.shuffle(made)
-    with Store(site.database) as store:
-        for one in made:
-            store.add([one])
-        kept = store.days(0, 1 << 30), store.figure_days(0, 1 << 30)
+
+    def kept(store: Store) -> list[object]:
+        return [
+            store.probe_days("p", "t", 0, 1 << 30),
+            *(store.series_days(one.number, 0, 1 << 30) for one in store.series()),
+            store.observations("p", "t", BEGIN, BEGIN + 200 * HOUR, HOUR),
+        ]
+
+    with Store(database) as store:
+        for begin in range(0, 200, 7):
+            store.add(made[begin : begin + 7])
+        at_insertion = kept(store)
         store.rebuild_days()
-        rebuilt = store.days(0, 1 << 30), store.figure_days(0, 1 << 30)
-    assert kept[0] == rebuilt[0]
-    assert sum(one.passed + one.failed + one.unobserved for one in kept[0]) == 200
-    assert len(kept[1]) == len(rebuilt[1]) > 8
-    for one, other in zip(kept[1], rebuilt[1], strict=True):
-        assert one[:7] == other[:7]
-        assert one[7] == pytest.approx(other[7])  # sums in another order
-        assert one[8:] == other[8:]
+        assert kept(store) == at_insertion
+    days = at_insertion[0]
+    assert sum(one.passed + one.failed + one.unobserved for one in days) == 200
+    assert len(days) == 11  # nine days, two of them with two releases
+    assert at_insertion[1] != at_insertion[2]
 
 
-def test_the_last_before_and_the_first_after_come_with_a_period(site):
-    with Store(site.database) as store:
+def test_days_on_which_all_passed_leave_the_availability_as_it_is(database):
+    """Observations leave most of them out."""
+    rng = random.Random(3)
+    hours_run = [hour for hour in range(24 * 40) if not 300 <= hour < 340]
+    down = {hour for at in (30, 31, 500, 510, 700) for hour in range(at, at + rng.randint(1, 9))}
+    made = [a_result(hour, Outcome.FAIL if hour in down else Outcome.PASS) for hour in hours_run]
+    end, reboots = BEGIN + 24 * 40 * HOUR, [BEGIN + 800.4 * HOUR]
+    with Store(database) as store:
+        store.add(made)
+        short = store.observations("p", "t", BEGIN, end, 1.5 * HOUR, reboots)
+    assert len(short) < len(made) / 3
+    found, expected = (
+        availability(samples_of(each, [], True), BEGIN, end, 1.5 * HOUR, reboots=reboots)
+        for each in (short, made)
+    )
+    assert found.estimate.value == pytest.approx(expected.estimate.value)
+    assert found.estimate.low == pytest.approx(expected.estimate.low)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.observed == pytest.approx(expected.observed)
+    assert incidents_of(short, reboots, []) == incidents_of(made, reboots, [])
+
+
+def test_the_last_before_and_the_first_after_come_with_a_period(database):
+    with Store(database) as store:
         store.add([a_result(number) for number in range(10)])
-        found = store.results("p", "t", BEGIN + 3.5 * HOUR, BEGIN + 5.5 * HOUR)
+        found = store.observations("p", "t", BEGIN + 3.5 * HOUR, BEGIN + 5.5 * HOUR, 0.5 * HOUR)
         last = store.last("p", "t")
-    assert [one.key for one in found] == ["key 3", "key 4", "key 5", "key 6"]
-    assert last.key == "key 9"
+    assert [one.began for one in found] == [BEGIN + hour * HOUR for hour in (3, 4, 5, 6)]
+    assert last.began == BEGIN + 9 * HOUR
+
+
+def test_notes_and_boots_are_kept_in_either_database(database):
+    note = Note("flood", BEGIN, BEGIN + HOUR, True, "t")
+    with Store(database) as store:
+        store.add_note(note)
+        for boot, booted in (("a", 1.0), ("b", 5.0), ("b", 6.0)):
+            store.add_boot(boot, booted)
+        store.add_boot("c", 3.0, "t", "node1")
+        store.add_boot("d", 4.0, "t", "node1")
+        assert (store.notes(), store.notes("t"), store.notes("u")) == ([note], [note], [])
+        assert (store.boots("t"), store.boots("u")) == ([4.0, 5.0], [5.0])
+
+
+def test_a_database_of_the_first_version_keeps_its_results(tmp_path):
+    path = tmp_path / "first.db"
+    with sqlite3.connect(path) as old:
+        old.executescript(FIRST.format(id="INTEGER PRIMARY KEY", clustered="WITHOUT ROWID"))
+        old.executescript(
+            """
+            INSERT INTO release VALUES (1, 'x', '{"kernel": "1"}');
+            INSERT INTO result VALUES (5, 'k', 'p', 't', 1e9, 2.5, 'fail', 's', 'why', 'out', 1);
+            INSERT INTO result VALUES (6, 'l', 'p', 't', 2e9, 2.5, 'pass', '', '', '', 1);
+            INSERT INTO figure VALUES (6, 'n', 3.5, 'ms');
+            INSERT INTO boot VALUES ('b', 7);
+            INSERT INTO boot VALUES ('c', 8.5);
+            INSERT INTO note VALUES (1, 'flood', 1, 2, 1);
+            PRAGMA user_version = 1;
+            """
+        )
+    old.close()
+    with Store(path) as store:
+        found = store.results("p", "t", 0, math.inf)
+        assert store.notes() == [Note("flood", 1, 2, True)]
+        assert store.boots() == [8.5]
+        assert store.add([replace(a_result(0), key="k", began=1e9)]) == 0
+    assert [one.outcome for one in found] == [Outcome.FAIL, Outcome.PASS]
+    assert (found[0].step, found[0].reason, found[0].output) == ("s", "why", "out")
+    assert found[1].figures == (Figure("n", 3.5, "ms"),)
 
 
 def test_results_wait_while_the_database_is_locked_and_none_comes_twice(site):
@@ -110,9 +202,8 @@ def test_results_wait_while_the_database_is_locked_and_none_comes_twice(site):
     keep(site, [a_result(2), a_result(1)])
     assert not Waiting(site.path).path.exists()
     with Store(site.database) as store:
-        assert [one.key for one in store.results("p", "t", BEGIN, math.inf)] == [
-            f"key {number}" for number in range(3)
-        ]
+        found = [one.began for one in store.results("p", "t", BEGIN, math.inf)]
+    assert found == [BEGIN + HOUR * number for number in range(3)]
 
 
 def test_results_wait_while_the_database_is_full_or_gone(site, tmp_path):
@@ -132,7 +223,7 @@ def test_a_damaged_and_a_newer_database_are_refused(tmp_path):
         Store(tmp_path / "no.db")
     Store(tmp_path / "new.db").__exit__()
     with sqlite3.connect(tmp_path / "new.db") as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     connection.close()
     with pytest.raises(InputError, match="update Sesame"):
         Store(tmp_path / "new.db")
@@ -229,15 +320,23 @@ def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
     assert whole.availability.high == pytest.approx((200 - 3) / 200)
     assert whole.incidents == 1
     assert whole.time_to_incident.value == pytest.approx((188 - 4) * HOUR)
-    assert any("2026-05-05 04:00 until 2026-05-05 08:00: p: step one" in f for f in found.findings)
+    assert (
+        "t: p: step one: exit status 1: began 2026-05-05 04:00 (available at 2026-05-05 03:00), "
+        "ended 2026-05-05 08:00 (last failed at 2026-05-05 07:00)" in found.findings
+    )
+    assert (
+        "t: not observed from 2026-05-03 01:00 to 2026-05-03 12:00: the prober did not run"
+        in found.findings
+    )
     changed = [finding for finding in found.findings if ", when " in finding]
     assert len(changed) == 1
     assert "since 2026-05-07 06:00, when kernel 6.1 → 6.2" in changed[0]
-    assert [row["runs"] for row in found.figures] == [136, 50]
-    assert found.counts[0] == {
-        **{"probe": "p", "target": "t", "month": "2026-05"},
-        **{"pass": 186, "fail": 4, "not observed": 0},
-    }
+    assert "p on t: n 19.7 % slower (" in changed[0]
+    assert [level.runs for level in found.series[0].releases.values()] == [136, 50]
+    month = found.probes[0].months[0]
+    assert (month.name, month.passed, month.failed, month.unobserved) == ("2026-05", 186, 4, 0)
+    assert [one.works for one in found.probes[0].releases] == [True, True]
+    assert [one.name for one in found.releases] == ["R1", "R2"]
     assert found.as_json()["targets"][0]["incidents"][0]["cause"] == "p: step one: exit status 1"
 
 

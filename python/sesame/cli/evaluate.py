@@ -5,7 +5,6 @@ Large modules are imported where they are used, so that the command starts quick
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,18 +103,15 @@ def _print_result(result: Result) -> None:
 def _opened(path: Path) -> Iterator[tuple[Site, Store]]:
     """The site and its database, with the results that waited."""
     from sesame.evaluation.site import read_site
-    from sesame.evaluation.store import Store
+    from sesame.evaluation.store import Store, Unavailable
 
     site = read_site(path)
     try:
         with Store(site.database) as store:
             yield site, store
-    except sqlite3.OperationalError as error:
-        raise InputError(
-            f"the database is unavailable: {error}",
-            path=str(site.database),
-            hint=f"results wait in {site.path.name}.waiting meanwhile",
-        ) from error
+    except Unavailable as error:
+        error.hint = f"results wait in {site.path.name}.waiting meanwhile"
+        raise
 
 
 @evaluate.command("status", short_help="Show last results, what is due, and open incidents.")
@@ -182,6 +178,7 @@ def note(site: Path, text: str, begin: str, end: str, planned: bool) -> None:
 @click.option("--to", "end", metavar="TIME", help="Its last month or day, or a time. Default: now.")
 @click.option("--mid-p", is_flag=True, help="Shorter limits of the mean time to incident.")
 @click.option("--report", "page", type=FILE, metavar="FILE.html", help="Write a page.")
+@click.option("--pages", type=FILE, metavar="DIR", help="Write a page, and one for each probe.")
 @click.option("--csv", "table", type=FILE, metavar="FILE.csv", help="Write the tables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def report(
@@ -190,6 +187,7 @@ def report(
     end: str | None,
     mid_p: bool,
     page: Path | None,
+    pages: Path | None,
     table: Path | None,
     as_json: bool,
 ) -> None:
@@ -211,6 +209,10 @@ def report(
         if first >= last:
             raise InputError("the period is empty: --from is not before --to and now")
         found = summarize(read, store, first, last, mid_p=mid_p)
+        if pages is not None:
+            from sesame.evaluation.page import write_pages
+
+            write_pages(found, store, pages)
     if page is not None:
         from sesame.evaluation.page import write_summary
 

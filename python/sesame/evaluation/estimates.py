@@ -6,8 +6,10 @@ Pure functions. Times are seconds. docs/models/evaluation.md derives and validat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -20,10 +22,12 @@ FEW_INCIDENTS = 5
 
 
 class Sample(NamedTuple):
-    """A moment at which a machine was found up or down."""
+    """A moment at which a machine was found up or down. `is_joined`: samples that were left out
+    found the same state since the one before."""
 
     time: float
     is_up: bool
+    is_joined: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,21 @@ class Availability:
     estimate: Estimate | None
 
 
-class _Gap(NamedTuple):
-    """The time between two neighbouring samples, as far as it is in the period."""
+class State(Enum):
+    """What is known of a stretch of time."""
+
+    UP = "up"
+    DOWN = "down"
+    OPEN = "open"  # the state changed at some moment of it
+    UNSEEN = "unseen"
+
+
+class Span(NamedTuple):
+    """A stretch of time with one state."""
 
     begin: float
     end: float
-    was_up: bool | None  # None: no sample before
-    is_up: bool | None
-    is_observed: bool  # the samples are close enough to each other
+    state: State
 
     @property
     def length(self) -> float:
@@ -70,32 +81,109 @@ def availability(
     Samples further apart than `longest_gap` leave the time between them unobserved. A reboot
     between two samples makes the time from the first to the reboot open. Needs begin < end.
     """
-    known_up = unobserved = 0.0
-    open_widths: list[float] = []
-    for gap in _gaps(sorted(samples, key=lambda one: one.time), begin, end, longest_gap):
-        if not gap.is_observed:
-            unobserved += gap.length
-        elif gap.was_up and gap.is_up:
-            booted = max((at for at in reboots if gap.begin < at <= gap.end), default=gap.begin)
-            known_up += gap.end - booted
-            open_widths += [booted - gap.begin] if booted > gap.begin else []
-        elif gap.was_up != gap.is_up:
-            open_widths.append(gap.length)
-    length, left_open = end - begin, sum(open_widths)
-    observed = length - unobserved
+    spans = spans_of(samples, begin, end, longest_gap, reboots)
+    return availability_of(spans, confidence)
+
+
+def spans_of(
+    samples: Iterable[Sample],
+    begin: float,
+    end: float,
+    longest_gap: float,
+    reboots: Sequence[float] = (),
+) -> list[Span]:
+    """The spans that make up [begin, end], in order."""
+    ordered = sorted(samples, key=lambda one: one.time)
+    found: list[Span] = []
+    for before, after in pairwise([Sample(-math.inf, False), *ordered, Sample(math.inf, False)]):
+        low, high = max(before.time, begin), min(after.time, end)
+        if low >= high:
+            continue
+        if after.time - before.time > longest_gap and not after.is_joined:
+            found.append(Span(low, high, State.UNSEEN))
+        elif before.is_up != after.is_up:
+            found.append(Span(low, high, State.OPEN))
+        elif before.is_up:
+            last = bisect_right(reboots, high)
+            booted = reboots[last - 1] if last and reboots[last - 1] > low else low
+            if booted > low:
+                found.append(Span(low, booted, State.OPEN))
+            if high > booted:
+                found.append(Span(booted, high, State.UP))
+        else:
+            found.append(Span(low, high, State.DOWN))
+    return found
+
+
+def availability_of(spans: Sequence[Span], confidence: float = CONFIDENCE) -> Availability:
+    """The availability of the period that the spans make up. Needs one span."""
+    sums = dict.fromkeys(State, 0.0)
+    for one in spans:
+        sums[one.state] += one.length
+    length = spans[-1].end - spans[0].begin
+    known_up, left_open, unseen = sums[State.UP], sums[State.OPEN], sums[State.UNSEEN]
+    observed = max(length - unseen, 0.0)
     estimate = None
-    if observed > 0:
-        half = uniform_sum_half_width(open_widths, confidence)
+    if observed > 1e-9 * length:
+        widths = [one.length for one in spans if one.state is State.OPEN]
+        half = uniform_sum_half_width(widths, confidence)
         middle = known_up + left_open / 2
         estimate = Estimate(
-            middle / observed,
+            min(middle / observed, 1.0),
             max(middle - half, 0.0) / observed,
             min(middle + half, observed) / observed,
-            len(open_widths),
+            len(widths),
             _doubts_of(observed / length),
         )
-    high = (known_up + left_open + unobserved) / length
+    high = min((known_up + left_open + unseen) / length, 1.0)
     return Availability(known_up / length, high, observed / length, estimate)
+
+
+def cut(spans: Sequence[Span], begin: float, end: float) -> list[Span]:
+    """The part of spans that is in [begin, end]."""
+    first = bisect_right(spans, begin, key=lambda one: one.end)
+    last = bisect_left(spans, end, key=lambda one: one.begin)
+    return [Span(max(a, begin), min(b, end), state) for a, b, state in spans[first:last]]
+
+
+def combined(every: Sequence[Sequence[Span]]) -> list[Span]:
+    """The spans of a target with several probes: down while one of them is down, open while one is
+    open and none is down, up while one is up and no other than unseen."""
+    if len(every) == 1:
+        return list(every[0])
+    edges = sorted({edge for spans in every for one in spans for edge in (one.begin, one.end)})
+    places = [0] * len(every)
+    found: list[Span] = []
+    open_until = -math.inf
+    for begin, end in pairwise(edges):
+        now = []
+        for number, spans in enumerate(every):
+            while spans[places[number]].end <= begin:
+                places[number] += 1
+            now.append(spans[places[number]])
+        state = min((one.state for one in now), key=_FIRST.index)
+        # Pieces of one open span are one error, not several.
+        if found and found[-1].state is state and (state is not State.OPEN or begin < open_until):
+            found[-1] = Span(found[-1].begin, end, state)
+        else:
+            found.append(Span(begin, end, state))
+        open_ends = [one.end for one in now if one.state is State.OPEN]
+        open_until = max(open_ends, default=-math.inf)
+    return found
+
+
+_FIRST = (State.DOWN, State.OPEN, State.UP, State.UNSEEN)
+
+
+def overlaid(spans: Sequence[Span], windows: Iterable[tuple[float, float]]) -> list[Span]:
+    """The same spans, up in these windows."""
+    found = list(spans)
+    for begin, end in windows:
+        low, high = max(begin, found[0].begin), min(end, found[-1].end)
+        if low < high:
+            before, after = cut(found, found[0].begin, low), cut(found, high, found[-1].end)
+            found = [*before, Span(low, high, State.UP), *after]
+    return found
 
 
 def _doubts_of(observed: float) -> tuple[Doubt, ...]:
@@ -103,18 +191,6 @@ def _doubts_of(observed: float) -> tuple[Doubt, ...]:
         return ()
     text = f"only {100 * observed:.0f} % of the time was observed"
     return (Doubt(Reason.INCOMPLETE_INPUT, text, "find out why the prober was not running"),)
-
-
-def _gaps(samples: Sequence[Sample], begin: float, end: float, longest: float) -> Iterator[_Gap]:
-    """The gaps that make up [begin, end], in order; those at the ends may have no sample."""
-    first = Sample(-math.inf, False)
-    last = Sample(math.inf, False)
-    for before, after in pairwise([first, *samples, last]):
-        low, high = max(before.time, begin), min(after.time, end)
-        if low >= high:
-            continue
-        is_observed = after.time - before.time <= longest
-        yield _Gap(low, high, before.is_up, after.is_up, is_observed)
 
 
 def uniform_sum_half_width(widths: Sequence[float], confidence: float) -> float:

@@ -3,83 +3,96 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sesame.evaluation.estimates import Sample
 from sesame.evaluation.probing import Outcome, Result
-from sesame.evaluation.store import Note
+from sesame.evaluation.store import Note, Observation
+
+REBOOT = "unplanned reboot"
+Ran = Result | Observation
 
 
 @dataclass(frozen=True)
 class Incident:
-    """Began after `not_before` and at `began` at the latest; ended after the last failure, at
-    `ended` at the latest. `ended` is infinite while it is open."""
+    """Began after `not_before` and at `began` at the latest; ended after `last_failed` and at
+    `ended` at the latest, which is infinite while it is open."""
 
     not_before: float
     began: float
+    last_failed: float
     ended: float
     cause: str
 
 
 def incidents_of(
-    results: Sequence[Result], reboots: Iterable[float], notes: Iterable[Note]
+    results: Sequence[Ran], reboots: Iterable[float], notes: Iterable[Note]
 ) -> list[Incident]:
     """The incidents, in order. Those that overlap are one. What lies in planned maintenance is no
-    incident. `results` are those of the probes of availability, in order."""
+    incident; a failure that lasts longer begins with the first one after it. `results` are those
+    of the probes of availability, in order."""
     entered = list(notes)
-    found = _series(results) + [
-        Incident(_last_pass(results, at), at, at, "unplanned reboot") for at in reboots
-    ]
+    passes = [one.began for one in results if one.outcome is Outcome.PASS]
+    found = _series(
+        [
+            one
+            for one in results
+            if one.outcome is Outcome.PASS or not is_planned(one.began, entered)
+        ]
+    )
+    for at in reboots:
+        if not is_planned(at, entered):
+            last = bisect_left(passes, at)
+            found.append(Incident(passes[last - 1] if last else at, at, at, at, REBOOT))
     found += [
-        Incident(note.began, note.began, note.ended, note.text)
+        Incident(note.began, note.began, note.ended, note.ended, note.text)
         for note in entered
         if not note.planned
     ]
-    unplanned = [one for one in found if not is_planned(one.began, entered)]
-    return _merged(sorted(unplanned, key=lambda one: (one.not_before, one.began)))
+    return _merged(sorted(found, key=lambda one: (one.not_before, one.began)))
 
 
 def is_planned(time: float, notes: Iterable[Note]) -> bool:
     return any(note.planned and note.began <= time <= note.ended for note in notes)
 
 
+def is_joined(result: Ran) -> bool:
+    return isinstance(result, Observation) and result.is_joined
+
+
 def samples_of(
-    results: Iterable[Result], notes: Sequence[Note], maintenance_is_available: bool
+    results: Iterable[Ran], notes: Sequence[Note], maintenance_is_available: bool
 ) -> list[Sample]:
     """The states that results show. Planned maintenance counts as the site file says."""
     samples = []
     for result in results:
         if maintenance_is_available and is_planned(result.began, notes):
-            samples.append(Sample(result.began, True))
+            samples.append(Sample(result.began, True, is_joined(result)))
         elif result.outcome is not Outcome.NOT_OBSERVED:
-            samples.append(Sample(result.began, result.outcome is Outcome.PASS))
+            is_up = result.outcome is Outcome.PASS
+            samples.append(Sample(result.began, is_up, is_joined(result)))
     return samples
 
 
-def _series(results: Sequence[Result]) -> list[Incident]:
+def _series(results: Sequence[Ran]) -> list[Incident]:
     """The series of failures of each probe, each until its next pass."""
     found: list[Incident] = []
     latest: dict[str, float] = {}
     open_ones: dict[str, Incident] = {}
     for result in results:
         name = result.probe
-        if result.outcome is Outcome.FAIL and name not in open_ones:
+        if result.outcome is Outcome.FAIL:
             cause = f"{name}: step {result.step}: {result.reason}"
-            begin = latest.get(name, result.began)
-            open_ones[name] = Incident(begin, result.began, math.inf, cause)
+            begin, at = latest.get(name, result.began), result.began
+            first = open_ones.get(name, Incident(begin, at, at, math.inf, cause))
+            open_ones[name] = replace(first, last_failed=at)
         elif result.outcome is Outcome.PASS:
             latest[name] = result.began
             if name in open_ones:
                 found.append(replace(open_ones.pop(name), ended=result.began))
     return [*found, *open_ones.values()]
-
-
-def _last_pass(results: Sequence[Result], before: float) -> float:
-    return max(
-        (one.began for one in results if one.outcome is Outcome.PASS and one.began < before),
-        default=before,
-    )
 
 
 def _merged(ordered: Iterable[Incident]) -> list[Incident]:
@@ -91,6 +104,7 @@ def _merged(ordered: Iterable[Incident]) -> list[Incident]:
             found[-1] = Incident(
                 last.not_before,
                 min(last.began, one.began),
+                max(last.last_failed, one.last_failed),
                 max(last.ended, one.ended),
                 "; ".join(causes),
             )

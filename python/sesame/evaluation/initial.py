@@ -57,6 +57,7 @@ USE = """
 [probe.use]
 target = "here"
 interval = "15min"
+aspect = "utilisation"
 
 [[probe.use.step]]
 name = "load"

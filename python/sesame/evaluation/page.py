@@ -1,4 +1,4 @@
-"""The page of a summary."""
+"""The page of a summary, and a page for each probe."""
 
 from __future__ import annotations
 
@@ -7,32 +7,59 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from sesame.errors import OutputError
+from sesame.evaluation.charts import Plot, curves_of, levels_chart, plots_of
+from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.periods import shown
-from sesame.evaluation.summary import Stretch, Summary, percent
-from sesame.evaluation.tables import SummaryTable, tables_of
-from sesame.web.chart import Chart
+from sesame.evaluation.probing import Outcome, Result
+from sesame.evaluation.store import Store
+from sesame.evaluation.summary import Summary
+from sesame.evaluation.tables import SummaryTable, probe_tables, series_of_probe, tables_of
+from sesame.evaluation.words import counted, interval, percent
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
+MOST_FAILURES = 20  # on the page of a probe
+
 
 def write_summary(summary: Summary, path: Path) -> None:
-    """Writes the page. Raises OutputError."""
+    """Writes one page. Raises OutputError."""
+    _write(summary, path, [_findings(summary)])
+
+
+def write_pages(summary: Summary, store: Store, directory: Path) -> None:
+    """Writes index.html and a page for each probe. Raises OutputError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{directory}: cannot make it: {error.strerror}") from error
+    for probe in summary.probes:
+        _write_probe(summary, store, probe, directory / _file_of(probe))
+    _write(summary, directory / "index.html", [_findings(summary), _links(summary)])
+
+
+def _write(summary: Summary, path: Path, first: Sequence[Section]) -> None:
     write_page(
         path,
         title=f"Evaluation of {summary.site}",
-        subtitle=f"{shown(summary.begin)} to {shown(summary.end)} UTC",
+        subtitle=_period(summary),
         headline=_headline(summary),
         doubts=_doubts(summary),
-        sections=[_findings(summary), *_charts(summary), *map(_table, tables_of(summary))],
+        sections=[*first, *map(_plot, plots_of(summary)), *map(_table, tables_of(summary))],
     )
+
+
+def _period(summary: Summary) -> str:
+    return f"{shown(summary.begin)} to {shown(summary.end)} UTC"
 
 
 def _headline(summary: Summary) -> Headline | None:
     for one in summary.targets:
         estimate = one.whole.availability.estimate
         if estimate is not None:
-            limits = f"{percent(estimate.low)} to {percent(estimate.high)}"
+            limits = f"of the observed time, {interval(estimate)} %"
             return Headline(percent(estimate.value), f"availability of {one.target}, {limits}")
     return None
 
@@ -46,39 +73,67 @@ def _doubts(summary: Summary) -> list[dict[str, Any]]:
 
 
 def _findings(summary: Summary) -> Section:
-    lines = summary.findings or ["No probe has run."]
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Section("Findings", "", f"<ul>{items}</ul>")
+    return Section("Findings", "", _list(summary.findings or ["No probe has run."]))
 
 
-def _charts(summary: Summary) -> list[Section]:
-    return [
-        Section(
-            f"Weekly availability of {one.target}",
-            "Bars: of the observed time. Lines: the interval of 95 %.",
-            _chart(one.target, one.weeks).html(f"Weekly availability of {one.target}"),
-        )
-        for one in summary.targets
-        if any(week.availability.estimate for week in one.weeks)
-    ]
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
-def _chart(target: str, weeks: Sequence[Stretch]) -> Chart:
-    chart = Chart(260)
-    places = [place for place, one in enumerate(weeks) if one.availability.estimate]
-    estimates = [week.availability.estimate for week in weeks if week.availability.estimate]
-    chart.x("week", names=[week.name for week in weeks])
-    chart.y("availability in %", zero=True)
-    chart.columns(
-        target,
-        places,
-        [100 * one.value for one in estimates],
-        "blue",
-        low=[100 * one.low for one in estimates],
-        high=[100 * one.high for one in estimates],
-        width=0.7,
+def _links(summary: Summary) -> Section:
+    items = "".join(
+        f'<li><a href="{quote(_file_of(one))}">{escape(one.probe)} on {escape(one.target)}</a></li>'
+        for one in summary.probes
     )
-    return chart
+    return Section("Probes", "A page for each.", f"<ul>{items}</ul>")
+
+
+def _file_of(probe: ProbeSummary) -> str:
+    return f"probe-{probe.probe}-{probe.target}.html"
+
+
+def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path) -> None:
+    series = series_of_probe(summary, probe)
+    passed = sum(month.passed for month in probe.months)
+    failed = sum(month.failed for month in probe.months)
+    plots = curves_of(summary, series)
+    in_curves = len(series) if plots else 0
+    if not in_curves:
+        plots += [
+            Plot(one.figure, "Weekly mean, between the least and the largest.", levels_chart(one))
+            for one in series
+        ]
+    last = store.results(probe.probe, probe.target, summary.begin, summary.end, MOST_FAILURES * 50)
+    failures = [one for one in last if one.outcome is not Outcome.PASS][-MOST_FAILURES:]
+    share = percent(passed / (passed + failed)) if passed + failed else "–"
+    write_page(
+        path,
+        title=f"{probe.probe} on {probe.target}",
+        subtitle=f"{summary.site}, {_period(summary)}",
+        headline=Headline(share, f"of {counted(passed + failed, 'run')} passed"),
+        sections=[
+            Section("Site", "", '<p><a href="index.html">All probes</a></p>'),
+            *map(_plot, plots),
+            *map(_table, probe_tables(summary, probe)),
+            *_failures(failures),
+        ],
+    )
+
+
+def _failures(failures: Sequence[Result]) -> list[Section]:
+    if not failures:
+        return []
+    items = "".join(
+        f"<details><summary>{shown(one.began)} {one.outcome}: "
+        f"{escape(f'{one.step}: ' if one.step else '')}{escape(one.reason)}</summary>"
+        f'<pre tabindex="0">{escape(one.output) or "(no output)"}</pre></details>'
+        for one in reversed(failures)
+    )
+    return [Section("Last failures", "With what the step printed; times in UTC.", items)]
+
+
+def _plot(plot: Plot) -> Section:
+    return Section(plot.title, plot.about, plot.chart.html(plot.title))
 
 
 def _table(table: SummaryTable) -> Section:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import math
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ from sesame.errors import InputError, OutputError, SesameError
 from sesame.evaluation.probing import Result, run_probe
 from sesame.evaluation.release import boot, release_facts
 from sesame.evaluation.site import Probe, Site
-from sesame.evaluation.store import Store, Waiting
+from sesame.evaluation.store import Store, Unavailable, Waiting
 
 LONGEST_SLEEP_S = 60.0  # so that a clock that is set is noticed
 
@@ -79,7 +78,7 @@ def run_due(site: Site, report: Callable[[Result], None], once: str | None = Non
 def _latest(site: Site) -> Latest:
     times: dict[tuple[str, str], float] = {}
     waiting = Waiting(site.path).results()
-    with suppress(sqlite3.OperationalError), Store(site.database) as store:
+    with suppress(Unavailable), Store(site.database) as store:
         store.add_boot(*boot())
         if waiting:
             store.add(waiting)
@@ -94,15 +93,19 @@ def _latest(site: Site) -> Latest:
 
 
 def keep(site: Site, results: Sequence[Result]) -> None:
-    """Stores results, with those that wait; they wait in a file if the database is unavailable."""
+    """Stores results, with those that wait. They wait in a file if the database is unavailable, or
+    if it cannot be used at all: then the error is raised afterwards."""
     waiting = Waiting(site.path)
-    earlier = waiting.results()
     try:
         with Store(site.database) as store:
+            earlier = waiting.results()
             store.add([*earlier, *results])
-    except sqlite3.OperationalError:
+    except Unavailable:
         waiting.add(results)
         return
+    except InputError:
+        waiting.add(results)
+        raise
     if earlier:
         waiting.clear()
 

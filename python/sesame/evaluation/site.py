@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError
+from sesame.evaluation.database import is_url
 from sesame.evaluation.toml_lines import Lines
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -23,6 +24,7 @@ UNITS = frozenset(
     + [f"{unit}/s" for unit in ("1", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "flop")]
     + ["Mflop/s", "Gflop/s"]
 )
+ASPECTS = ("availability", "utilisation", "functionality", "performance")
 LAUNCHERS = ("local", "mpiexec", "template")
 MOST_BYTES = 1 << 20
 
@@ -69,6 +71,7 @@ class Probe:
     target: Target
     interval: float
     availability: bool  # its failures mean that the target is down
+    aspect: str  # one of ASPECTS: where the report has it
     user: str | None
     files: Mapping[str, str]
     steps: tuple[Step, ...]
@@ -76,11 +79,11 @@ class Probe:
 
 @dataclass(frozen=True)
 class Site:
-    """A site file. `database` is beside it unless it names another directory."""
+    """A site file. `database` is a file, beside it unless it names another directory, or a URL."""
 
     path: Path
     name: str
-    database: Path
+    database: Path | str
     maintenance_is_available: bool
     probes: Mapping[str, Probe] = field(default_factory=dict)
 
@@ -136,10 +139,19 @@ class _Reader:
         return Site(
             self._path,
             name,
-            self._path.absolute().parent / database,
+            self._database(database),
             maintenance == kinds[0],
             probes,
         )
+
+    def _database(self, text: str) -> Path | str:
+        if "://" not in text:
+            return self._path.absolute().parent / text
+        if not is_url(text):
+            hint = "for instance postgresql://sesame@db.example.org/evaluation"
+            said = f"expected a file or a URL of PostgreSQL, got {text!r}"
+            raise self._wrong(("database",), said, hint)
+        return text
 
     def _target(self, name: str, table: dict[str, Any]) -> Target:
         keys = ("target", name)
@@ -159,7 +171,7 @@ class _Reader:
 
     def _probe(self, name: str, table: dict[str, Any], targets: Mapping[str, Target]) -> Probe:
         keys = ("probe", name)
-        known = ("target", "interval", "availability", "user", "files", "step")
+        known = ("target", "interval", "availability", "aspect", "user", "files", "step")
         self._check_keys(table, keys, known)
         target = self._text(table, keys, "target", None)
         if target not in targets:
@@ -173,15 +185,32 @@ class _Reader:
         steps = table.get("step")
         if not isinstance(steps, list) or not steps:
             raise self._wrong(keys, f"there is no [[probe.{name}.step]]")
+        read = tuple(self._step((*keys, "step", str(i)), one) for i, one in enumerate(steps))
+        is_availability = self._yes_or_no(table, keys, "availability")
         return Probe(
             name,
             targets[target],
             self._duration(table, keys, "interval"),
-            self._yes_or_no(table, keys, "availability"),
+            is_availability,
+            self._aspect(table, keys, is_availability, read),
             self._text(table, keys, "user", "") or None,
             files,
-            tuple(self._step((*keys, "step", str(i)), one) for i, one in enumerate(steps)),
+            read,
         )
+
+    def _aspect(
+        self,
+        table: dict[str, Any],
+        keys: tuple[str, ...],
+        is_availability: bool,
+        steps: Sequence[Step],
+    ) -> str:
+        kind = "performance" if any(step.numbers for step in steps) else "functionality"
+        aspect = self._text(table, keys, "aspect", "availability" if is_availability else kind)
+        if aspect not in ASPECTS:
+            expected = ", ".join(ASPECTS)
+            raise self._wrong((*keys, "aspect"), f"expected one of {expected}, got {aspect}")
+        return aspect
 
     def _step(self, keys: tuple[str, ...], table: Any) -> Step:
         if not isinstance(table, dict):

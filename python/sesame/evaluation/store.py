@@ -1,290 +1,457 @@
-"""The results of months, in SQLite, and a file where they wait while the database is unavailable.
+"""The results of months in a database, and a file where they wait while it is unavailable.
 
-Times are seconds since 1970, UTC. A result is stored once, known by its key. Counts and sums of
-each day are kept in the same transaction; `rebuild_days` makes them again from the results.
-docs/decisions/0044-evaluation-store.md says how another database can take the place of SQLite.
+Times are seconds since 1970, UTC; the database has microseconds. A result is stored once, known by
+its key. The counts and sums of a day are made again from its results in the transaction that adds
+one, so that they equal those that `rebuild_days` makes.
+docs/decisions/0044-evaluation-store.md and 0050-evaluation-databases.md have the reasons.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sesame.errors import InputError, OutputError
+from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
+from sesame.evaluation.schema import VERSION, migrate
 
-BUSY_SECONDS = 2.0  # to wait for another writer
-MOST_WAITING_BYTES = 256 << 20
-# Each entry takes the schema from its number to the next.
-MIGRATIONS = (
-    """
-    CREATE TABLE release (
-      id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);
-    CREATE TABLE result (
-      id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, probe TEXT NOT NULL, target TEXT NOT NULL,
-      began REAL NOT NULL, took REAL NOT NULL, outcome TEXT NOT NULL, step TEXT NOT NULL,
-      reason TEXT NOT NULL, output TEXT NOT NULL, release INTEGER NOT NULL REFERENCES release);
-    CREATE INDEX result_by_time ON result (probe, target, began);
-    CREATE TABLE figure (
-      result INTEGER NOT NULL REFERENCES result, name TEXT NOT NULL, value REAL NOT NULL,
-      unit TEXT NOT NULL, PRIMARY KEY (result, name)) WITHOUT ROWID;
-    CREATE TABLE boot (boot TEXT PRIMARY KEY, booted REAL NOT NULL);
-    CREATE TABLE note (
-      id INTEGER PRIMARY KEY, text TEXT NOT NULL, began REAL NOT NULL, ended REAL NOT NULL,
-      planned INTEGER NOT NULL);
-    CREATE TABLE day (
-      probe TEXT NOT NULL, target TEXT NOT NULL, release INTEGER NOT NULL, day INTEGER NOT NULL,
-      passed INTEGER NOT NULL, failed INTEGER NOT NULL, unobserved INTEGER NOT NULL,
-      PRIMARY KEY (probe, target, release, day)) WITHOUT ROWID;
-    CREATE TABLE figure_day (
-      probe TEXT NOT NULL, target TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL,
-      release INTEGER NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL, total REAL NOT NULL,
-      least REAL NOT NULL, most REAL NOT NULL,
-      PRIMARY KEY (probe, target, name, unit, release, day)) WITHOUT ROWID;
-    """,
-)
-ADD_DAY = """
-    INSERT INTO day SELECT probe, target, release, CAST(began / 86400 AS INTEGER),
-      SUM(outcome = 'pass'), SUM(outcome = 'fail'), SUM(outcome = 'not observed')
-    FROM result WHERE {which} GROUP BY 1, 2, 3, 4
-    ON CONFLICT DO UPDATE SET passed = passed + excluded.passed,
-      failed = failed + excluded.failed, unobserved = unobserved + excluded.unobserved"""
-ADD_FIGURE_DAY = """
-    INSERT INTO figure_day SELECT probe, target, name, unit, release,
-      CAST(began / 86400 AS INTEGER), COUNT(*), SUM(value), MIN(value), MAX(value)
-    FROM result JOIN figure ON figure.result = result.id WHERE {which}
-    GROUP BY 1, 2, 3, 4, 5, 6
-    ON CONFLICT DO UPDATE SET count = count + excluded.count, total = total + excluded.total,
-      least = MIN(least, excluded.least), most = MAX(most, excluded.most)"""
+__all__ = ["Note", "Observation", "SeriesDay", "Store", "Unavailable", "Waiting"]
+
+DAY_US = 86_400_000_000
+OUTCOMES = (Outcome.PASS, Outcome.FAIL, Outcome.NOT_OBSERVED)  # by their number in the database
+ADD_PROBE_DAYS = f"""
+    INSERT INTO probe_day SELECT probe, day, release, SUM(CASE outcome WHEN 0 THEN 1 ELSE 0 END),
+      SUM(CASE outcome WHEN 1 THEN 1 ELSE 0 END), SUM(CASE outcome WHEN 2 THEN 1 ELSE 0 END),
+      MIN(began), MAX(began), COALESCE(MAX(gap), 0)
+    FROM (SELECT probe, began / {DAY_US} AS day, release, outcome, began, began - LAG(began) OVER
+      (PARTITION BY probe, began / {DAY_US} ORDER BY began) AS gap FROM result {{which}}) AS ran
+    GROUP BY probe, day, release"""
+# In the order of time, so that sums are the same to the last digit however they are made.
+ADD_SERIES_DAYS = f"""
+    INSERT INTO series_day SELECT series, day, release, COUNT(*), SUM(value), MIN(value), MAX(value)
+    FROM (SELECT figure.series, figure.began / {DAY_US} AS day, release, value
+      FROM figure JOIN series ON series.id = figure.series
+      JOIN result ON result.probe = series.probe AND result.began = figure.began {{which}}
+      ORDER BY figure.series, figure.began) AS measured
+    GROUP BY series, day, release"""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a person entered."""
+    """What a person entered. An empty `target` means all."""
 
     text: str
     began: float
     ended: float
     planned: bool
+    target: str = ""
 
 
-@dataclass(frozen=True)
-class Day:
-    """The results of a probe on one day (in days since 1970) under one release."""
+class Observation(NamedTuple):
+    """A result as availability needs it."""
 
     probe: str
-    target: str
-    release: str
+    began: float
+    outcome: Outcome
+    step: str = ""
+    reason: str = ""
+    is_joined: bool = False  # all results since the one before passed, and were left out
+
+
+class ProbeDay(NamedTuple):
+    """The results of a probe on one day (in days since 1970) under one release."""
+
     day: int
+    release: str
     passed: int
     failed: int
     unobserved: int
 
 
+class Series(NamedTuple):
+    """The figures of one name and unit of a probe."""
+
+    number: int
+    probe: str
+    target: str
+    name: str
+    unit: str
+
+
+class SeriesDay(NamedTuple):
+    """The figures of a series on one day under one release."""
+
+    day: int
+    release: str
+    runs: int
+    total: float
+    least: float
+    most: float
+
+
 class Store:
     """An open database; use it as a context. Raises InputError if it is damaged or of a newer
-    Sesame, sqlite3.OperationalError if it is unavailable."""
+    Sesame, Unavailable if it is locked, full or gone."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    def __init__(self, database: Path | str) -> None:
+        self._shown = shown_url(str(database)) if is_url(database) else str(database)
+        self._database = open_database(database)
         try:
-            self._connection.execute("PRAGMA foreign_keys = ON")
             self._migrate()
-        except sqlite3.OperationalError:
-            self._connection.close()
-            raise
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            raise InputError(f"this is no database of results: {error}", path=str(path)) from error
-        except InputError:
-            self._connection.close()
+        except BaseException:
+            self._database.close()
             raise
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        self._database.close()
 
     def _migrate(self) -> None:
-        version = self._version()
-        if version > len(MIGRATIONS):
+        version = self._database.version()
+        if version > VERSION:
             raise InputError(
-                f"the database has version {version}, this Sesame knows {len(MIGRATIONS)}",
-                path=str(self._path),
+                f"the database has version {version}, this Sesame knows {VERSION}",
+                path=self._shown,
                 hint="update Sesame",
             )
-        if version == len(MIGRATIONS):
-            return
-        with self._transaction():
-            for number in range(self._version(), len(MIGRATIONS)):
-                for statement in MIGRATIONS[number].split(";"):
-                    self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-    def _version(self) -> int:
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        if version < VERSION:
+            with self._database.transaction():
+                version = self._database.version()  # another process may have been first
+                if version < VERSION:
+                    migrate(self._database, version, self._add_all)
 
     def add(self, results: Iterable[Result]) -> int:
         """Stores what is not there yet, all or nothing; returns how many results that were."""
+        try:
+            with self._database.transaction():
+                return self._add_all(results)
+        except BaseException:
+            self._numbers.clear()  # those that were given in the transaction are void
+            raise
+
+    def _add_all(self, results: Iterable[Result]) -> int:
         added = 0
-        with self._transaction():
-            for result in results:
-                added += self._add(result)
+        days: set[tuple[int, int]] = set()
+        series_days: set[tuple[int, int]] = set()
+        for result in results:
+            probe = self._number("probe", result.probe, result.target)
+            began = self._add(probe, result)
+            if began is None:
+                continue
+            added += 1
+            days.add((probe, began // DAY_US))
+            figures = {(one.name, one.unit): one.value for one in result.figures}
+            for (name, unit), value in figures.items():
+                series = self._number("series", probe, name, unit)
+                self._database.run("INSERT INTO figure VALUES (?, ?, ?)", (series, began, value))
+                series_days.add((series, began // DAY_US))
+        self._refresh(days, series_days)
         return added
 
-    def _add(self, result: Result) -> int:
-        release = self._release(result)
-        about = (result.key, result.probe, result.target, result.began, result.took)
-        values = (*about, result.outcome, result.step, result.reason, result.output, release)
-        done = self._connection.execute(
-            "INSERT INTO result (key, probe, target, began, took, outcome, step, reason, output, "
-            "release) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-            values,
-        )
-        if done.rowcount != 1:
-            return 0
-        number = done.lastrowid
-        rows = [(number, one.name, one.value, one.unit) for one in result.figures]
-        self._connection.executemany("INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?)", rows)
-        for statement in (ADD_DAY, ADD_FIGURE_DAY):
-            self._connection.execute(statement.format(which="id = ?"), (number,))
-        return 1
+    def _add(self, probe: int, result: Result) -> int | None:
+        """When it began, or None if it is there already. Two results of a probe that began in the
+        same microsecond (the clock was set back) are kept one after the other."""
+        began = round(1e6 * result.began)
+        key = int.from_bytes(hashlib.blake2b(result.key.encode(), digest_size=8).digest()) >> 1
+        outcome, release = OUTCOMES.index(result.outcome), self._release(result)
+        insert = "INSERT INTO result VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        while self._database.run(insert, (probe, began, key, result.took, outcome, release)) != 1:
+            at = "SELECT key FROM result WHERE probe = ? AND began = ?"
+            if self._database.rows(at, (probe, began)) == [(key,)]:
+                return None
+            began += 1
+        if result.step or result.reason or result.output:
+            # PostgreSQL has no texts with a zero byte.
+            about = (result.step, result.reason, result.output)
+            texts = (one.replace("\0", "\ufffd") for one in about)
+            self._database.run("INSERT INTO detail VALUES (?, ?, ?, ?, ?)", (probe, began, *texts))
+        return began
+
+    def _refresh(self, days: set[tuple[int, int]], series_days: set[tuple[int, int]]) -> None:
+        """Makes the counts and sums of these days again."""
+        for table, kind, statement, touched in (
+            ("probe_day", "probe", ADD_PROBE_DAYS, days),
+            ("series_day", "series", ADD_SERIES_DAYS, series_days),
+        ):
+            source = "result" if kind == "probe" else "figure"
+            which = f"WHERE {source}.{kind} = ? AND {source}.began >= ? AND {source}.began < ?"
+            for number, day in sorted(touched):
+                delete = f"DELETE FROM {table} WHERE {kind} = ? AND day = ?"
+                self._database.run(delete, (number, day))
+                bounds = (number, day * DAY_US, (day + 1) * DAY_US)
+                self._database.run(statement.format(which=which), bounds)
+
+    def rebuild_days(self) -> None:
+        """Makes the counts and sums of all days again from the results."""
+        with self._database.transaction():
+            for table, statement in (
+                ("probe_day", ADD_PROBE_DAYS),
+                ("series_day", ADD_SERIES_DAYS),
+            ):
+                self._database.run(f"DELETE FROM {table}")
+                self._database.run(statement.format(which=""))
 
     def _release(self, result: Result) -> int:
         facts = dict(result.release)
-        values = (fingerprint(facts), json.dumps(facts))
-        self._connection.execute(
-            "INSERT INTO release (fingerprint, facts) VALUES (?, ?) "
-            "ON CONFLICT (fingerprint) DO NOTHING",
-            values,
+        name = fingerprint(facts)
+        if ("release", name) not in self._numbers:
+            values = (name, json.dumps(facts))
+            self._insert("release", "fingerprint, facts", values)
+            rows = self._database.rows("SELECT id FROM release WHERE fingerprint = ?", (name,))
+            self._numbers["release", name] = rows[0][0]
+        return self._numbers["release", name]
+
+    def _number(self, table: str, *names: Any) -> int:
+        """The number of a probe or a series, a new one if there is none."""
+        if (table, *names) not in self._numbers:
+            columns = "name, target" if table == "probe" else "probe, name, unit"
+            which = " AND ".join(f"{column} = ?" for column in columns.split(", "))
+            find = f"SELECT id FROM {table} WHERE {which}"
+            if not self._database.rows(find, names):
+                self._insert(table, columns, names)
+            self._numbers[(table, *names)] = self._database.rows(find, names)[0][0]
+        return self._numbers[(table, *names)]
+
+    def _insert(self, table: str, columns: str, values: Sequence[Any]) -> None:
+        marks = ", ".join("?" * len(values))
+        statement = f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+        self._database.run(statement, values)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[Any, ...], int]:
+        """The numbers of releases, probes and series that were looked up."""
+        return {}
+
+    # What follows reads.
+
+    def probe(self, name: str, target: str) -> int | None:
+        """The number of a probe that has results."""
+        find = "SELECT id FROM probe WHERE name = ? AND target = ?"
+        return next((number for (number,) in self._database.rows(find, (name, target))), None)
+
+    def probes(self) -> list[tuple[str, str]]:
+        """(name, target) of those that have results."""
+        return [(one[0], one[1]) for one in self._database.rows("SELECT name, target FROM probe")]
+
+    def results(
+        self, probe: str, target: str, begin: float, end: float, most: int | None = None
+    ) -> list[Result]:
+        """Those of [begin, end) in order, at most the last `most`; with their figures. `release`
+        has the fingerprint only."""
+        number = self.probe(probe, target)
+        bounds = (number, *_bounds(begin, end))
+        rows = self._database.rows(
+            "SELECT result.began, key, took, outcome, step, reason, output, fingerprint "
+            "FROM result JOIN release ON release.id = result.release LEFT JOIN detail "
+            "ON detail.probe = result.probe AND detail.began = result.began "
+            "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
+            f"ORDER BY result.began DESC {f'LIMIT {most}' if most else ''}",
+            bounds,
         )
-        query = "SELECT id FROM release WHERE fingerprint = ?"
-        return int(self._connection.execute(query, values[:1]).fetchone()[0])
-
-    def rebuild_days(self) -> None:
-        """Makes the counts and sums of days again from the results."""
-        with self._transaction():
-            for table, statement in (("day", ADD_DAY), ("figure_day", ADD_FIGURE_DAY)):
-                self._connection.execute(f"DELETE FROM {table}")
-                self._connection.execute(statement.format(which="1"))
-
-    def results(self, probe: str, target: str, begin: float, end: float) -> list[Result]:
-        """Those of [begin, end) in order, with the last before and the first after; with their
-        figures and without their releases' facts: `release` has the fingerprint only."""
-        outside = "SELECT {f}(began) FROM result WHERE probe = ? AND target = ? AND began {op} ?"
-        bounds = [
-            self._connection.execute(outside.format(f=f, op=op), (probe, target, at)).fetchone()[0]
-            for f, op, at in (("MAX", "<", begin), ("MIN", ">=", end))
-        ]
-        low = begin if bounds[0] is None else bounds[0]
-        high = end if bounds[1] is None else bounds[1]
-        rows = self._connection.execute(
-            "SELECT result.id, key, probe, target, began, took, outcome, step, reason, output, "
-            "fingerprint FROM result JOIN release ON release.id = result.release "
-            "WHERE probe = ? AND target = ? AND began BETWEEN ? AND ? ORDER BY began",
-            (probe, target, low, high),
-        ).fetchall()
-        figures = self._figures(probe, target, low, high)
+        if not rows:
+            return []
+        figures: dict[int, list[Figure]] = {}
+        for began, *values in self._database.rows(
+            "SELECT began, name, value, unit FROM series JOIN figure ON figure.series = series.id "
+            "WHERE probe = ? AND began >= ? AND began <= ?",
+            (number, rows[-1][0], rows[0][0]),
+        ):
+            figures.setdefault(began, []).append(Figure(*values))
         return [
             Result(
-                key=row[1],
-                probe=row[2],
-                target=row[3],
-                began=row[4],
-                took=row[5],
-                outcome=Outcome(row[6]),
-                step=row[7],
-                reason=row[8],
-                output=row[9],
-                figures=tuple(figures.get(row[0], ())),
-                release={"fingerprint": row[10]},
+                f"{key:016x}",
+                probe,
+                target,
+                began / 1e6,
+                took,
+                OUTCOMES[outcome],
+                step or "",
+                reason or "",
+                output or "",
+                figures=tuple(figures.get(began, ())),
+                release={"fingerprint": release},
             )
-            for row in rows
+            for began, key, took, outcome, step, reason, output, release in reversed(rows)
         ]
-
-    def _figures(self, probe: str, target: str, low: float, high: float) -> dict[int, list[Figure]]:
-        found: dict[int, list[Figure]] = {}
-        for number, *values in self._connection.execute(
-            "SELECT result, name, value, unit FROM figure JOIN result ON result.id = result "
-            "WHERE probe = ? AND target = ? AND began BETWEEN ? AND ?",
-            (probe, target, low, high),
-        ):
-            found.setdefault(number, []).append(Figure(*values))
-        return found
-
-    def days(self, begin: int, end: int) -> list[Day]:
-        """The counts of the days [begin, end)."""
-        rows = self._connection.execute(
-            "SELECT probe, target, fingerprint, day, passed, failed, unobserved FROM day "
-            "JOIN release ON release.id = release WHERE day >= ? AND day < ? "
-            "ORDER BY probe, target, day",
-            (begin, end),
-        )
-        return [Day(*row) for row in rows]
-
-    def figure_days(self, begin: int, end: int) -> list[tuple[Any, ...]]:
-        """(probe, target, name, unit, fingerprint, day, count, total, least, most)."""
-        return self._connection.execute(
-            "SELECT probe, target, name, unit, fingerprint, day, count, total, least, most "
-            "FROM figure_day JOIN release ON release.id = release WHERE day >= ? AND day < ? "
-            "ORDER BY probe, target, name, day",
-            (begin, end),
-        ).fetchall()
-
-    def releases(self) -> dict[str, dict[str, str]]:
-        """The facts of each fingerprint, in the order in which they were seen first."""
-        rows = self._connection.execute("SELECT fingerprint, facts FROM release ORDER BY id")
-        return {name: json.loads(facts) for name, facts in rows}
-
-    def first(self) -> float | None:
-        """When the first result began."""
-        began = self._connection.execute("SELECT MIN(began) FROM result").fetchone()[0]
-        return None if began is None else float(began)
 
     def last(self, probe: str, target: str) -> Result | None:
         """The latest result of a probe."""
-        query = "SELECT MAX(began) FROM result WHERE probe = ? AND target = ?"
-        began = self._connection.execute(query, (probe, target)).fetchone()[0]
-        return None if began is None else self.results(probe, target, began, began)[-1]
+        find = "SELECT MAX(began) FROM result WHERE probe = ?"
+        began = self._database.rows(find, (self.probe(probe, target),))[0][0]
+        if began is None:
+            return None
+        return self.results(probe, target, began / 1e6, (began + 1) / 1e6 + 1e-6)[-1]
 
-    def add_boot(self, boot: str, booted: float) -> None:
-        """Keeps the first time that was seen for a boot; the clock may be set later."""
-        self._connection.execute("INSERT OR IGNORE INTO boot VALUES (?, ?)", (boot, booted))
+    def first(self) -> float | None:
+        """When the first result began."""
+        day = self._database.rows("SELECT MIN(earliest) FROM probe_day")[0][0]
+        return None if day is None else float(day) / 1e6
 
-    def boots(self) -> list[float]:
-        """When the machine booted, in order."""
-        rows = self._connection.execute("SELECT booted FROM boot ORDER BY booted")
-        return [booted for (booted,) in rows]
+    def observations(
+        self,
+        probe: str,
+        target: str,
+        begin: float,
+        end: float,
+        longest_gap: float,
+        reboots: Iterable[float] = (),
+    ) -> list[Observation]:
+        """The results of [begin, end) in order, with the last before and the first after. Of days
+        on which all passed, without a reboot and a gap longer than `longest_gap`, the first and
+        the last: what happened between them is known."""
+        number = self.probe(probe, target)
+        low, high = self._around(number, *_bounds(begin, end))
+        booted = {int(1e6 * at) // DAY_US for at in reboots}
+        found: list[Observation] = []
+        raw: list[int] = []  # where a stretch of days begins and ends that are read in full
+        for day, first, last, is_plain in self._plain_days(number, low, high, longest_gap):
+            if is_plain and day not in booted:
+                found += self._read(probe, number, raw)
+                raw = []
+                found.append(Observation(probe, first / 1e6, Outcome.PASS))
+                if last > first:
+                    found.append(Observation(probe, last / 1e6, Outcome.PASS, is_joined=True))
+            else:
+                raw = [min([*raw, max(day * DAY_US, low)]), min((day + 1) * DAY_US, high)]
+        return found + self._read(probe, number, raw)
 
-    def add_note(self, note: Note) -> None:
-        values = (note.text, note.began, note.ended, note.planned)
-        self._connection.execute(
-            "INSERT INTO note (text, began, ended, planned) VALUES (?, ?, ?, ?)", values
+    def _around(self, probe: int | None, low: int, high: int) -> tuple[int, int]:
+        """[low, high) with the last result before and the first after."""
+        before = "SELECT MAX(began) FROM result WHERE probe = ? AND began < ?"
+        after = "SELECT MIN(began) FROM result WHERE probe = ? AND began >= ?"
+        found = self._database.rows(before, (probe, low))[0][0]
+        last = self._database.rows(after, (probe, high))[0][0]
+        return low if found is None else found, high if last is None else last + 1
+
+    def _plain_days(
+        self, probe: int | None, low: int, high: int, longest_gap: float
+    ) -> list[tuple[int, int, int, bool]]:
+        """(day, first result, last result, whether these two say all), in order."""
+        rows = self._database.rows(
+            "SELECT day, MIN(earliest), MAX(latest), MAX(longest_gap), SUM(failed + unobserved) "
+            "FROM probe_day WHERE probe = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
+            (probe, low // DAY_US, -(-high // DAY_US)),
+        )
+        longest = 1e6 * longest_gap
+        return [
+            (day, first, last, bad == 0 and gap <= longest and low <= first and last < high)
+            for day, first, last, gap, bad in rows
+        ]
+
+    def _read(self, probe: str, number: int | None, bounds: Sequence[int]) -> list[Observation]:
+        if not bounds:
+            return []
+        rows = self._database.rows(
+            "SELECT result.began, outcome, step, reason FROM result LEFT JOIN detail "
+            "ON detail.probe = result.probe AND detail.began = result.began "
+            "WHERE result.probe = ? AND result.began >= ? AND result.began < ? ORDER BY 1",
+            (number, *bounds),
+        )
+        return [
+            Observation(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or "")
+            for began, outcome, step, reason in rows
+        ]
+
+    def probe_days(self, probe: str, target: str, begin: int, end: int) -> list[ProbeDay]:
+        """The counts of the days [begin, end)."""
+        rows = self._database.rows(
+            "SELECT day, fingerprint, passed, failed, unobserved FROM probe_day "
+            "JOIN release ON release.id = release WHERE probe = ? AND day >= ? AND day < ? "
+            "ORDER BY day, earliest",
+            (self.probe(probe, target), begin, end),
+        )
+        return [ProbeDay(*row) for row in rows]
+
+    def series(self) -> list[Series]:
+        rows = self._database.rows(
+            "SELECT series.id, probe.name, target, series.name, unit FROM series "
+            "JOIN probe ON probe.id = series.probe ORDER BY series.id"
+        )
+        return [Series(*row) for row in rows]
+
+    def series_days(self, series: int, begin: int, end: int) -> list[SeriesDay]:
+        """The figures of the days [begin, end)."""
+        rows = self._database.rows(
+            "SELECT day, fingerprint, runs, total, least, most FROM series_day "
+            "JOIN release ON release.id = release WHERE series = ? AND day >= ? AND day < ? "
+            "ORDER BY day, release",
+            (series, begin, end),
+        )
+        return [SeriesDay(*row) for row in rows]
+
+    def figures(self, series: int, begin: float, end: float) -> list[tuple[float, float]]:
+        """(when its run began, value), in order."""
+        rows = self._database.rows(
+            "SELECT began, value FROM figure WHERE series = ? AND began >= ? AND began < ? "
+            "ORDER BY began",
+            (series, *_bounds(begin, end)),
+        )
+        return [(began / 1e6, value) for began, value in rows]
+
+    def release_at(self, series: int, began: float) -> str:
+        """The fingerprint under which the figure of this time was measured."""
+        rows = self._database.rows(
+            "SELECT fingerprint FROM series JOIN result ON result.probe = series.probe "
+            "JOIN release ON release.id = result.release WHERE series.id = ? AND result.began = ?",
+            (series, round(1e6 * began)),
+        )
+        return str(rows[0][0])
+
+    def releases(self) -> dict[str, dict[str, str]]:
+        """The facts of each fingerprint, in the order in which they were seen first."""
+        rows = self._database.rows("SELECT fingerprint, facts FROM release ORDER BY id")
+        return {name: json.loads(facts) for name, facts in rows}
+
+    def add_boot(self, boot: str, booted: float, target: str = "", node: str = "") -> None:
+        """Keeps the first time that was seen for a boot; the clock may be set later. An empty
+        target means all: the machine that probes."""
+        self._insert(
+            "boot", "target, node, boot, booted", (target, node, boot, round(1e6 * booted))
         )
 
-    def notes(self) -> list[Note]:
-        rows = self._connection.execute("SELECT text, began, ended, planned FROM note ORDER BY 2")
-        return [Note(text, began, ended, bool(planned)) for text, began, ended, planned in rows]
+    def boots(self, target: str = "") -> list[float]:
+        """When a target's nodes booted again, in order. The first known boot of each node was
+        before its first result."""
+        rows = self._database.rows(
+            "SELECT booted, target, node FROM boot WHERE target = '' OR target = ? ORDER BY booted",
+            (target,),
+        )
+        seen: set[tuple[str, str]] = set()
+        found = []
+        for booted, *where in rows:
+            if tuple(where) in seen:
+                found.append(booted / 1e6)
+            seen.add(tuple(where))
+        return found
+
+    def add_note(self, note: Note) -> None:
+        times = (round(1e6 * note.began), round(1e6 * note.ended))
+        values = (note.text, *times, int(note.planned), note.target)
+        self._insert("note", "text, began, ended, planned, target", values)
+
+    def notes(self, target: str = "") -> list[Note]:
+        """Those of a target and those of all targets; without a name, all notes."""
+        rows = self._database.rows(
+            "SELECT text, began, ended, planned, target FROM note ORDER BY began, id"
+        )
+        notes = [Note(one[0], one[1] / 1e6, one[2] / 1e6, bool(one[3]), one[4]) for one in rows]
+        return [one for one in notes if not target or one.target in ("", target)]
+
+
+def _bounds(begin: float, end: float) -> tuple[int, int]:
+    most = (1 << 62) / 1e6  # of a database's integer, for an infinite end
+    return round(1e6 * max(begin, 0.0)), round(1e6 * min(end, most))
 
 
 class Waiting:
@@ -298,7 +465,7 @@ class Waiting:
         """Damaged lines, as of a full disk, are left out."""
         found = []
         with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for line in file.read(MOST_WAITING_BYTES).splitlines():
+            for line in file:
                 with suppress(ValueError, TypeError, KeyError):
                     found.append(_result_of(json.loads(line)))
         return found
@@ -319,4 +486,4 @@ class Waiting:
 
 def _result_of(table: dict[str, Any]) -> Result:
     figures = tuple(Figure(**one) for one in table["figures"])
-    return Result(**{**table, "outcome": Outcome(table["outcome"]), "figures": figures})
+    return replace(Result(**{**table, "outcome": Outcome(table["outcome"])}), figures=figures)

@@ -6,20 +6,27 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sesame.evaluation.periods import shown
-from sesame.evaluation.summary import Stretch, Summary, hours, percent
+from sesame.evaluation.functions import ProbeSummary, ReleaseAnswers
+from sesame.evaluation.levels import SeriesSummary
+from sesame.evaluation.periods import DAY, shown
+from sesame.evaluation.stretches import Stretch
+from sesame.evaluation.summary import Summary
+from sesame.evaluation.words import figure, hours, percent
+
+Format = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
 class SummaryTable:
-    """Cells are texts, or numbers with the function of their column that makes them text."""
+    """Cells are texts, or numbers with the function of their column that makes them text. A number
+    that is missing is NaN."""
 
     title: str
     about: str
-    columns: Mapping[str, Callable[[Any], str] | None]
+    columns: Mapping[str, Format | None]
     rows: list[list[Any]]
 
 
@@ -31,8 +38,19 @@ def tables_of(summary: Summary) -> list[SummaryTable]:
             _availability(f"{one.target} by month", one.months),
             _availability(f"{one.target} by week", one.weeks),
         ]
-    tables += [_incidents(summary), _counts(summary), _figures(summary), _releases(summary)]
+    tables += [_incidents(summary), _unseen(summary), _notes(summary)]
+    tables += [_use(summary, "month"), _use(summary, "week")]
+    tables += [_functionality(summary), _performance(summary), _changes(summary)]
+    tables += [_counts(summary), _figures(summary), _releases(summary)]
     return [table for table in tables if table.rows]
+
+
+def probe_tables(summary: Summary, probe: ProbeSummary) -> list[SummaryTable]:
+    """Those of one probe that have rows."""
+    series = series_of_probe(summary, probe)
+    part = replace(summary, probes=[probe], series=series)
+    tables = [_functionality(part), _performance(part), _changes(part), _counts(part)]
+    return [table for table in [*tables, _figures(part)] if table.rows]
 
 
 def _availability(title: str, stretches: Sequence[Stretch]) -> SummaryTable:
@@ -40,7 +58,7 @@ def _availability(title: str, stretches: Sequence[Stretch]) -> SummaryTable:
         "Available: of the observed time, with the interval of 95 %. Bounds: of all time, with "
         "what lies between a pass and a fail, and what was not observed, counted either way."
     )
-    names: dict[str, Callable[[Any], str] | None] = {"period": None}
+    names: dict[str, Format | None] = {"period": None}
     names |= {"available": _share, "from": _share, "to": _share, "observed": _share}
     names |= {"at least": _share, "at most": _share, "reboots": _count, "incidents": _count}
     names |= {"mean time to incident": _time, "limit from": _time, "limit to": _time}
@@ -58,40 +76,180 @@ def _parts(estimate: Any) -> list[float]:
 
 
 def _incidents(summary: Summary) -> SummaryTable:
-    names: dict[str, Callable[[Any], str] | None] = dict.fromkeys(
-        ("target", "not before", "found", "ended by", "cause")
-    )
+    times = ("available at", "began", "last failed", "ended")
+    names: dict[str, Format | None] = dict.fromkeys(("target", *times, "cause"))
     rows = [
-        [one.target, *(_moment(time) for time in (it.not_before, it.began, it.ended)), it.cause]
+        [
+            one.target,
+            *(_moment(at) for at in (it.not_before, it.began, it.last_failed, it.ended)),
+            it.cause,
+        ]
         for one in summary.targets
         for it in one.incidents
     ]
-    return SummaryTable("Incidents", "Times are in UTC.", names, rows)
+    about = "It began between the first two times, and ended between the last two (UTC)."
+    return SummaryTable("Incidents", about, names, rows)
+
+
+def _unseen(summary: Summary) -> SummaryTable:
+    names: dict[str, Format | None] = dict.fromkeys(("target", "from", "to"))
+    names |= {"hours": _hours, "why": None}
+    rows = [
+        [one.target, shown(it.begin), shown(it.end), (it.end - it.begin) / 3600, it.reason]
+        for one in summary.targets
+        for it in one.unseen
+    ]
+    return SummaryTable("Not observed", "Times between two results (UTC).", names, rows)
+
+
+def _notes(summary: Summary) -> SummaryTable:
+    names: dict[str, Format | None] = dict.fromkeys(("from", "to", "target", "planned", "text"))
+    rows = [
+        [
+            *(shown(note.began), shown(note.ended), note.target or "all"),
+            *("yes" if note.planned else "no", note.text),
+        ]
+        for note in summary.notes
+    ]
+    return SummaryTable("Notes", "What a person entered (UTC).", names, rows)
+
+
+def series_of(summary: Summary, *aspects: str) -> list[SeriesSummary]:
+    """The figures of the probes of these aspects."""
+    kinds = {(one.probe, one.target): one.aspect for one in summary.probes}
+    return [one for one in summary.series if kinds[one.probe, one.target] in aspects]
+
+
+def series_of_probe(summary: Summary, probe: ProbeSummary) -> list[SeriesSummary]:
+    name, target = probe.probe, probe.target
+    return [one for one in summary.series if (one.probe, one.target) == (name, target)]
+
+
+def _use(summary: Summary, period: str) -> SummaryTable:
+    found = series_of(summary, "utilisation")
+    levels = [one.months if period == "month" else one.weeks for one in found]
+    names: dict[str, Format | None] = {period: None}
+    names |= {_column(summary, one): figure for one in found}
+    periods = sorted({name for each in levels for name in each})
+    rows = [
+        [name, *(each[name].mean if name in each else math.nan for each in levels)]
+        for name in periods
+    ]
+    return SummaryTable(f"Utilisation by {period}", "Averages of whole days.", names, rows)
+
+
+def _column(summary: Summary, one: SeriesSummary) -> str:
+    where = f" of {one.target}" if len({each.target for each in summary.probes}) > 1 else ""
+    unit = "" if one.unit == "1" else f" ({one.unit})"
+    return f"{one.figure}{where}{unit}"
+
+
+def _functionality(summary: Summary) -> SummaryTable:
+    names: dict[str, Format | None] = {"probe": None, "target": None}
+    names |= {one.name: None for one in summary.releases}
+    rows = []
+    for probe in summary.probes:
+        found = {one.answers.name: one for one in probe.releases}
+        if probe.aspect != "utilisation":
+            cells = [_works(found.get(one.fingerprint)) for one in summary.releases]
+            rows.append([probe.probe, probe.target, *cells])
+    about = (
+        "Whether a probe passed in its last run under each release, how many of its runs passed, "
+        "and why it does not."
+    )
+    return SummaryTable("Functionality by release", about, names, rows)
+
+
+def _works(found: ReleaseAnswers | None) -> str:
+    if found is None:
+        return "not run"
+    counts = found.answers
+    share = f"({counts.passed:,} of {counts.passed + counts.failed:,})"
+    if found.works is None:
+        return "not run: not observed"
+    return f"yes {share}" if found.works else f"no {share}: {found.why}"
+
+
+def _performance(summary: Summary) -> SummaryTable:
+    found = series_of(summary, "availability", "performance", "functionality")
+    names: dict[str, Format | None] = dict.fromkeys(("probe", "target", "figure", "unit"))
+    names |= {one.name: figure for one in summary.releases}
+    rows = []
+    for one in found:
+        levels = [one.releases.get(release.fingerprint) for release in summary.releases]
+        means = [math.nan if level is None else level.mean for level in levels]
+        rows.append([one.probe, one.target, one.figure, one.unit, *means])
+    about = "Means of the runs that passed under each release."
+    return SummaryTable("Performance by release", about, names, rows)
+
+
+def _changes(summary: Summary) -> SummaryTable:
+    names: dict[str, Format | None] = dict.fromkeys(("since", "probe", "target", "figure", "unit"))
+    names |= {"before": figure, "after": figure, "change (%)": _hours, "from": _hours}
+    names |= {"to": _hours, "confirmed": None, "what changed with it": None}
+    rows = []
+    for one in summary.series:
+        for found in one.changes:
+            change, size = found.change, found.change.size
+            share = 100 / abs(change.before) if change.before else math.nan
+            sizes = [share * part for part in (size.value, size.low, size.high)]
+            with_it = "; ".join(
+                f"{name} {old} → {new}" for name, (old, new) in found.release_changes.items()
+            )
+            levels = [change.before, change.after, *sizes]
+            sure = "yes" if change.is_confirmed else "no"
+            about = [shown(found.at), one.probe, one.target, one.figure, one.unit]
+            rows.append([*about, *levels, sure, with_it])
+    about_all = (
+        "Confirmed: the runs since then differ at 99.9 %. Others may be false alarms, of which "
+        "there is about one in 1,000 runs."
+    )
+    return SummaryTable("Changes", about_all, names, sorted(rows, key=lambda row: row[0]))
 
 
 def _counts(summary: Summary) -> SummaryTable:
-    counts = ("pass", "fail", "not observed")
-    names = {"probe": None, "target": None, "month": None, **dict.fromkeys(counts, _count)}
-    rows = [[row[name] for name in names] for row in summary.counts]
+    names: dict[str, Format | None] = {"probe": None, "target": None, "month": None}
+    names |= dict.fromkeys(("pass", "fail", "not observed"), _count)
+    rows = [
+        [one.probe, one.target, month.name, month.passed, month.failed, month.unobserved]
+        for one in summary.probes
+        for month in one.months
+    ]
     about = "Results of whole days (UTC). Hours without the prober have no result at all."
     return SummaryTable("Results of probes", about, names, rows)
 
 
 def _figures(summary: Summary) -> SummaryTable:
-    texts = ("probe", "target", "figure", "unit", "release")
-    numbers = dict.fromkeys(("mean", "least", "most"), _figure)
-    names = {**dict.fromkeys(texts), "runs": _count, **numbers}
-    rows = [[row[name] for name in names] for row in summary.figures]
-    return SummaryTable("Figures by release", "Of runs that passed, whole days.", names, rows)
+    texts = ("probe", "target", "figure", "unit", "month")
+    names: dict[str, Format | None] = dict.fromkeys(texts)
+    names |= {"runs": _count, **dict.fromkeys(("mean", "least", "most"), figure)}
+    rows = [
+        [
+            *(one.probe, one.target, one.figure, one.unit, month),
+            *(level.runs, level.mean, level.least, level.most),
+        ]
+        for one in summary.series
+        for month, level in one.months.items()
+    ]
+    return SummaryTable("Figures by month", "Of runs that passed, whole days.", names, rows)
 
 
 def _releases(summary: Summary) -> SummaryTable:
-    names: dict[str, Callable[[Any], str] | None] = dict.fromkeys(("release", "fact", "value"))
-    rows = [
-        [release, name, fact]
-        for release, facts in summary.releases.items()
-        for name, fact in facts.items()
-    ]
+    names: dict[str, Format | None] = dict.fromkeys(
+        ("release", "first day", "last day", "fingerprint", "what differs from the one before")
+    )
+    rows = []
+    before: Mapping[str, str] = {}
+    for one in summary.releases:
+        days = [shown(day * DAY)[:10] for day in (one.first_day, one.last_day)]
+        facts = [
+            f"{name} {fact}" if not before else f"{name} {before.get(name, 'none')} → {fact}"
+            for name, fact in one.facts.items()
+            if before.get(name) != fact
+        ]
+        facts += [f"{name} {before[name]} → none" for name in before if name not in one.facts]
+        rows.append([one.name, *days, one.fingerprint, "; ".join(facts)])
+        before = one.facts
     return SummaryTable("Releases", "What the machine ran, in order of appearance.", names, rows)
 
 
@@ -130,5 +288,5 @@ def _count(value: float) -> str:
     return f"{value:,}"
 
 
-def _figure(value: float) -> str:
-    return f"{value:.4g}"
+def _hours(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f}"

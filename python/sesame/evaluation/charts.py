@@ -1,0 +1,165 @@
+"""The plots of a report: by week as the published ones, curves over sizes, figures over time."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sesame.evaluation.levels import Level, SeriesSummary
+from sesame.evaluation.stretches import Stretch, TargetSummary
+from sesame.evaluation.summary import Summary
+from sesame.evaluation.tables import series_of
+from sesame.web.chart import Chart, curve_colour
+
+# A figure of this name is a point of a curve: `bandwidth at 4096 B`.
+POINT = re.compile(r"(?P<name>.+) at (?P<x>[0-9]+(?:\.[0-9]+)?) ?(?P<unit>\S+)")
+HEIGHT = 260
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Plot:
+    title: str
+    about: str
+    chart: Chart
+
+
+def plots_of(summary: Summary) -> list[Plot]:
+    """All plots that have a value."""
+    plots = [plot for one in summary.targets for plot in target_plots(one)]
+    weeks = [stretch.name for stretch in summary.targets[0].weeks] if summary.targets else []
+    for one in series_of(summary, "utilisation"):
+        title = f"Weekly {one.figure} of {one.target}"
+        plots.append(Plot(title, "Averages of whole days.", levels_chart(one, weeks or None)))
+    return plots + curves_of(summary, summary.series)
+
+
+def target_plots(one: TargetSummary) -> list[Plot]:
+    """Availability, reboots and mean time to incident by week, where there are any."""
+    found = []
+    if any(week.availability.estimate for week in one.weeks):
+        about = "Bars: of the observed time. Lines: the interval of 95 %."
+        found.append(Plot(f"Weekly availability of {one.target}", about, _availability(one.weeks)))
+    if any(week.reboots for week in one.weeks):
+        chart = _weekly(one.weeks, "reboots", zero=True, whole=True)
+        places = list(range(len(one.weeks)))
+        chart.columns("reboots", places, [week.reboots for week in one.weeks], "blue", width=0.7)
+        found.append(Plot(f"Weekly reboots of {one.target}", "Planned and unplanned.", chart))
+    if any(week.incidents for week in one.weeks):
+        about = (
+            "Points: time up by incidents. Lines: the limits of 95 %, as far as they fit. A week "
+            "without an incident has a lower limit only."
+        )
+        found.append(
+            Plot(f"Weekly mean time to incident of {one.target}", about, _times(one.weeks))
+        )
+    return found
+
+
+def _weekly(weeks: Sequence[Stretch], title: str, **settings: bool) -> Chart:
+    chart = Chart(HEIGHT)
+    chart.x("week", names=[week.name for week in weeks])
+    chart.y(title, **settings)
+    return chart
+
+
+def _availability(weeks: Sequence[Stretch]) -> Chart:
+    chart = _weekly(weeks, "availability in %", zero=True)
+    places = [place for place, one in enumerate(weeks) if one.availability.estimate]
+    estimates = [week.availability.estimate for week in weeks if week.availability.estimate]
+    chart.columns(
+        "available",
+        places,
+        [100 * one.value for one in estimates],
+        "blue",
+        low=[100 * one.low for one in estimates],
+        high=[100 * one.high for one in estimates],
+        width=0.7,
+    )
+    return chart
+
+
+def _times(weeks: Sequence[Stretch]) -> Chart:
+    chart = _weekly(weeks, "mean time to incident in h", zero=True)
+    known = [(place, one.time_to_incident) for place, one in enumerate(weeks)]
+    seen = [(place, one) for place, one in known if one is not None and math.isfinite(one.value)]
+    most = 2 * max(one.value for _, one in seen) / HOUR
+    chart.line(
+        "time up by incidents",
+        [place for place, _ in seen],
+        [one.value / HOUR for _, one in seen],
+        "blue",
+        low=[one.low / HOUR for _, one in seen],
+        high=[min(one.high / HOUR, most) for _, one in seen],
+        errors=True,
+        points=True,
+    )
+    none = [(place, one) for place, one in known if one is not None and math.isinf(one.value)]
+    if none:
+        limits = [min(one.low / HOUR, most) for _, one in none]
+        chart.points("at least", [place for place, _ in none], limits, "orange")
+    return chart
+
+
+def levels_chart(one: SeriesSummary, weeks: Sequence[str] | None = None) -> Chart:
+    """Means by week, with the least and the largest value as a band."""
+    names = list(weeks or one.weeks)
+    shown: list[tuple[int, Level]] = [
+        (place, one.weeks[name]) for place, name in enumerate(names) if name in one.weeks
+    ]
+    chart = Chart(HEIGHT)
+    chart.x("week", names=names)
+    chart.y(one.figure if one.unit == "1" else f"{one.figure} in {one.unit}", zero=True)
+    chart.line(
+        "mean",
+        [place for place, _ in shown],
+        [level.mean for _, level in shown],
+        "blue",
+        low=[level.least for _, level in shown],
+        high=[level.most for _, level in shown],
+        points=True,
+    )
+    return chart
+
+
+def curves_of(summary: Summary, series: Sequence[SeriesSummary]) -> list[Plot]:
+    """A plot for each curve, with a line for each release."""
+    curves: dict[tuple[str, str, str, str, str], list[tuple[float, SeriesSummary]]] = {}
+    for one in series:
+        point = POINT.fullmatch(one.figure)
+        if point is not None:
+            key = (one.probe, one.target, point["name"], one.unit, point["unit"])
+            curves.setdefault(key, []).append((float(point["x"]), one))
+    plots = []
+    for (probe, target, name, unit, x_unit), points in curves.items():
+        if len(points) > 1:
+            chart = _curve(summary, sorted(points, key=lambda each: each[0]), name, unit, x_unit)
+            title = f"{name} of {probe} on {target}"
+            plots.append(Plot(title, "Means of the runs of each release.", chart))
+    return plots
+
+
+def _curve(
+    summary: Summary,
+    points: Sequence[tuple[float, SeriesSummary]],
+    name: str,
+    unit: str,
+    x_unit: str,
+) -> Chart:
+    chart = Chart(HEIGHT)
+    is_wide = points[0][0] > 0 and points[-1][0] > 100 * points[0][0]
+    chart.x(f"size in {x_unit}", log=is_wide)
+    chart.y(f"{name} in {unit}", zero=True)
+    for number, release in enumerate(summary.releases):
+        measured = [
+            (x, one.releases[release.fingerprint].mean)
+            for x, one in points
+            if release.fingerprint in one.releases
+        ]
+        if measured:
+            x, y = zip(*measured, strict=True)
+            colour = curve_colour(number, len(summary.releases))
+            chart.line(release.name, list(x), list(y), colour, points=True)
+    return chart

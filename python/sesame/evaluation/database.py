@@ -1,0 +1,217 @@
+"""SQLite and PostgreSQL behind the few calls that the store of results needs.
+
+Statements are written once: `?` for values, `ON CONFLICT`, window functions, and the words `{id}`
+(a number given by the database) and `{clustered}` (a table in the order of its key) in schemas.
+docs/decisions/0050-evaluation-databases.md says why there is no library for this.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sesame.errors import InputError, SesameError
+
+if TYPE_CHECKING:
+    import psycopg
+
+BUSY_SECONDS = 2  # to wait for another writer
+CONNECT_SECONDS = 5
+CACHE_KIBIBYTES = 65536
+URLS = ("postgresql://", "postgres://")
+LOCK = 0x5E5A3E  # the number of the advisory lock that writers hold
+EXTRA = "pip install 'sesame-hpc[postgresql]'"
+Row = tuple[Any, ...]
+
+
+class Unavailable(SesameError):
+    """The database is locked, full or gone: it may be there again later."""
+
+    exit_status = 2
+
+
+class Database(Protocol):
+    """An open connection. Statements raise Unavailable, or InputError if waiting does not help."""
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Returns how many rows the statement changed."""
+        ...
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None: ...
+
+    def script(self, statements: str) -> None:
+        """Runs the statements of a schema."""
+        ...
+
+    def transaction(self) -> Any:
+        """A context: all or nothing, and no other writer meanwhile."""
+        ...
+
+    def version(self) -> int: ...
+
+    def set_version(self, version: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def is_url(database: Path | str) -> bool:
+    return str(database).startswith(URLS)
+
+
+def open_database(database: Path | str) -> Database:
+    """Raises InputError and Unavailable."""
+    return Postgres(str(database)) if is_url(database) else Sqlite(Path(database))
+
+
+class Sqlite:
+    """A file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._explained():
+            self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            self.rows("PRAGMA foreign_keys = ON")
+            self.rows(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"{self._path}: the database is unavailable: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                f"this is no database of results: {error}",
+                path=str(self._path),
+                hint="move it away: a new one is made, and results that wait come into it",
+            ) from error
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._explained():
+            return self._connection.execute(statement, values).fetchall()
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        with self._explained():
+            return self._connection.execute(statement, values).rowcount
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._explained():
+            self._connection.executemany(statement, rows)
+
+    def script(self, statements: str) -> None:
+        text = statements.format(id="INTEGER PRIMARY KEY", clustered="WITHOUT ROWID")
+        for statement in text.split(";"):
+            self.run(statement)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def version(self) -> int:
+        return int(self.rows("PRAGMA user_version")[0][0])
+
+    def set_version(self, version: int) -> None:
+        self.run(f"PRAGMA user_version = {version}")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Postgres:
+    """A server. The URL is libpq's, so a password may come from ~/.pgpass or PGPASSWORD."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise InputError("a PostgreSQL database needs psycopg", hint=EXTRA) from None
+        self._errors = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
+        self._error = psycopg.Error
+        self._shown = shown_url(url)
+        with self._explained():
+            self._connection: psycopg.Connection[Row] = psycopg.connect(
+                url,
+                autocommit=True,
+                connect_timeout=CONNECT_SECONDS,
+                options=f"-c lock_timeout={1000 * BUSY_SECONDS}",
+            )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            text = f"{self._shown}: the database is unavailable: {_one_line(error)}"
+            raise Unavailable(text) from error
+        except self._error as error:
+            text = f"the database does not do what it should: {_one_line(error)}"
+            raise InputError(text, path=self._shown) from error
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._explained():
+            return self._connection.execute(_for_psycopg(statement), values).fetchall()
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        with self._explained():
+            return self._connection.execute(_for_psycopg(statement), values).rowcount
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._explained(), self._connection.cursor() as cursor:
+            cursor.executemany(_for_psycopg(statement), rows)
+
+    def script(self, statements: str) -> None:
+        identity = "INTEGER GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"
+        text = statements.format(id=identity, clustered="")
+        for statement in filter(None, map(str.strip, text.split(";"))):
+            self.run(statement)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._explained(), self._connection.transaction():
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            yield
+
+    def version(self) -> int:
+        if self.rows("SELECT to_regclass('schema_version')") == [(None,)]:
+            return 0
+        return int(self.rows("SELECT MAX(version) FROM schema_version")[0][0])
+
+    def set_version(self, version: int) -> None:
+        self.run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+        self.run("INSERT INTO schema_version VALUES (?)", (version,))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def shown_url(url: str) -> str:
+    """Without a password."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    host = parts.netloc.rsplit("@", 1)[-1]
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _for_psycopg(statement: str) -> Any:
+    return statement.replace("?", "%s")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

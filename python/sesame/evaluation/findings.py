@@ -1,0 +1,165 @@
+"""Findings in words: what a reader of a report has to know first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sesame.evaluation.functions import ProbeSummary, ReleaseSummary
+from sesame.evaluation.incidents import Incident
+from sesame.evaluation.levels import SeriesChange, SeriesSummary
+from sesame.evaluation.periods import shown
+from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
+from sesame.evaluation.words import counted, figure, interval, mean_time, percent
+
+MOST_LISTED = 10  # incidents, changes and times that were not observed; the tables have the rest
+
+
+def findings_of(
+    targets: Sequence[TargetSummary],
+    probes: Sequence[ProbeSummary],
+    series: Sequence[SeriesSummary],
+    releases: Sequence[ReleaseSummary],
+) -> list[str]:
+    """In the order in which they matter."""
+    aspects = {(one.probe, one.target): one.aspect for one in probes}
+    use = [one for one in series if aspects[one.probe, one.target] == "utilisation"]
+    return [
+        *(line for one in targets for line in _of_target(one)),
+        *_failing(probes, releases),
+        *map(_use, use),
+        *_changes([one for one in series if one not in use]),
+    ]
+
+
+def _of_target(target: TargetSummary) -> list[str]:
+    whole, name = target.whole, target.target
+    found = whole.availability
+    if found.estimate is None:
+        return [f"{name}: not observed"]
+    first = (
+        f"{name}: available {percent(found.estimate.value)} ({interval(found.estimate)}), "
+        f"{counted(whole.incidents, 'incident')}, {mean_time(whole.time_to_incident)}"
+    )
+    if whole.reboots:
+        first += f", {counted(whole.reboots, 'reboot')}"
+    lines = [first + _worst(target.weeks)]
+    bounds = f"between {percent(found.low)} and {percent(found.high)}"
+    lines.append(
+        f"{name}: {percent(found.observed)} of the time was observed; of all time it was "
+        f"available {bounds}"
+    )
+    listed = sorted(target.incidents, key=_length, reverse=True)[:MOST_LISTED]
+    lines += [f"{name}: {_incident(one)}" for one in sorted(listed, key=lambda one: one.began)]
+    lines += _more(name, "shorter incident", len(target.incidents) - len(listed))
+    longest = sorted(target.unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
+    lines += [f"{name}: {_unseen(one)}" for one in sorted(longest, key=lambda one: one.begin)]
+    lines += _more(name, "shorter time that was not observed", len(target.unseen) - len(longest))
+    return lines
+
+
+def _more(name: str, noun: str, count: int) -> list[str]:
+    return [f"{name}: and {counted(count, noun)}; the tables have all"] if count > 0 else []
+
+
+def _length(one: Incident) -> float:
+    return one.ended - one.not_before
+
+
+def _worst(weeks: Sequence[Stretch]) -> str:
+    seen = [one for one in weeks if one.availability.estimate is not None]
+    if len(seen) < 2:
+        return ""
+    worst = min(seen, key=lambda one: one.availability.estimate.value)  # type: ignore[union-attr]
+    assert worst.availability.estimate is not None
+    if worst.availability.estimate.value >= 1:
+        return ""
+    return f"; worst week {worst.name}: {percent(worst.availability.estimate.value)}"
+
+
+def _incident(one: Incident) -> str:
+    began = f"began {shown(one.began)}"
+    if one.not_before < one.began:
+        began += f" (available at {shown(one.not_before)})"
+    if math.isinf(one.ended):
+        ended = f"not ended (last failed at {shown(one.last_failed)})"
+    else:
+        ended = f"ended {shown(one.ended)}"
+        if one.began < one.last_failed < one.ended:
+            ended += f" (last failed at {shown(one.last_failed)})"
+    if one.began == one.ended:
+        return f"{shown(one.began)}: {one.cause}"
+    return f"{one.cause}: {began}, {ended}"
+
+
+def _unseen(one: Unseen) -> str:
+    return f"not observed from {shown(one.begin)} to {shown(one.end)}: {one.reason}"
+
+
+def _failing(probes: Sequence[ProbeSummary], releases: Sequence[ReleaseSummary]) -> list[str]:
+    """Probes that do not work under the last release they ran under."""
+    names = {one.fingerprint: one.name for one in releases}
+    lines = []
+    for probe in probes:
+        if not probe.releases:
+            lines.append(f"{probe.probe} on {probe.target}: never ran in this period")
+            continue
+        last = probe.releases[-1]
+        if last.works is None:
+            lines.append(f"{probe.probe} on {probe.target}: was not observed")
+        elif not last.works:
+            where = f" (release {names[last.answers.name]})" if len(releases) > 1 else ""
+            lines.append(f"{probe.probe} on {probe.target}: does not work{where}: {last.why}")
+    return lines
+
+
+def _use(one: SeriesSummary) -> str:
+    text = f"{one.target}: {one.figure} {figure(one.whole.mean, one.unit)} on average"
+    if len(one.months) > 1:
+        highest = max(one.months, key=lambda name: one.months[name].mean)
+        lowest = min(one.months, key=lambda name: one.months[name].mean)
+        low, high = one.months[lowest].mean, one.months[highest].mean
+        text += (
+            f", from {figure(low, one.unit)} in {lowest} to {figure(high, one.unit)} in {highest}"
+        )
+    return text
+
+
+def _changes(series: Sequence[SeriesSummary]) -> list[str]:
+    found = [(one, change) for one in series for change in one.changes]
+    sure = [pair for pair in found if pair[1].change.is_confirmed]
+    sure.sort(key=lambda pair: _share(pair[1]), reverse=True)
+    lines = [_change(*pair) for pair in sorted(sure[:MOST_LISTED], key=lambda pair: pair[1].at)]
+    return lines + _more("changes", "smaller change", len(sure) - MOST_LISTED)
+
+
+def _share(one: SeriesChange) -> float:
+    change = one.change
+    return abs(change.size.value / change.before) if change.before else math.inf
+
+
+def _change(one: SeriesSummary, found: SeriesChange) -> str:
+    """`message latency 7.9 % slower (7.1 to 8.6), 5.1 to 5.5 us, since …`"""
+    change, where = found.change, f"{one.probe} on {one.target}: {one.figure}"
+    levels = f"{figure(change.before)} to {figure(change.after, one.unit)}"
+    if change.before:
+        share = 100 / abs(change.before)
+        ends = sorted(abs(share * end) for end in (change.size.low, change.size.high))
+        size = f"{abs(share * change.size.value):.1f} % {_direction(one.unit, change.size.value)}"
+        text = f"{where} {size} ({ends[0]:.1f} to {ends[1]:.1f}), {levels}"
+    else:
+        text = f"{where} {levels}"
+    text += f", since {shown(found.at)}"
+    if found.release_changes:
+        parts = (f"{name} {old} → {new}" for name, (old, new) in found.release_changes.items())
+        text += f", when {', '.join(parts)}"
+    return text
+
+
+def _direction(unit: str, size: float) -> str:
+    """Times are faster or slower, rates too; others higher or lower."""
+    if unit in ("s", "ms", "us", "ns"):
+        return "slower" if size > 0 else "faster"
+    if unit.endswith("/s"):
+        return "faster" if size > 0 else "slower"
+    return "higher" if size > 0 else "lower"

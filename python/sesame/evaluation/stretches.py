@@ -1,0 +1,171 @@
+"""Availability, reboots and incidents of a target by month and by week."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sesame.evaluation.estimates import (
+    Availability,
+    Span,
+    State,
+    availability_of,
+    combined,
+    cut,
+    mean_time_to_incident,
+    overlaid,
+    spans_of,
+)
+from sesame.evaluation.incidents import Incident, incidents_of, samples_of
+from sesame.evaluation.periods import months, weeks
+from sesame.evaluation.site import Probe, Site
+from sesame.evaluation.store import Note, Observation, Store
+from sesame.trust import Estimate
+
+GAP_INTERVALS = 1.5  # samples further apart leave the time between them unobserved
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Availability and incidents of a target in a month, a week or the whole period."""
+
+    name: str
+    begin: float
+    end: float
+    availability: Availability
+    reboots: int
+    incidents: int
+    time_to_incident: Estimate | None  # seconds; None if nothing was observed
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A time that was not observed, and why."""
+
+    begin: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """A target whose availability is probed."""
+
+    target: str
+    whole: Stretch
+    months: list[Stretch]
+    weeks: list[Stretch]
+    incidents: list[Incident]
+    unseen: list[Unseen]
+
+
+def target_summaries(
+    site: Site, store: Store, begin: float, end: float, mid_p: bool
+) -> list[TargetSummary]:
+    """Of all targets with probes of availability. Needs begin < end."""
+    by_target: dict[str, list[Probe]] = {}
+    for probe in site.probes.values():
+        if probe.availability:
+            by_target.setdefault(probe.target.name, []).append(probe)
+    return [
+        _Target(site, store, name, probes, (begin, end), mid_p).summary()
+        for name, probes in by_target.items()
+    ]
+
+
+class _Target:
+    """Makes the stretches of a target."""
+
+    def __init__(
+        self,
+        site: Site,
+        store: Store,
+        name: str,
+        probes: Sequence[Probe],
+        period: tuple[float, float],
+        mid_p: bool,
+    ) -> None:
+        self._name, self._period, self._mid_p = name, period, mid_p
+        begin, end = period
+        self._reboots = store.boots(name)
+        ran = {
+            probe.name: store.observations(
+                probe.name, name, begin, end, GAP_INTERVALS * probe.interval, self._reboots
+            )
+            for probe in probes
+        }
+        self._ran = sorted((one for each in ran.values() for one in each), key=lambda one: one[1])
+        notes = _touching(store.notes(name), self._ran, period)
+        self._incidents = incidents_of(self._ran, self._reboots, notes)
+        self._begins = sorted(one.began for one in self._incidents)
+        self._spans = self._spans_of(site, probes, ran, notes)
+
+    def _spans_of(
+        self,
+        site: Site,
+        probes: Sequence[Probe],
+        ran: Mapping[str, Sequence[Observation]],
+        notes: Sequence[Note],
+    ) -> list[Span]:
+        every = []
+        for probe in probes:
+            samples = samples_of(ran[probe.name], notes, site.maintenance_is_available)
+            longest = GAP_INTERVALS * probe.interval
+            every.append(spans_of(samples, *self._period, longest, self._reboots))
+        spans = combined(every)
+        if site.maintenance_is_available:
+            spans = overlaid(spans, [(note.began, note.ended) for note in notes if note.planned])
+        return spans
+
+    def summary(self) -> TargetSummary:
+        begin, end = self._period
+        return TargetSummary(
+            self._name,
+            self._stretch("all", begin, end),
+            [self._stretch(*one) for one in months(begin, end)],
+            [self._stretch(*one) for one in weeks(begin, end)],
+            [one for one in self._incidents if one.began < end and one.ended >= begin],
+            self._unseen(),
+        )
+
+    def _stretch(self, name: str, begin: float, end: float) -> Stretch:
+        found = availability_of(cut(self._spans, begin, end))
+        count = _between(self._begins, begin, end)
+        time = None
+        if found.estimate is not None and found.estimate.value > 0:
+            exposed = found.estimate.value * found.observed * (end - begin)
+            time = mean_time_to_incident(count, exposed, mid_p=self._mid_p)
+        reboots = _between(self._reboots, begin, end)
+        return Stretch(name, begin, end, found, reboots, count, time)
+
+    def _unseen(self) -> list[Unseen]:
+        """The times between two results, not those before the first and after the last."""
+        found = []
+        if not self._ran:
+            return []
+        first, last = self._ran[0].began, self._ran[-1].began
+        for one in self._spans:
+            if one.state is State.UNSEEN and one.begin >= first and one.end <= last:
+                inside = self._ran[
+                    bisect_left(self._ran, one.begin, key=lambda ran: ran.began) + 1 : bisect_left(
+                        self._ran, one.end, key=lambda ran: ran.began
+                    )
+                ]
+                reasons = dict.fromkeys(ran.reason for ran in inside if ran.reason)
+                reason = "; ".join(list(reasons)[:3]) or "the prober did not run"
+                found.append(Unseen(one.begin, one.end, reason))
+        return found
+
+
+def _touching(
+    notes: Sequence[Note], ran: Sequence[Observation], period: tuple[float, float]
+) -> list[Note]:
+    """The notes that touch the period or the results just outside of it."""
+    begin = min([period[0], *(one.began for one in ran[:1])])
+    end = max([period[1], *(one.began for one in ran[-1:])])
+    return [note for note in notes if note.began <= end and note.ended >= begin]
+
+
+def _between(times: Sequence[float], begin: float, end: float) -> int:
+    return bisect_left(times, end) - bisect_left(times, begin)

@@ -1,0 +1,44 @@
+"""Numbers as words."""
+
+from __future__ import annotations
+
+import math
+
+from sesame.evaluation.periods import DAY
+from sesame.trust import Estimate
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def interval(estimate: Estimate) -> str:
+    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+
+
+def hours(seconds: float) -> str:
+    """`7:51`, in hours and minutes, as the published tables have it; days from 4 days on."""
+    if seconds >= 4 * DAY:
+        return f"{seconds / DAY:.1f} days"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02} h"
+
+
+def mean_time(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "mean time to incident unknown"
+    if math.isinf(estimate.value):
+        return f"mean time to incident at least {hours(estimate.low)}"
+    limits = f"{hours(estimate.low)} to {hours(estimate.high)}"
+    return f"mean time to incident {hours(estimate.value)} ({limits})"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def figure(value: float, unit: str = "") -> str:
+    if math.isnan(value):
+        return "–"
+    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
+    return text if unit in ("", "1") else f"{text} {unit}"
