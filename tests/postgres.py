@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
-USER = "nobody"
+USER = "postgres"  # of Debian's package
 SECONDS = 60
 
 

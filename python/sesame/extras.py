@@ -14,6 +14,7 @@ PACKAGES = {
     "notebook": ("ipykernel", "pandas", "polars"),
     "overhead": ("scipy",),
     "plot": ("matplotlib",),
+    "postgresql": ("psycopg",),
     "sql": ("duckdb",),
 }
 

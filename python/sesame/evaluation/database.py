@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sesame.errors import InputError, SesameError
+from sesame.extras import require
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,7 +24,6 @@ CONNECT_SECONDS = 5
 CACHE_KIBIBYTES = 65536
 URLS = ("postgresql://", "postgres://")
 LOCK = 0x5E5A3E  # the number of the advisory lock that writers hold
-EXTRA = "pip install 'sesame-hpc[postgresql]'"
 Row = tuple[Any, ...]
 
 
@@ -137,10 +137,9 @@ class Postgres:
     """A server. The URL is libpq's, so a password may come from ~/.pgpass or PGPASSWORD."""
 
     def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise InputError("a PostgreSQL database needs psycopg", hint=EXTRA) from None
+        require("postgresql", "a PostgreSQL database")
+        import psycopg
+
         self._errors = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
         self._error = psycopg.Error
         self._shown = shown_url(url)

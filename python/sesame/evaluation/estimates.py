@@ -162,7 +162,7 @@ def combined(every: Sequence[Sequence[Span]]) -> list[Span]:
                 places[number] += 1
             now.append(spans[places[number]])
         state = min((one.state for one in now), key=_FIRST.index)
-        # Pieces of one open span are one error, not several.
+        # Parts of one open span are one error, not several.
         if found and found[-1].state is state and (state is not State.OPEN or begin < open_until):
             found[-1] = Span(found[-1].begin, end, state)
         else:
