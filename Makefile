@@ -9,7 +9,7 @@ PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlpl
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
 TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 lammps libhdf5-mpich-dev \
   libhdf5-openmpi-dev libhypre-dev liburing-dev linux-perf mocassin netpipe-mpich2 netpipe-openmpi openssl \
-  perl scalapack-mpi-test sqlite3 strace systemd util-linux vim
+  munge perl scalapack-mpi-test slurm-wlm sqlite3 strace systemd util-linux vim
 LONG_TEST_PACKAGES := busybox-static cp2k gromacs nwchem-openmpi petsc-dev qemu-system-x86 quantum-espresso
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 

@@ -60,7 +60,7 @@ def test_a_site_file_is_read(site, tmp_path):
         ('interval = "15min"\n', "", 7, "`interval` is missing"),
         ('command = ["true"]', 'command = "true"', 12, "expected a list of words"),
         ('command = ["true"]', "command = []", 12, "expected a list of words"),
-        ('command = ["true"]\n', "", 11, "either a `command`"),
+        ('command = ["true"]\n', "", 11, "a step has one of `command`"),
         ('unit = "ms"', 'unit = "parsec"', 18, "unknown unit 'parsec'"),
         ('unit = "ms"', 'units = "ms"', 18, "unknown key 'units'"),
         ("(\\d+)", "(\\d+", 18, "no regular expression"),
@@ -70,9 +70,29 @@ def test_a_site_file_is_read(site, tmp_path):
         ("ranks = 4", "ranks = 0", 5, "expected 1 or more"),
         ("ranks = 4", "ranks = true", 5, "expected a whole number"),
         ('launcher = "template"', 'launcher = "pbs"', 3, "expected one of local, mpiexec"),
-        ('launcher = "template"', 'launcher = "local"', 2, "no other launcher"),
+        ('launcher = "template"', 'launcher = "local"', 4, "it belongs to template"),
+        ('launcher = "template"', 'launcher = "slurn"', 3, "did you mean slurm?"),
+        (
+            'launcher = "template"',
+            'launcher = "slurm"\nqueue_limit = 3',
+            5,
+            "it belongs to template",
+        ),
+        ('launcher = "template"', 'launcher = "mpiexec"\nhost = "a"', 4, "it belongs to ssh"),
+        ("ranks = 4", "ranks = 4\nmaintenance = true", 6, "expected a table"),
+        ('command = ["true"]', 'bench = "cachestud"', 12, "did you mean cachestudy?"),
+        ('command = ["true"]', 'bench = "ep"\ntwice = true', 13, "on this machine"),
+        ('command = ["true"]', 'measure = "user"', 12, "did you mean users?"),
+        ('command = ["true"]', 'command = ["true"]\noptions = []', 13, "only a step with `bench`"),
+        ('command = ["true"]', 'command = ["true"]\nreads = "xml"', 13, "expected one of junit"),
+        ('command = ["true"]', 'command = ["true"]\nfile = "a"', 13, "only a step with `reads`"),
+        ('interval = "15min"', 'interval = "15min"\nneeds = ["q"]', 10, "there is no probe q"),
+        ('interval = "15min"', 'interval = "15min"\nneeds = ["p"]', 10, "needs itself"),
+        ('interval = "15min"', 'interval = "15min"\naspect = "up"', 10, "expected one of avail"),
+        ('target = "t"', 'target = "t"\ntargets = ["t"]', 7, "either a `target` or `targets`"),
+        ('target = "t"', 'targets = ["t", "t"]', 7, "two probes of the name p-t"),
         ('name = "s"', 'name = "s', 1, "Illegal character"),
-        ('name = "s"', 'name = "s"\nmaintenance = "up"', 2, "expected available or unavailable"),
+        ('name = "s"', 'name = "s"\nmaintenance = "up"', 2, "expected one of available, unavail"),
         ("[probe.p]", '[probe.p]\nfiles = { "../x" = "" }', 8, "is no name of a file"),
     ],
 )
@@ -82,6 +102,20 @@ def test_mistakes_are_refused_with_their_line(site, old, new, line, says):
         site(GOOD.replace(old, new, 1))
     assert f"s.toml:{line}: " in str(caught.value)
     assert says in str(caught.value)
+
+
+def test_a_probe_of_several_targets_becomes_one_for_each(site):
+    text = GOOD.replace('target = "t"', 'targets = ["t", "u"]')
+    text += '[target.u]\nlauncher = "ssh"\nhost = "n7"\n'
+    text += '[probe.q]\ntargets = ["u"]\ninterval = "1h"\nneeds = ["p"]\n'
+    text += '[[probe.q.step]]\nbench = "ep"\ntimeout = "1h"\n'
+    with pytest.raises(InputError, match=r"s\.toml:\d+: probe.q.step.bench: .* ssh"):
+        site(text)
+    read = site(text.replace('bench = "ep"', 'command = ["echo", "{target}", "a b"]'))
+    assert list(read.probes) == ["p-t", "p-u", "q-u"]
+    assert read.probes["q-u"].needs == ("p-u",)
+    target = read.probes["q-u"].target
+    assert target.command(read.probes["q-u"].steps[0].command)[-2:] == ["n7", "echo u 'a b'"]
 
 
 def test_no_probe_no_text_and_no_file(site, tmp_path):

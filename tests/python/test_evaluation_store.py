@@ -16,7 +16,7 @@ from sesame.evaluation.estimates import availability
 from sesame.evaluation.incidents import incidents_of, samples_of
 from sesame.evaluation.periods import moment, months, weeks
 from sesame.evaluation.probing import Figure, Outcome, Result
-from sesame.evaluation.runner import Latest, keep, locked, run_due
+from sesame.evaluation.runner import Last, Latest, keep, locked, run_due
 from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store, Waiting
@@ -234,8 +234,8 @@ def test_what_is_due_follows_the_clock(site):
     at = 100 * HOUR
     assert Latest({}).is_due(probe, at)
     for last, due in ((at - 1, True), (at, False), (at - HOUR - 1, True), (at + 7, True)):
-        assert Latest({("p", "t"): last}).is_due(probe, at) is due
-    assert not Latest({("p", "t"): at + 1}).is_due(probe, at + HOUR - 1)
+        assert Latest({"p": Last(last, Outcome.PASS)}).is_due(probe, at) is due
+    assert not Latest({"p": Last(at + 1, Outcome.PASS)}).is_due(probe, at + HOUR - 1)
 
 
 def test_two_runs_at_once_are_refused(site, sesame):

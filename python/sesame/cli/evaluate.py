@@ -128,7 +128,7 @@ def status(site: Path) -> None:
     from rich.table import Table
 
     from sesame.evaluation.periods import shown
-    from sesame.evaluation.runner import Latest
+    from sesame.evaluation.runner import Last, Latest
     from sesame.evaluation.summary import summarize
 
     now = time.time()
@@ -137,8 +137,8 @@ def status(site: Path) -> None:
     with _opened(site) as (read, store):
         for probe in read.probes.values():
             last = store.last(probe.name, probe.target.name)
-            times = {} if last is None else {(probe.name, probe.target.name): last.began}
-            is_due = Latest(times).is_due(probe, now)
+            known = {} if last is None else {probe.name: Last(last.began, last.outcome)}
+            is_due = Latest(known).is_due(probe, now)
             due = "due" if is_due else shown((now // probe.interval + 1) * probe.interval)
             cells = ("never", "–") if last is None else (shown(last.began), str(last.outcome))
             table.add_row(probe.name, probe.target.name, *cells, due)

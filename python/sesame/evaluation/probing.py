@@ -7,9 +7,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from sesame.evaluation.processes import Ended, run_command
 from sesame.evaluation.site import Number, Probe, Step
 
 KEPT_CHARACTERS = 4000  # of a failed step's output, in the database
-# What the prober, not the machine, is to blame for.
-NOT_THE_MACHINE = ("the prober was ended", "there is no user", " cannot be started as ")
+MAINTENANCE = "maintenance: "  # begins the reason of a result that was not observed for it
 
 
 class Outcome(StrEnum):
@@ -53,29 +52,69 @@ class Result:
     release: Mapping[str, str] = field(default_factory=dict)
 
 
-def run_probe(probe: Probe, release: Mapping[str, str]) -> Result:
+@dataclass(frozen=True)
+class Boot:
+    """A boot of a target's host: its id, and when it was by the host's clock."""
+
+    target: str
+    boot: str
+    booted: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of a suite."""
+
+    name: str
+    outcome: Outcome
+    reason: str = ""
+    took: float = 0.0
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass
+class Answers:
+    """What the steps of a probe answered beside passing and failing."""
+
+    figures: list[Figure] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    boots: list[Boot] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that a run of a probe found: its own result comes first, then those of its cases."""
+
+    results: list[Result]
+    boots: list[Boot] = field(default_factory=list)
+
+
+class _NotObserved(Exception):
+    """The prober cannot look."""
+
+
+def run_probe(probe: Probe, release: Mapping[str, str]) -> Observed:
     """Never raises for what a probe does."""
     began, clock = time.time(), time.monotonic()
-    figures: list[Figure] = []
+    answers = Answers()
     step, reason, output = "", "", ""
     outcome = Outcome.PASS
     try:
         with _directory(probe) as directory:
             for one in probe.steps:
-                ended = _run_step(probe, one, directory)
-                reason = ended.problem or _wrong_answer(one, ended, figures)
+                ended = _run_step(probe, one, directory, answers)
+                reason = ended.problem or _wrong_answer(probe, one, ended, directory, answers)
                 if reason:
                     step, output = one.name, _shortened(ended.output)
-                    is_ours = any(text in reason for text in NOT_THE_MACHINE)
-                    outcome = Outcome.NOT_OBSERVED if is_ours else Outcome.FAIL
+                    outcome = Outcome.NOT_OBSERVED if ended.is_ours else Outcome.FAIL
                     break
     except OSError as error:
         outcome = Outcome.NOT_OBSERVED
         reason = f"the prober cannot make its directory: {error.strerror}"
-    except KeyError as error:
-        outcome, reason = Outcome.NOT_OBSERVED, str(error.args[0])
-    return Result(
-        os.urandom(16).hex(),
+    except _NotObserved as error:
+        outcome, reason = Outcome.NOT_OBSERVED, str(error)
+    own = Result(
+        new_key(),
         probe.name,
         probe.target.name,
         began,
@@ -84,55 +123,80 @@ def run_probe(probe: Probe, release: Mapping[str, str]) -> Result:
         step,
         reason,
         output,
-        tuple(figures) if outcome is Outcome.PASS else (),
+        tuple(answers.figures) if outcome is Outcome.PASS else (),
         release,
+    )
+    return Observed([own, *(_of_case(own, case) for case in answers.cases)], answers.boots)
+
+
+def new_key() -> str:
+    return os.urandom(16).hex()
+
+
+def not_observed(probe: Probe, reason: str, release: Mapping[str, str]) -> Result:
+    """The result of a probe that is not run."""
+    about = (new_key(), probe.name, probe.target.name, time.time(), 0.0)
+    return Result(*about, Outcome.NOT_OBSERVED, "", reason, release=release)
+
+
+def _of_case(own: Result, case: Case) -> Result:
+    return Result(
+        new_key(),
+        f"{own.probe}/{case.name}",
+        own.target,
+        own.began,
+        case.took,
+        case.outcome,
+        reason=case.reason,
+        figures=case.figures if case.outcome is Outcome.PASS else (),
+        release=own.release,
     )
 
 
-class _directory:  # noqa: N801  (used as a function)
+@contextmanager
+def _directory(probe: Probe) -> Iterator[Path]:
     """The new directory of a probe with its files, owned by the probe's user; removed at the end,
     as far as that is possible."""
-
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
-
-    def __enter__(self) -> Path:
-        self._path = Path(tempfile.mkdtemp(prefix="sesame-probe-"))
-        try:
-            for name, text in self._probe.files.items():
-                (self._path / name).write_text(text, encoding="utf-8")
-            if self._probe.user is not None:
-                self._give_to(self._probe.user)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self._path
-
-    def _give_to(self, user: str) -> None:
-        import pwd
-
-        try:
-            entry = pwd.getpwnam(user)
-        except KeyError:
-            raise KeyError(f"there is no user {user}") from None
-        if entry.pw_uid != os.geteuid():
-            for path in (self._path, *self._path.iterdir()):
-                os.chown(path, entry.pw_uid, entry.pw_gid)
-
-    def __exit__(self, *_: object) -> None:
+    path = Path(tempfile.mkdtemp(prefix="sesame-probe-", dir=probe.target.directory))
+    try:
+        for name, text in probe.files.items():
+            (path / name).write_text(text, encoding="utf-8")
+        if probe.user is not None:
+            _give_to(probe.user, path)
+        yield path
+    finally:
         with suppress(OSError):
-            shutil.rmtree(self._path, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def _run_step(probe: Probe, step: Step, directory: Path) -> Ended:
-    command = probe.target.command(step.command) if step.launch else list(step.command)
+def _give_to(user: str, directory: Path) -> None:
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        raise _NotObserved(f"there is no user {user}") from None
+    if entry.pw_uid != os.geteuid():
+        for path in (directory, *directory.iterdir()):
+            os.chown(path, entry.pw_uid, entry.pw_gid)
+
+
+def _run_step(probe: Probe, step: Step, directory: Path, answers: Answers) -> Ended:
     environment = {**os.environ, "LC_ALL": "C"}
-    return run_command(command, directory, step.timeout, environment, probe.user)
+    target = probe.target
+    if step.launch and target.queue is not None:
+        from sesame.evaluation.launchers import run_job
+
+        return run_job(probe, step, directory, environment, answers.figures)
+    if step.ranks:
+        target = replace(target, ranks=step.ranks)
+    words = target.command(step.command) if step.launch else target.filled(step.command)
+    return run_command(words, directory, step.timeout, environment, probe.user)
 
 
-def _wrong_answer(step: Step, ended: Ended, figures: list[Figure]) -> str:
-    """What is wrong with a command that ended by itself; "" if nothing is. Adds its figures."""
-    if ended.exit_status != step.exit_status:
+def _wrong_answer(probe: Probe, step: Step, ended: Ended, directory: Path, answers: Answers) -> str:
+    """What is wrong with a command that ended by itself; "" if nothing is. Adds its answers."""
+    if step.exit_status not in (None, ended.exit_status):
         status = ended.exit_status or 0
         ended_by = f"signal {-status}" if status < 0 else f"exit status {status}"
         return f"{ended_by}, expected exit status {step.exit_status}"
@@ -142,9 +206,14 @@ def _wrong_answer(step: Step, ended: Ended, figures: list[Figure]) -> str:
         found = _figure(number, ended.output)
         if isinstance(found, str):
             return found
-        figures.append(found)
+        answers.figures.append(found)
     if ended.left_behind:
-        figures.append(Figure(f"{step.name}: processes left behind", ended.left_behind, "1"))
+        name = f"{step.name}: processes left behind"
+        answers.figures.append(Figure(name, ended.left_behind, "1"))
+    if step.reads or step.boot:
+        from sesame.evaluation.answers import add_answers
+
+        return add_answers(answers, step, ended, directory, probe.target.name)
     return ""
 
 

@@ -27,8 +27,10 @@ PR_SET_CHILD_SUBREAPER = 36
 KEPT_BYTES = 32 << 10  # of the begin of the output, and as much of its end
 MOST_OUTPUT_BYTES = 64 << 20  # a command that prints more is ended
 CHUNK_BYTES = 1 << 16
+GRACE_S = 2.0  # from SIGTERM, with which srun, mpiexec and ssh end what they started, to SIGKILL
 PATIENCE_S = 10.0  # to end processes; one in an uninterruptible call may take longer
 MARK = "SESAME_PROBE_MARK"
+PROBER_ENDED = "the prober was ended"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Ended:
     output: str  # stdout and stderr; its middle is left out if it is long
     left_behind: int  # processes that were still there when the command had ended
     processor_s: float  # of the supervisor: the framework's own cost
+    is_ours: bool = False  # the prober, not the machine, is to blame for the problem
 
 
 def run_command(
@@ -126,14 +129,32 @@ def _run(
             **_identity(user),
         )
     except (OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
-        return Ended(None, _why(command, user, error), "", 0, 0.0)
+        is_ours = isinstance(error, KeyError) or (user is not None and not _is_missing(error))
+        return Ended(None, _why(command, user, error), "", 0, 0.0, is_ours)
     os.close(write)
     output = _Output(read)
     problem = _wait(child, output, time.monotonic() + timeout, timeout, alive)
+    if problem:
+        _end_gently(child, output)
     status = None if problem else child.returncode
     left = _kill_descendants(child)
     output.read_rest()
-    return Ended(status, problem, output.text(), left, time.process_time() - began)
+    own = time.process_time() - began
+    return Ended(status, problem, output.text(), left, own, problem == PROBER_ENDED)
+
+
+def _is_missing(error: Exception) -> bool:
+    return isinstance(error, FileNotFoundError)
+
+
+def _end_gently(child: subprocess.Popen[bytes], output: _Output) -> None:
+    """Sends SIGTERM to the command's process group, and waits a little for its end."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    while child.poll() is None and time.monotonic() < deadline:
+        output.read()  # so that a full pipe does not hold it
+        time.sleep(0.005)
 
 
 def _default_signals() -> None:
@@ -212,7 +233,7 @@ def _wait(
             if output.size > MOST_OUTPUT_BYTES:
                 return f"it printed more than {MOST_OUTPUT_BYTES >> 20} MiB"
             if alive in ready:
-                return "the prober was ended"
+                return PROBER_ENDED
             if ended in ready:
                 child.wait()
                 return ""

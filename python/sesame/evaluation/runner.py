@@ -1,21 +1,39 @@
-"""Runs what is due, one probe after the other, and stores what they found."""
+"""Runs what is due and stores what it found. Targets do not wait for each other: probes of one
+target run one after the other, those of several at once, each in a fork of its own."""
 
 from __future__ import annotations
 
 import fcntl
 import math
+import os
+import pickle
+import select
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.evaluation.probing import Result, run_probe
-from sesame.evaluation.release import boot, release_facts
-from sesame.evaluation.site import Probe, Site
+from sesame.evaluation.probing import (
+    MAINTENANCE,
+    Boot,
+    Observed,
+    Outcome,
+    Result,
+    not_observed,
+    run_probe,
+)
+from sesame.evaluation.processes import run_command
+from sesame.evaluation.release import SAME_BOOT_S, boots_here, release_facts
+from sesame.evaluation.site import Probe, Site, Target
 from sesame.evaluation.store import Store, Unavailable, Waiting
 
 LONGEST_SLEEP_S = 60.0  # so that a clock that is set is noticed
+STALE_INTERVALS = 1.5  # after which the answer of a probe says nothing for those that need it
+LOOK_UP_S = 30.0  # that looking up maintenance may take
+
+Report = Callable[[Result], None]
 
 
 class Busy(SesameError):
@@ -25,18 +43,37 @@ class Busy(SesameError):
 
 
 @dataclass(frozen=True)
-class Latest:
-    """When each probe ran last, by (probe, target)."""
+class Last:
+    """The last result of a probe."""
 
-    times: dict[tuple[str, str], float]
+    began: float
+    outcome: Outcome
+
+
+@dataclass
+class Latest:
+    """The last result of each probe, by its name."""
+
+    of: dict[str, Last] = field(default_factory=dict)
 
     def is_due(self, probe: Probe, now: float) -> bool:
-        """A probe is due once in each interval of the clock. One that ran in the future, before
-        the clock was set back, is due."""
-        last = self.times.get((probe.name, probe.target.name))
-        if last is None or last > now + 1:
+        """A probe is due once in each interval of the clock (UTC: summer time changes nothing).
+        One that ran in the future, before the clock was set back, is due."""
+        last = self.of.get(probe.name)
+        if last is None or last.began > now + 1:
             return True
-        return math.floor(now / probe.interval) > math.floor(last / probe.interval)
+        return math.floor(now / probe.interval) > math.floor(last.began / probe.interval)
+
+    def missing(self, probe: Probe, site: Site, now: float) -> str:
+        """Why a probe's answer would mean nothing now, or ""."""
+        for name in probe.needs:
+            last, interval = self.of.get(name), site.probes[name].interval
+            if last is None or not abs(now - last.began) <= STALE_INTERVALS * interval:
+                return f"it needs {name}, which was not observed"
+            if last.outcome is not Outcome.PASS:
+                kind = "failed" if last.outcome is Outcome.FAIL else "was not observed"
+                return f"it needs {name}, which {kind}"
+        return ""
 
 
 @contextmanager
@@ -58,41 +95,215 @@ def locked(site: Site) -> Iterator[None]:
         yield
 
 
-def run_due(site: Site, report: Callable[[Result], None], once: str | None = None) -> list[Result]:
+def run_due(site: Site, report: Report, once: str | None = None) -> list[Result]:
     """Runs the probes that are due, or the one named `once`. Each result is stored and reported as
-    soon as it is there. The caller holds the lock."""
+    soon as it is there; returns those of probes, without those of cases. The caller holds the
+    lock."""
     if once is not None and once not in site.probes:
         raise InputError(f"there is no probe {once}, there are: {', '.join(site.probes)}")
-    latest = _latest(site)
-    facts = release_facts(site.path.absolute().parent)
-    found = []
-    for probe in site.probes.values():
-        if probe.name == once or (once is None and latest.is_due(probe, time.time())):
-            result = run_probe(probe, facts)
-            keep(site, [result])
-            report(result)
-            found.append(result)
-    return found
+    round_ = Round(site, report)
+    if once is not None:
+        return round_.run([site.probes[once]], force=True)
+    return round_.run(round_.due())
 
 
-def _latest(site: Site) -> Latest:
-    times: dict[tuple[str, str], float] = {}
+def watch(site: Site, report: Report) -> None:
+    """Runs what is due until it is interrupted."""
+    round_ = Round(site, report)
+    while True:
+        round_.start(round_.due())
+        now = round_.now()
+        next_due = min(
+            (math.floor(now / probe.interval) + 1) * probe.interval
+            for probe in site.probes.values()
+        )
+        round_.collect(min(max(next_due - now, 0.01), LONGEST_SLEEP_S))
+
+
+@dataclass
+class _Worker:
+    """A fork that runs a probe."""
+
+    probe: Probe
+    process: int
+    pipe: int
+    data: bytes = b""
+
+
+class Round:
+    """Starts probes and takes in what they found. `now` is the clock."""
+
+    def __init__(self, site: Site, report: Report, now: Callable[[], float] = time.time) -> None:
+        self.now = now
+        self._site = site
+        self._report = report
+        self._latest = _latest(site, now())
+        self._workers: dict[str, _Worker] = {}  # by target
+        self._waiting: dict[str, Probe] = {}  # by name
+        self._lookups: dict[str, tuple[float, str]] = {}  # maintenance by target
+        self._found: list[Result] = []
+        self._force = False
+
+    def due(self) -> list[Probe]:
+        """Those that are due and neither wait nor run."""
+        busy = {*self._waiting, *(worker.probe.name for worker in self._workers.values())}
+        now = self.now()
+        return [
+            probe
+            for probe in self._site.probes.values()
+            if probe.name not in busy and self._latest.is_due(probe, now)
+        ]
+
+    def run(self, probes: Sequence[Probe], *, force: bool = False) -> list[Result]:
+        """Runs probes until all have ended. With `force` whatever they need."""
+        self._force = force
+        self.start(probes)
+        while self._waiting or self._workers:
+            self.collect(LONGEST_SLEEP_S)
+        return self._found
+
+    def start(self, probes: Sequence[Probe]) -> None:
+        """Starts those that can start now; the others wait."""
+        self._waiting |= {probe.name: probe for probe in probes}
+        several = len({probe.target.name for probe in self._waiting.values()}) > 1
+        facts: dict[str, str] = {}
+        while startable := self._startable():
+            probe = self._waiting.pop(startable[0])
+            reason = self._why_not(probe)
+            facts = facts or self._facts()
+            if reason:
+                self._take_in(Observed([not_observed(probe, reason, facts)]))
+            elif several or self._workers:
+                self._fork(probe, facts)
+            else:
+                self._take_in(run_probe(probe, facts))
+
+    def _facts(self) -> dict[str, str]:
+        own = {probe.target.directory for probe in self._site.probes.values()}
+        return release_facts(
+            self._site.path.absolute().parent, *sorted(path for path in own if path is not None)
+        )
+
+    def _startable(self) -> list[str]:
+        """Waiting probes whose target is free, and which need none that still comes."""
+        coming = {*self._waiting, *(worker.probe.name for worker in self._workers.values())}
+        return [
+            name
+            for name, probe in self._waiting.items()
+            if probe.target.name not in self._workers and not coming & set(probe.needs)
+        ]
+
+    def _why_not(self, probe: Probe) -> str:
+        if self._force:
+            return ""
+        now = self.now()
+        said = self._maintenance(probe.target, now)
+        return f"{MAINTENANCE}{said}" if said else self._latest.missing(probe, self._site, now)
+
+    def _maintenance(self, target: Target, now: float) -> str:
+        """What the target's own system says of maintenance; asked once in a round."""
+        if target.maintenance is None:
+            return ""
+        at, said = self._lookups.get(target.name, (-math.inf, ""))
+        if not 0 <= now - at < LOOK_UP_S:
+            said = _look_up(target)
+            self._lookups[target.name] = now, said
+        return said
+
+    def _fork(self, probe: Probe, facts: dict[str, str]) -> None:
+        read, write = os.pipe()
+        process = os.fork()
+        if process == 0:
+            status = 1
+            try:
+                os.close(read)
+                for worker in self._workers.values():
+                    os.close(worker.pipe)
+                with os.fdopen(write, "wb") as file:
+                    pickle.dump(run_probe(probe, facts), file)
+                status = 0
+            except KeyboardInterrupt:
+                pass
+            finally:
+                os._exit(status)
+        os.close(write)
+        self._workers[probe.target.name] = _Worker(probe, process, read)
+
+    def collect(self, wait: float) -> None:
+        """Takes in what workers found, waiting for the first at most `wait` seconds, and starts
+        what waited for it."""
+        if not self._workers:
+            if not self._waiting:
+                time.sleep(wait)
+            self.start([])
+            return
+        by_pipe = {worker.pipe: worker for worker in self._workers.values()}
+        for pipe in select.select(list(by_pipe), [], [], wait)[0]:
+            data = os.read(pipe, 1 << 16)
+            by_pipe[pipe].data += data
+            if not data:
+                self._end(by_pipe[pipe])
+        self.start([])
+
+    def _end(self, worker: _Worker) -> None:
+        os.close(worker.pipe)
+        os.waitpid(worker.process, 0)
+        del self._workers[worker.probe.target.name]
+        try:
+            found = pickle.loads(worker.data)  # of our own fork
+        except (pickle.UnpicklingError, EOFError):
+            reason = "the process that ran it was ended"
+            found = Observed([not_observed(worker.probe, reason, {})])
+        self._take_in(found)
+
+    def _take_in(self, found: Observed) -> None:
+        own = found.results[0]
+        self._latest.of[own.probe] = Last(own.began, own.outcome)
+        keep(self._site, found.results, found.boots)
+        self._found.append(own)
+        for result in found.results:
+            self._report(result)
+
+
+def _look_up(target: Target) -> str:
+    assert target.maintenance is not None
+    command = target.filled(target.maintenance.command)
+    environment = {**os.environ, "LC_ALL": "C"}
+    ended = run_command(command, target.directory or Path("/"), LOOK_UP_S, environment)
+    if ended.problem or ended.exit_status != 0:
+        return ""
+    found = target.maintenance.pattern.search(ended.output)
+    return "" if found is None else (found[0].strip() or ended.output.strip() or "yes")[:300]
+
+
+def _latest(site: Site, now: float) -> Latest:
+    """With results that wait, which come into the database now."""
+    found: dict[str, Last] = {}
     waiting = Waiting(site.path).results()
     with suppress(Unavailable), Store(site.database) as store:
-        store.add_boot(*boot())
+        _add_boots(store)
         if waiting:
             store.add(waiting)
             Waiting(site.path).clear()
         for probe in site.probes.values():
-            if (last := store.last(probe.name, probe.target.name)) is not None:
-                times[probe.name, probe.target.name] = last.began
+            if (last := store.last(probe.name, probe.target.name, now + 1)) is not None:
+                found[probe.name] = Last(last.began, last.outcome)
     for result in waiting:
-        pair = (result.probe, result.target)
-        times[pair] = max(times.get(pair, -math.inf), result.began)
-    return Latest(times)
+        last_known = found.get(result.probe)
+        if last_known is None or last_known.began < result.began <= now + 1:
+            found[result.probe] = Last(result.began, result.outcome)
+    return Latest(found)
 
 
-def keep(site: Site, results: Sequence[Result]) -> None:
+def _add_boots(store: Store) -> None:
+    """Of this machine. In wtmp a boot has no id: one at the time of a known boot is that one."""
+    known = store.boots()
+    for boot, booted in boots_here():
+        if not any(abs(booted - at) < SAME_BOOT_S for at in known):
+            store.add_boot(boot, booted)
+
+
+def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> None:
     """Stores results, with those that wait. They wait in a file if the database is unavailable, or
     if it cannot be used at all: then the error is raised afterwards."""
     waiting = Waiting(site.path)
@@ -100,6 +311,8 @@ def keep(site: Site, results: Sequence[Result]) -> None:
         with Store(site.database) as store:
             earlier = waiting.results()
             store.add([*earlier, *results])
+            for boot in boots:
+                store.add_boot(boot.boot, boot.booted, boot.target, boot.target)
     except Unavailable:
         waiting.add(results)
         return
@@ -108,15 +321,3 @@ def keep(site: Site, results: Sequence[Result]) -> None:
         raise
     if earlier:
         waiting.clear()
-
-
-def watch(site: Site, report: Callable[[Result], None]) -> None:
-    """Runs what is due until it is interrupted."""
-    while True:
-        run_due(site, report)
-        now = time.time()
-        next_due = min(
-            (math.floor(now / probe.interval) + 1) * probe.interval
-            for probe in site.probes.values()
-        )
-        time.sleep(min(max(next_due - time.time(), 0.01), LONGEST_SLEEP_S))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,7 @@ from sesame.evaluation.schema import VERSION, migrate
 
 __all__ = ["Note", "Observation", "SeriesDay", "Store", "Unavailable", "Waiting"]
 
+LATEST_S = 2.0**42  # an end of all times, whose microseconds fit in 64 bits
 DAY_US = 86_400_000_000
 OUTCOMES = (Outcome.PASS, Outcome.FAIL, Outcome.NOT_OBSERVED)  # by their number in the database
 ADD_PROBE_DAYS = f"""
@@ -285,10 +287,12 @@ class Store:
             for began, key, took, outcome, step, reason, output, release in reversed(rows)
         ]
 
-    def last(self, probe: str, target: str) -> Result | None:
-        """The latest result of a probe."""
-        find = "SELECT MAX(began) FROM result WHERE probe = ?"
-        began = self._database.rows(find, (self.probe(probe, target),))[0][0]
+    def last(self, probe: str, target: str, before: float = math.inf) -> Result | None:
+        """The latest result of a probe, of those that began before a time: results of the future,
+        before the clock was set back, are left out so."""
+        limit = round(1e6 * min(before, LATEST_S))
+        find = "SELECT MAX(began) FROM result WHERE probe = ? AND began < ?"
+        began = self._database.rows(find, (self.probe(probe, target), limit))[0][0]
         if began is None:
             return None
         return self.results(probe, target, began / 1e6, (began + 1) / 1e6 + 1e-6)[-1]

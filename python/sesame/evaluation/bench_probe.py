@@ -1,0 +1,141 @@
+"""A workload as a step of a probe, in a process of its own:
+
+run NAME RANKS OPTIONS…    builds it, runs it on this machine, prints its figures
+twice NAME RANKS OPTIONS…  runs it from the disk first, then from memory
+build NAME                 builds it, and copies it to the working directory
+read FILE                  prints the figures of a report that it wrote
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sesame.errors import SesameError
+
+if TYPE_CHECKING:
+    from sesame.workloads import Built
+
+
+def run(name: str, ranks: str, *options: str) -> None:
+    from sesame.workloads import run_here
+
+    done = run_here(_built(name), int(ranks), options, output_to_stderr=True)
+    _print(done.report)
+
+
+def twice(name: str, ranks: str, *options: str) -> None:
+    """The difference of the two times is what paging the program in takes, as table 8 of the
+    Paragon report has it."""
+    from sesame.workloads import run_here
+
+    built = _built(name)
+    _evict(built.program)
+    times = []
+    for _ in range(2):
+        began = time.monotonic()
+        report = run_here(built, int(ranks), options, output_to_stderr=True).report
+        times.append(time.monotonic() - began)
+    names = ("first run", "second run", "paging in")
+    values = (*times, times[0] - times[1])
+    figures = [
+        {"name": name, "value": value, "unit": "s"}
+        for name, value in zip(names, values, strict=True)
+    ]
+    print(json.dumps({"verified": report["verified"], "figures": figures}))
+
+
+def _evict(program: Path) -> None:
+    """Asks the kernel to drop the pages of a program and its libraries, those that no other
+    process uses (posix_fadvise(2))."""
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    for path in {str(program), *re.findall(r"=> (/\S+)", done.stdout)}:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
+
+
+def build(name: str) -> None:
+    shutil.copy(_built(name).program, ".")
+
+
+def read(file: str) -> None:
+    _print(json.loads(Path(file).read_text(encoding="utf-8")))
+
+
+def _built(name: str) -> Built:
+    from sesame.workloads import build_workload, find_compiler, find_workload
+
+    return build_workload(find_workload(name), find_compiler())
+
+
+def _print(report: dict[str, Any]) -> None:
+    from sesame.analysis.findings import with_findings
+
+    full = with_findings(report)
+    figures = [{"name": "time", "value": full["time_s"], "unit": "s"}, *full["figures"]]
+    figures += _regression(full["tables"].get("segments", {}))
+    figures += _knees(full["tables"].get("levels", {}))
+    print(json.dumps({"verified": full["verified"], "figures": figures}))
+
+
+def _regression(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """Latency and bandwidth by segmented regression, each with half its interval of 95 %."""
+    if not table:
+        return []
+    column = {name: part["values"] for name, part in table.items()}
+    slope, width = column["slope"][-1], column["slope_interval"][-1]
+    figures = [
+        ("latency by regression", column["latency"][0], "s"),
+        ("latency by regression, half interval", column["latency_interval"][0], "s"),
+        ("worst residual of the regression", 100 * max(column["worst_residual"]), "%"),
+        ("segments of the regression", len(column["slope"]), "1"),
+    ]
+    if slope > width:
+        figures += [
+            ("bandwidth by regression", 1 / slope, "B/s"),
+            ("bandwidth by regression, half interval", width / slope**2, "B/s"),
+        ]
+    return _figures(figures)
+
+
+def _knees(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """The working set where each cache ends, as copying shows it."""
+    if not table:
+        return []
+    rows = zip(table["kind"]["values"], table["up_to"]["values"], strict=True)
+    sizes = [size for kind, size in rows if kind == "copy"][:-1]
+    return _figures([(f"copy: knee {i}", size, "B") for i, size in enumerate(sizes, 1)])
+
+
+def _figures(rows: Sequence[tuple[str, float, str]]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value, "unit": unit} for name, value, unit in rows]
+
+
+def main() -> int:
+    actions: dict[str, Callable[..., None]] = {
+        "run": run,
+        "twice": twice,
+        "build": build,
+        "read": read,
+    }
+    try:
+        actions[sys.argv[1]](*sys.argv[2:])
+    except SesameError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""Probes whose steps are jobs of a real Slurm of one node."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from command_line import sesame
+from slurm_cluster import DEADLINE_S, Cluster
+
+PROBE = """\
+[target.nodes]
+launcher = "slurm"
+queue_limit = "{limit}"
+options = [{options}]
+ranks = {ranks}
+[probe.p]
+target = "nodes"
+interval = "1h"
+availability = true
+[[probe.p.step]]
+name = "job"
+launch = true
+timeout = "{timeout}"
+{step}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, debian_program):
+    if os.geteuid() != 0:
+        pytest.skip("munge and Slurm are started as root")
+    for name in ("slurmctld", "slurmd", "sbatch"):
+        debian_program("slurm-wlm", name)
+    debian_program("munge", "munged")
+    cluster = Cluster(tmp_path_factory.mktemp("slurm"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture
+def probe(cluster, tmp_path, monkeypatch):
+    """Runs the probe p; returns what was printed."""
+    monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+    monkeypatch.delenv("MPICH_INTERFACE_HOSTNAME", raising=False)
+
+    def run(step: str, *, limit="60s", options="", ranks=1, timeout="60s"):
+        text = PROBE.format(step=step, limit=limit, options=options, ranks=ranks, timeout=timeout)
+        (tmp_path / "s.toml").write_text(text)
+        return sesame("evaluate", "run", "s.toml", "--once", "p", cwd=tmp_path)
+
+    return run
+
+
+def queued(cluster: Cluster) -> str:
+    return cluster.ask("squeue", "-h")
+
+
+def test_a_job_passes_with_its_ranks(probe, cluster):
+    ranks = min(os.cpu_count() or 1, 2)
+    expected = "\\n".join(str(rank) for rank in range(ranks))
+    step = "shell = 'echo $SLURM_PROCID'\npattern = '^[01]$'\n"
+    done = probe(step, ranks=ranks)
+    assert (done.status, done.stdout[:18]) == (0, "p on nodes: pass, "), done.stdout
+    assert expected and queued(cluster) == ""
+
+
+def test_a_job_that_fails_or_takes_too_long(probe, cluster):
+    assert "step job: exit status 3" in probe("shell = 'exit 3'").stdout
+    done = probe("command = ['sleep', '1000']", timeout="1s")
+    assert "fail" in done.stdout and "it took longer than 1 s" in done.stdout
+    cluster.wait_for(lambda: queued(cluster) == "")
+
+
+def test_a_full_machine_is_not_observed(probe, cluster):
+    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+    done = probe("command = ['true']", limit="0.5s", options='"--exclusive"')
+    assert done.status == 3
+    said = r"the queue did not start job \d+ within 0.5 s: JobState=PENDING, Reason=Resources"
+    assert re.search(said, done.stdout), done.stdout
+    cluster.ask("scancel", "-u", "root")
+    cluster.wait_for(lambda: queued(cluster) == "")
+
+
+def test_a_job_that_another_ends_is_a_failure(probe, cluster, tmp_path):
+    step = "shell = 'scancel $SLURM_JOB_ID; sleep 1000'"
+    done = probe(step)
+    assert done.status == 1
+    assert re.search(r"job \d+ ended before its command did: JobState=CANCELLED", done.stdout)
+
+
+def test_a_partition_that_is_not_there_and_nodes_that_are_down(probe, cluster):
+    done = probe("command = ['true']", options='"--partition=none"')
+    assert done.status == 1
+    assert "cannot be submitted: sbatch: error: " in done.stdout
+    cluster.ask("scontrol", "update", "nodename=node", "state=down", "reason=test")
+    try:
+        done = probe("command = ['true']", limit="0.5s")
+        assert done.status == 1, done.stdout
+        assert re.search(r"job \d+ cannot start, nodes are down: Reason=", done.stdout), done.stdout
+    finally:
+        cluster.ask("scontrol", "update", "nodename=node", "state=resume")
+        cluster.wait_for_node("idle")
+
+
+def test_a_reservation_for_maintenance_is_looked_up(probe, cluster, tmp_path):
+    probe("command = ['true']")  # writes the file
+    made = cluster.ask(
+        *("scontrol", "create", "reservation", "ReservationName=firmware", "StartTime=now"),
+        *("Duration=10", "Nodes=node", "Flags=MAINT,IGNORE_JOBS", "Users=root"),
+    )
+    assert "Reservation created" in made
+    try:
+        (tmp_path / "s.db").unlink()
+        done = sesame("evaluate", "run", "s.toml", cwd=tmp_path)
+        assert done.status == 3
+        assert "not observed" in done.stdout and "maintenance: ReservationName=" in done.stdout
+    finally:
+        cluster.ask("scontrol", "delete", "ReservationName=firmware")
+
+
+def test_a_prober_that_is_killed_leaves_no_job(probe, cluster, tmp_path):
+    probe("command = ['true']")
+    text = (tmp_path / "s.toml").read_text().replace("'true'", "'sleep', '1000'")
+    (tmp_path / "s.toml").write_text(text)
+    prober = subprocess.Popen(
+        [sys.executable, "-m", "sesame", "evaluate", "run", "s.toml", "--once", "p"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    cluster.wait_for(lambda: " R " in queued(cluster))
+    prober.send_signal(signal.SIGKILL)
+    prober.wait(DEADLINE_S)
+    cluster.wait_for(lambda: queued(cluster) == "")
+
+
+def test_use_of_the_nodes_by_sinfo(probe, cluster, monkeypatch):
+    cluster.wait_for(lambda: queued(cluster) == "")
+    cluster.wait_for_node("idle")
+    command = [sys.executable, "-m", "sesame.evaluation.measures", "slurm"]
+
+    def nodes() -> dict[str, float]:
+        figures = json.loads(cluster.ask(*command))["figures"]
+        return {one["name"]: one["value"] for one in figures}
+
+    idle = nodes()
+    assert idle["nodes idle"] == 1 and idle["processors allocated"] == 0
+    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+    cluster.wait_for(lambda: nodes()["nodes allocated"] == 1)
+    assert nodes()["processors allocated"] == 100
+    cluster.ask("scancel", "-u", "root")
+    cluster.wait_for(lambda: queued(cluster) == "")

@@ -1,0 +1,150 @@
+"""Jobs of a batch system, targets at once, what probes need, and maintenance."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sesame.evaluation.probing import Outcome, run_probe
+from sesame.evaluation.runner import run_due
+from sesame.evaluation.site import read_site
+
+# A batch system made of a shell and ps: a job is a session, its number that of its first process.
+# A job waits while the file `held` is there.
+BATCH = '''\
+[target.batch]
+launcher = "batch"
+submit = ["sh", "-c", """
+  setsid sh -c "while test -e {held}; do sleep 0.05; done; $0" >/dev/null 2>&1 &
+  echo job $!""", "{script}"]
+job = 'job (\\d+)'
+state = ["sh", "-c", """
+  test -e {held} && echo WAITS, Nodes=down && exit
+  ps -o stat= -p $0""", "{job}"]
+waiting = 'WAITS'
+running = '^[RSD]'
+cancel = ["sh", "-c", 'kill -KILL -- "-$0"', "{job}"]
+queue_limit = "0.5s"
+'''
+STEP = """
+[probe.p]
+target = "batch"
+interval = "1h"
+[[probe.p.step]]
+name = "job"
+launch = true
+"""
+
+
+@pytest.fixture
+def batch(tmp_path):
+    """Reads a site with the batch system and the probe p, whose step is given."""
+
+    def read(step: str, more: str = ""):
+        text = BATCH.replace("{held}", str(tmp_path / "held")) + more + STEP + step
+        (tmp_path / "s.toml").write_text(text)
+        return read_site(tmp_path / "s.toml")
+
+    return read
+
+
+def run(site):
+    return run_probe(site.probes["p"], {}).results[0]
+
+
+def test_a_job_is_judged_as_a_command_is(batch, tmp_path):
+    right = run(batch("command = ['echo', 'a; b  c']\npattern = '^a; b  c$'\ntimeout = '20s'"))
+    assert (right.outcome, right.reason) == (Outcome.PASS, "")
+    assert [(one.name, one.unit) for one in right.figures] == [("job: time in the queue", "s")]
+    wrong = run(batch("shell = 'echo broken; exit 4'\ntimeout = '20s'"))
+    assert (wrong.outcome, wrong.output) == (Outcome.FAIL, "broken\n")
+    assert wrong.reason == "exit status 4, expected exit status 0"
+    assert not list(tmp_path.glob("sesame-probe-*"))
+
+
+def test_a_job_that_takes_too_long_is_cancelled(batch, tmp_path):
+    file = tmp_path / "process"
+    result = run(batch(f"shell = 'echo $$ > {file}; exec sleep 1000'\ntimeout = '0.5s'"))
+    assert (result.outcome, result.reason) == (Outcome.FAIL, "it took longer than 0.5 s")
+    status = Path(f"/proc/{file.read_text().strip()}/status")
+    assert not status.exists() or re.search(r"^State:\s+[ZX]", status.read_text(), re.M)
+
+
+def test_a_job_that_the_queue_does_not_start_is_not_observed(batch, tmp_path):
+    (tmp_path / "held").touch()
+    result = run(batch("command = ['true']\ntimeout = '20s'"))
+    assert result.outcome is Outcome.NOT_OBSERVED
+    assert re.match(r"the queue did not start job \d+ within 0.5 s: WAITS", result.reason)
+
+
+def test_a_job_that_waits_for_nodes_that_are_down_is_a_failure(batch, tmp_path):
+    (tmp_path / "held").touch()
+    result = run(batch("command = ['true']\ntimeout = '20s'", "unavailable = 'Nodes=down'\n"))
+    assert result.outcome is Outcome.FAIL
+    assert "cannot start, nodes are down: Nodes=down" in result.reason
+
+
+def test_a_job_that_is_not_accepted_is_a_failure(batch, tmp_path):
+    more = "command = ['true']\ntimeout = '20s'"
+    text = (batch(more).path).read_text()
+    for old, new, says in (
+        ("echo job $!", "kill $!; echo no >&2; exit 1", "the job cannot be submitted: no"),
+        ("echo job $!", "kill $!; echo nothing", "'nothing', has no 'job"),
+        ('submit = ["sh"', 'submit = ["no-such-qsub"', "no-such-qsub cannot be started"),
+    ):
+        assert old in text
+        (tmp_path / "s.toml").write_text(text.replace(old, new))
+        result = run(read_site(tmp_path / "s.toml"))
+        assert result.outcome is Outcome.FAIL and says in result.reason, result
+
+
+def test_targets_do_not_wait_for_each_other(tmp_path):
+    """The probe of one target waits for a file that the probe of another makes."""
+    wait = "while ! test -e made; do sleep 0.02; done"
+    make = "sleep 0.2; touch made"
+    text = ""
+    for name, script in (("a", wait), ("b", make)):
+        text += f"[target.{name}]\n[probe.{name}]\ntarget = '{name}'\ninterval = '1h'\n"
+        text += f"[[probe.{name}.step]]\ntimeout = '30s'\nshell = 'cd {tmp_path}; {script}'\n"
+    (tmp_path / "s.toml").write_text(text)
+    shown = []
+    results = run_due(read_site(tmp_path / "s.toml"), shown.append)
+    assert {one.probe: one.outcome for one in results} == dict.fromkeys("ab", Outcome.PASS)
+    assert sorted(shown, key=str) == sorted(results, key=str)
+
+
+@pytest.mark.parametrize("other", ["a", "b"])
+def test_without_what_a_probe_needs_it_is_not_observed(tmp_path, other):
+    """On the same target and on another; the order in the file does not matter."""
+    text = "[target.a]\n[target.b]\n"
+    for name, target, status in (("late", other, 0), ("early", "a", 1)):
+        needs = "needs = ['early']\n" if name == "late" else ""
+        text += f"[probe.{name}]\ntarget = '{target}'\ninterval = '1h'\n{needs}"
+        text += f"[[probe.{name}.step]]\ntimeout = '30s'\nshell = 'exit {status}'\n"
+    (tmp_path / "s.toml").write_text(text)
+    site = read_site(tmp_path / "s.toml")
+    found = {one.probe: one for one in run_due(site, lambda _: None)}
+    assert found["early"].outcome is Outcome.FAIL
+    assert found["late"].outcome is Outcome.NOT_OBSERVED
+    assert found["late"].reason == "it needs early, which failed"
+    forced = run_due(site, lambda _: None, "late")
+    assert forced[0].outcome is Outcome.PASS
+
+
+def test_in_maintenance_nothing_is_started(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        "[target.a]\n[target.a.maintenance]\n"
+        f"command = ['cat', '{tmp_path}/announced']\npattern = 'until \\S+'\n"
+        "[probe.p]\ntarget = 'a'\ninterval = '1h'\n"
+        f"[[probe.p.step]]\ntimeout = '30s'\ncommand = ['touch', '{tmp_path}/started']\n"
+    )
+    (tmp_path / "announced").write_text("closed until 12:00\n")
+    site = read_site(tmp_path / "s.toml")
+    found = run_due(site, lambda _: None)[0]
+    assert (found.outcome, found.reason) == (Outcome.NOT_OBSERVED, "maintenance: until 12:00")
+    assert not (tmp_path / "started").exists()
+    (tmp_path / "announced").write_text("open\n")
+    site.database.unlink()
+    assert run_due(site, lambda _: None)[0].outcome is Outcome.PASS
