@@ -277,6 +277,12 @@ def test_planned_maintenance_counts_as_the_site_says():
     assert ups == [[True, True, False], [True, False, False]]
 
 
+def test_maintenance_that_the_target_itself_announced_counts_as_planned():
+    announced = replace(series(PASS, OFF)[1], reason="maintenance: firmware=ACTIVE")
+    ups = [[one.is_up for one in samples_of([announced], [], kind)] for kind in (True, False)]
+    assert ups == [[True], []]
+
+
 def test_periods_cover_the_time_without_gaps():
     end = moment("2026-11-03", "", is_end=True)
     for parts in (months(BEGIN + 5, end), weeks(BEGIN + 5, end)):

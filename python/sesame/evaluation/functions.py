@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sesame.evaluation.cases import all_probes
 from sesame.evaluation.periods import DAY, months
 from sesame.evaluation.probing import Outcome, Result
 from sesame.evaluation.site import Probe, Site
@@ -56,7 +57,7 @@ class ReleaseSummary:
 
 def probe_summaries(site: Site, store: Store, begin: float, end: float) -> list[ProbeSummary]:
     """Counts are of whole days."""
-    return [_summary(store, probe, begin, end) for probe in site.probes.values()]
+    return [_summary(store, probe, begin, end) for probe in all_probes(site, store)]
 
 
 def _summary(store: Store, probe: Probe, begin: float, end: float) -> ProbeSummary:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sesame.evaluation.estimates import Sample
-from sesame.evaluation.probing import Outcome, Result
+from sesame.evaluation.probing import MAINTENANCE, Outcome, Result
 from sesame.evaluation.store import Note, Observation
 
 REBOOT = "unplanned reboot"
@@ -68,12 +68,17 @@ def samples_of(
     """The states that results show. Planned maintenance counts as the site file says."""
     samples = []
     for result in results:
-        if maintenance_is_available and is_planned(result.began, notes):
+        if maintenance_is_available and _in_maintenance(result, notes):
             samples.append(Sample(result.began, True, is_joined(result)))
         elif result.outcome is not Outcome.NOT_OBSERVED:
             is_up = result.outcome is Outcome.PASS
             samples.append(Sample(result.began, is_up, is_joined(result)))
     return samples
+
+
+def _in_maintenance(result: Ran, notes: Sequence[Note]) -> bool:
+    """By a note, or because the target's own system said so when it was probed."""
+    return result.reason.startswith(MAINTENANCE) or is_planned(result.began, notes)
 
 
 def _series(results: Sequence[Ran]) -> list[Incident]:

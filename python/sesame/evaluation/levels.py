@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sesame.evaluation.cases import all_probes
 from sesame.evaluation.changes import Change, changes
 from sesame.evaluation.periods import DAY, months, weeks
 from sesame.evaluation.site import Site
@@ -58,7 +59,7 @@ class SeriesSummary:
 def series_summaries(site: Site, store: Store, begin: float, end: float) -> list[SeriesSummary]:
     """Of all figures of the site's probes with a run in [begin, end). Sums are of whole days."""
     bounds = (int(begin // DAY), math.ceil(end / DAY))
-    known = {(probe.name, probe.target.name) for probe in site.probes.values()}
+    known = {(probe.name, probe.target.name) for probe in all_probes(site, store)}
     days = {
         one: store.series_days(one.number, *bounds)
         for one in store.series()
