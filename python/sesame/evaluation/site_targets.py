@@ -25,8 +25,8 @@ ALL = ("launcher", "ranks", "nodes", "directory", "maintenance")
 # not. Reasons: those for which a job waits because nodes are down or drained (squeue(1)).
 SLURM: dict[str, Any] = {
     "submit": [
-        *("sbatch", "--parsable", "--job-name={name}", "--ntasks={ranks}", "--nodes={nodes}"),
-        *("--time={minutes}", "--output=/dev/null", "--no-requeue"),
+        *("sbatch", "--parsable", "--no-requeue", "-J", "{name}", "-n", "{ranks}", "-N", "{nodes}"),
+        *("-t", "{minutes}", "-o", "/dev/null"),
     ],
     "job": r"^(\d+)",
     "state": ["scontrol", "-o", "show", "job", "{job}"],
