@@ -55,8 +55,10 @@ def init(site: Path) -> None:
         raise InputError("there is a file of this name", path=str(site), hint=hint) from None
     except OSError as error:
         raise OutputError(f"{site}: cannot write: {error.strerror}") from error
-    probes = ", ".join(read_site(site).probes)
-    click.echo(f"{site}: probes {probes}. Next: sesame evaluate run {site}")
+    read = read_site(site)
+    click.echo(f"{site}: probes {', '.join(read.probes)}. Next: sesame evaluate run {site}")
+    if "messages" in read.probes:
+        click.echo("The first run builds the workloads and runs all of them: 20 minutes or so.")
 
 
 @evaluate.command("run")

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -33,7 +34,12 @@ def add_answers(answers: Answers, step: Step, ended: Ended, directory: Path, tar
             return f"there is no report {step.file}: {found.strerror}"
         text = found
     try:
-        return READERS[step.reads](answers, text)
+        known = len(answers.figures)
+        problem = READERS[step.reads](answers, text)
+        answers.figures[known:] = [
+            replace(one, name=step.prefix + one.name) for one in answers.figures[known:]
+        ]
+        return problem
     except NO_ANSWER as error:
         where = step.file or "its output"
         return f"{where} is no {step.reads} report: {type(error).__name__}: {error}"[:MOST_REASON]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sesame.errors import SesameError
+from sesame.evaluation.reference_machines import CLASS, reference_times
 
 if TYPE_CHECKING:
     from sesame.workloads import Built
@@ -85,7 +86,9 @@ def _print(report: dict[str, Any]) -> None:
     full = with_findings(report)
     figures = [{"name": "time", "value": full["time_s"], "unit": "s"}, *full["figures"]]
     figures += _regression(full["tables"].get("segments", {}))
+    figures += _curve(full["tables"].get("bandwidth", {}))
     figures += _knees(full["tables"].get("levels", {}))
+    figures += _ratios(full)
     print(json.dumps({"verified": full["verified"], "figures": figures}))
 
 
@@ -107,6 +110,27 @@ def _regression(table: dict[str, Any]) -> list[dict[str, Any]]:
             ("bandwidth by regression, half interval", width / slope**2, "B/s"),
         ]
     return _figures(figures)
+
+
+def _curve(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """The bandwidth of the messages of each size; a report plots figures of such names."""
+    if not {"size", "bandwidth"} <= set(table):
+        return []
+    pairs = zip(table["size"]["values"], table["bandwidth"]["values"], strict=True)
+    unit = table["bandwidth"]["unit"]
+    return _figures(
+        [(f"bandwidth at {size:.0f} B", value, unit) for size, value in pairs if size > 0]
+    )
+
+
+def _ratios(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """How many times as fast as the machines of the Paragon report."""
+    if report.get("parameters", {}).get("class") != CLASS:
+        return []
+    times = reference_times(report["workload"])
+    return _figures(
+        [(f"speed over {name}", time / report["time_s"], "1") for name, time in times.items()]
+    )
 
 
 def _knees(table: dict[str, Any]) -> list[dict[str, Any]]:

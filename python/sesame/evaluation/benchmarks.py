@@ -30,14 +30,15 @@ def local_bench(
     timeout: float,
     *,
     twice: bool = False,
+    prefix: str = "",
 ) -> Step:
     """Builds and runs a workload on this machine. `twice`: from the disk, and again."""
     command = (*BENCH, "twice" if twice else "run", workload, str(ranks), *options)
-    return Step(name, command, timeout, False, 0, reads="figures")
+    return Step(name, command, timeout, False, 0, reads="figures", prefix=prefix)
 
 
 def launched_bench(
-    name: str, workload: str, ranks: int, options: Sequence[str], timeout: float
+    name: str, workload: str, ranks: int, options: Sequence[str], timeout: float, prefix: str
 ) -> list[Step]:
     """Builds here, runs with the target's launcher, reads the report here; the directory of the
     probe is the same in both places."""
@@ -46,5 +47,13 @@ def launched_bench(
     return [
         Step(f"build {workload}", (*BENCH, "build", workload), max(timeout, BUILD_S), False, 0),
         Step(name, run, timeout, True, 0, ranks=ranks),
-        Step(f"read {report}", (*BENCH, "read", report), timeout, False, 0, reads="figures"),
+        Step(
+            f"read {report}",
+            (*BENCH, "read", report),
+            timeout,
+            False,
+            0,
+            reads="figures",
+            prefix=prefix,
+        ),
     ]

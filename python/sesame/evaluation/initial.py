@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+ANSWER_S = 10.0  # that Slurm may take
 HEAD = """\
 # What `sesame evaluate` does on this machine. docs/formats/site.md describes every key.
 name = {name}
@@ -15,6 +17,7 @@ maintenance = "available"  # planned maintenance counts as available, or "unavai
 
 [target.here]
 launcher = "local"
+ranks = {ranks}
 """
 HELLO = """
 [probe.hello]
@@ -47,68 +50,143 @@ interval = "1h"
 availability = true
 
 [[probe.ep.step]]
-name = "run and verify"
-command = [{sesame}, "bench", "run", "ep", "-n", "{ranks}", "--json"]
-timeout = "10min"
-pattern = '"verified": true'
-numbers = [{{ name = "EP time", pattern = '"time_s": ([0-9.e+-]+)', unit = "s" }}]
+bench = "ep"
+timeout = "30min"  # the first run builds it
 """
 USE = """
 [probe.use]
 target = "here"
 interval = "15min"
 aspect = "utilisation"
-
+"""
+MEASURE = """
 [[probe.use.step]]
-name = "load"
-command = ["cat", "/proc/loadavg"]
-timeout = "10s"
-numbers = [{ name = "load average", pattern = '^([0-9.]+)', unit = "1" }]
+measure = "{measure}"
 """
-USERS = """
-[[probe.use.step]]
-name = "users"
-command = ["who", "-q"]
-timeout = "10s"
-numbers = [{ name = "users", pattern = '^# users=([0-9]+)', unit = "1" }]
+BENCHMARKS = """
+# A target of its own, so that what is above does not wait for programs that take long. They are
+# built once.
+[target.benchmarks]
+launcher = "local"
+ranks = {ranks}
 """
-FILES = """
-[probe.files]
-target = "here"
-interval = "1d"
+BENCH_PROBE = """
+[probe.{name}]
+target = "benchmarks"
+interval = "{interval}"
+aspect = "{aspect}"
+"""
+BENCH_STEP = """
+[[probe.{name}.step]]
+bench = "{bench}"
+timeout = "1h"
+"""
+SLURM = """
+[target.nodes]
+launcher = "slurm"
+ranks = 1
+queue_limit = "30min"
 
-[[probe.files.step]]
-name = "write, read and verify"
-command = [{sesame}, "bench", "run", "iow", "--json", "--", "--size", "64KiB", "--total", "8MiB"]
-timeout = "10min"
-pattern = '"verified": true'
-numbers = [{{ name = "iow time", pattern = '"time_s": ([0-9.e+-]+)', unit = "s" }}]
+[probe.nodes]
+target = "nodes"
+interval = "1h"
+availability = true
+
+[[probe.nodes.step]]
+name = "hostname"
+command = ["hostname"]
+launch = true
+timeout = "1min"
 """
+NAS = {"ep": 1, "is": 1, "cg": 1, "mg": 1, "ft": 1, "bt": 2, "sp": 2, "lu": 1}  # 2: square counts
 
 
 def site_text(path: Path) -> str:
     """The text of a site file for `path` that works here: only what is installed is probed."""
+    ranks = max(len(os.sched_getaffinity(0)), 1)
     words = {
         "name": _quoted(os.uname().nodename or path.stem),
         "database": _quoted(f"{path.stem}.db"),
-        "sesame": ", ".join(map(_quoted, _sesame())),
-        "ranks": str(max(len(os.sched_getaffinity(0)), 1)),
+        "ranks": str(ranks),
     }
+    has_workloads = shutil.which("cmake") and (
+        shutil.which("mpicxx") or shutil.which("mpicxx.mpich")
+    )
     parts = [HEAD.format(**words)]
     if shutil.which("cc"):
         parts.append(HELLO)
-    if shutil.which("cmake") and (shutil.which("mpicxx") or shutil.which("mpicxx.mpich")):
-        parts += [EP.format(**words), FILES.format(**words)]
-    parts.append(USE)
-    if shutil.which("who"):
-        parts.append(USERS)
+    if has_workloads:
+        parts.append(EP)
+    parts += [USE, *(MEASURE.format(measure=one) for one in ("users", "load", "memory"))]
+    if _has_slurm():
+        parts += [MEASURE.format(measure="slurm"), SLURM]
+    if has_workloads:
+        parts += [BENCHMARKS.format(**words), *_benchmarks(ranks)]
     return "".join(parts)
 
 
-def _sesame() -> list[str]:
-    """How to start this Sesame whatever the PATH of the prober is."""
-    beside = Path(sys.executable).parent / "sesame"
-    return [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "sesame"]
+def _has_slurm() -> bool:
+    """Whether a Slurm answers."""
+    try:
+        done = subprocess.run(["sinfo", "-h"], capture_output=True, check=False, timeout=ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and bool(done.stdout.strip())
+
+
+def _benchmarks(ranks: int) -> Iterator[str]:
+    """The measures of the Paragon report: message passing, communication between processes, memory,
+    files, the NAS codes (do they work, how fast are they), EP's first and second run."""
+    two = min(ranks, 2)
+    yield _probe("messages", "1d", _step("messages", "messages", two, "--most", "2MiB"))
+    yield _probe("ipc", "1d", _step("ipc", "ipc", 1))
+    yield _probe("memory", "1d", _step("memory", "memory", 1))
+    size = ("--size", "64KiB", "--total", "8MiB")
+    metadata = '\n[[probe.files.step]]\nmeasure = "metadata"\n'
+    yield _probe("files", "1d", _step("files", "iow", 1, *size) + metadata)
+    nht1 = _step("nht1", "nht1", _largest_square(ranks), "--class", "S")
+    yield _probe("nht1", "1d", nht1, "functionality")
+    for code, power in NAS.items():
+        most = _largest_square(ranks) if power == 2 else _largest_power_of_two(ranks)
+        works = _step(f"works-{code}", code, most, "--class", "S")
+        yield _probe(f"works-{code}", "1d", works, "functionality")
+    for code, power in NAS.items():
+        most = _largest_square(ranks) if power == 2 else _largest_power_of_two(ranks)
+        name = f"nas-{code}"
+        steps = (
+            _step(name, code, count, "--class", "A", name=f"{count} ranks")
+            for count in dict.fromkeys((1, most))
+        )
+        yield _probe(name, "7d", "".join(steps))
+    yield _probe("ep-paging", "7d", "".join(_paging(ranks)))
+
+
+def _paging(ranks: int) -> Iterator[str]:
+    """Two sizes at two counts of ranks, as in table 8 of the report."""
+    for class_ in ("A", "B"):
+        for count in dict.fromkeys((1, ranks)):
+            name = f"class {class_}, {count} ranks"
+            step = _step("ep-paging", "ep", count, "--class", class_, name=name)
+            yield f"{step}twice = true\n"
+
+
+def _probe(name: str, interval: str, steps: str, aspect: str = "performance") -> str:
+    return BENCH_PROBE.format(name=name, interval=interval, aspect=aspect) + steps
+
+
+def _step(probe: str, bench: str, ranks: int, *options: str, name: str = "") -> str:
+    text = BENCH_STEP.format(name=probe, bench=bench) + f"ranks = {ranks}\n"
+    if options:
+        text += f"options = [{', '.join(map(_quoted, options))}]\n"
+    return text + (f"name = {_quoted(name)}\n" if name else "")
+
+
+def _largest_square(ranks: int) -> int:
+    return int(ranks**0.5) ** 2
+
+
+def _largest_power_of_two(ranks: int) -> int:
+    return 1 << (ranks.bit_length() - 1)
 
 
 def _quoted(text: str) -> str:

@@ -156,7 +156,7 @@ class Job:
         return "ended" if self._unknown >= UNKNOWN else "unknown"
 
     def _is_still_there(self) -> bool:
-        """Whether the job goes on after its command has ended; it is cancelled then."""
+        """Whether the job continues after its command has ended; it is cancelled then."""
         deadline = time.monotonic() + NETWORK_S
         while self._state() in ("waiting", "running"):
             if time.monotonic() > deadline:

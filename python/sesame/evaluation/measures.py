@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from sesame.evaluation.utmp import USER_PROCESS, UTMP, records
 Rows = list[tuple[str, float, str]]  # name, value, unit
 
 BUSY_WINDOW_S = 1.0
+FILES = 1000
 BUSY = (0, 1, 2, 5, 6, 7)  # columns of /proc/stat: user, nice, system, irq, softirq, steal
 
 
@@ -75,6 +77,24 @@ def _ticks() -> list[int]:
     return [int(word) for word in _lines("/proc/stat")[0].split()[1:9]]
 
 
+def metadata() -> Rows:
+    """Files made, asked for and removed per second, in a new directory of the working directory."""
+    rows = []
+    with tempfile.TemporaryDirectory(dir=".") as directory:
+        paths = [Path(directory) / str(number) for number in range(FILES)]
+        actions: dict[str, Callable[[Path], object]] = {
+            "files made": lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL)),
+            "files asked for": os.stat,
+            "files removed": os.unlink,
+        }
+        for name, action in actions.items():
+            began = time.perf_counter()
+            for path in paths:
+                action(path)
+            rows.append((name, FILES / (time.perf_counter() - began), "1/s"))
+    return rows
+
+
 def slurm() -> Rows:
     from sesame.evaluation.accounting import slurm_use
 
@@ -86,6 +106,7 @@ MEASURES: dict[str, Callable[[], Rows]] = {
     "load": load,
     "memory": memory,
     "processors": processors,
+    "metadata": metadata,
     "slurm": slurm,
 }
 

@@ -102,6 +102,7 @@ class Step:
     pattern: re.Pattern[str] | None = None
     numbers: tuple[Number, ...] = ()
     reads: str = ""  # a format of `answers`, or none
+    prefix: str = ""  # of the names of the figures read
     file: str = ""  # that has it; the output if it is empty
     ranks: int = 0  # of a job, if they are not those of the target
     boot: bool = False  # the output has boot_id and /proc/stat of the target's host

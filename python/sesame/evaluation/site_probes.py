@@ -180,9 +180,10 @@ class ProbeTables(Tables):
         if twice and not is_local:
             raise self.wrong((*keys, "twice"), "only a target on this machine can")
         shown = self.text(table, keys, "name", name)
+        prefix = f"{shown}: " if "name" in table else ""
         if is_local:
-            return [local_bench(shown, name, ranks, options, timeout, twice=twice)]
-        return launched_bench(shown, name, ranks, options, timeout)
+            return [local_bench(shown, name, ranks, options, timeout, twice=twice, prefix=prefix)]
+        return launched_bench(shown, name, ranks, options, timeout, prefix)
 
     def _measure(self, keys: Keys, table: dict[str, Any]) -> Step:
         for key in JUDGED:

@@ -1,0 +1,93 @@
+"""Workloads as steps of probes: figures with units, right answers, and measures of use."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from command_line import sesame
+from sesame.evaluation.measures import MEASURES
+from sesame.evaluation.probing import Outcome, run_probe
+from sesame.evaluation.reference_machines import reference_times
+from sesame.evaluation.site import read_site
+
+SITE = """\
+[target.here]
+ranks = 2
+[probe.p]
+target = "here"
+interval = "1h"
+[[probe.p.step]]
+timeout = "30min"
+{step}
+"""
+
+
+@pytest.fixture
+def figures(tmp_path):
+    """Runs a step; returns its figures by name."""
+
+    def run(step: str):
+        (tmp_path / "s.toml").write_text(SITE.format(step=step))
+        (result,) = run_probe(read_site(tmp_path / "s.toml").probes["p"], {}).results
+        assert result.outcome is Outcome.PASS, result
+        return {one.name: one for one in result.figures}
+
+    return run
+
+
+def test_the_message_curve_comes_with_its_regression(figures):
+    found = figures('bench = "messages"\noptions = ["--most", "64KiB", "--repeat", "3"]')
+    assert found["latency"].unit == "s" and found["bandwidth"].unit == "B/s"
+    curve = [name for name in found if name.startswith("bandwidth at ")]
+    assert "bandwidth at 65536 B" in curve and len(curve) > 40
+    line = found["latency by regression"]
+    assert 0 < line.value < 1e-3 and found[f"{line.name}, half interval"].value >= 0
+    assert found["segments of the regression"].value >= 1
+
+
+def test_a_code_of_the_nas_suite_is_compared_with_reference_machines(figures):
+    found = figures('bench = "is"\nname = "two"\noptions = ["--class", "A"]')
+    time = found["two: time"].value
+    assert found["two: speed over Paragon, 128 nodes"].value == pytest.approx(13.5 / time)
+    assert reference_times("ep")["Y-MP, 1 processor"] == pytest.approx(126.2, abs=0.1)
+    assert "speed over Paragon, 128 nodes" not in figures('bench = "is"')
+
+
+def test_a_first_run_reads_the_program_from_the_disk(figures):
+    found = figures('bench = "ep"\nranks = 1\ntwice = true')
+    first, second, paging = (found[name].value for name in ("first run", "second run", "paging in"))
+    assert paging == pytest.approx(first - second)
+    assert all(one.unit == "s" for one in found.values())
+
+
+def test_a_workload_with_a_launcher_is_built_here_and_run_there(figures, tmp_path):
+    """The launcher is `env`: the program runs alone, in the directory of the probe."""
+    text = SITE.replace("ranks = 2", 'launcher = "template"\ncommand = ["env"]')
+    (tmp_path / "s.toml").write_text(
+        text.format(step='bench = "memory"\noptions = ["--most", "1MiB"]')
+    )
+    (result,) = run_probe(read_site(tmp_path / "s.toml").probes["p"], {}).results
+    assert result.outcome is Outcome.PASS, result
+    assert "first touch of a page" in {one.name for one in result.figures}
+
+
+def test_wrong_options_of_a_workload_are_a_failure_that_says_so(tmp_path):
+    text = SITE.format(step='bench = "ep"\noptions = ["--class", "Z"]')
+    (tmp_path / "s.toml").write_text(text)
+    done = sesame("evaluate", "run", "s.toml", cwd=tmp_path)
+    assert done.status == 1 and "step ep: exit status 2" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(set(MEASURES) - {"slurm"}))
+def test_measures_of_use_have_units(figures, name):
+    found = figures(f'measure = "{name}"').values()
+    assert found and all(one.value >= 0 and one.unit for one in found)
+
+
+def test_memory_left_is_bounded_by_what_the_machine_has(figures):
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = figures('measure = "memory"')
+    assert 0 < found["memory left"].value < total
+    assert found["memory taken"].value < total
