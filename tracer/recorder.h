@@ -10,6 +10,8 @@
  *   SESAME_RECORD(data_at, begin, .call = SESAME_CALL_pwrite, .file = fd, …);
  *   return result;
  *
+ * Numbers of calls are in calls.h, record types with their fields in core/trace/traced_records.def.
+ *
  * Neither results nor errno change. Records of a signal handler that interrupts the making of a
  * record, and those that could not be written, are counted as discarded. */
 #ifndef SESAME_TRACER_RECORDER_H

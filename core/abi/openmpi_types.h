@@ -1,7 +1,8 @@
 // Handles and statuses of Open MPI's binary interface (Open MPI 4 and 5, libmpi.so.40).
 //
-// Use: translate.h includes this file when it is compiled for this interface, and the generated
-// entry points translate with it: AbiComm::in() gives the simulator's handle for a program's, and
+// Use: translate.h includes this file when it is compiled for this interface, that is with the
+// macros SESAME_ABI_TYPES and SESAME_ABI_CONSTANTS of CMakeLists.txt, and the generated entry
+// points translate with it: AbiComm::in() gives the simulator's handle for a program's, and
 // AbiComm::out() the program's for the simulator's. `inside` is the simulator's side, `Abi…` and
 // `kAbi…` the program's. Call both on the strand of a rank.
 //

@@ -3,7 +3,8 @@
 // conditional event approach to distributed simulation", 1989). The executive ensures that.
 //
 // Use: derive a class from ConditionalEvent, implement fire(), and schedule() an object of it in
-// Executive::events(); the executive calls fire(). schedule() again moves it, withdraw() removes
+// Executive::events(); the executive calls fire(). (Without fibers, a loop over take_earliest()
+// and fire() is enough.) schedule() again moves it, withdraw() removes
 // it. The code that schedules an event owns it, and must withdraw it before deleting it. Each
 // operation takes O(log n), since events store their index in the heap. Times are simulated. One
 // thread.

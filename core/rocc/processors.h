@@ -8,7 +8,9 @@
 // share of the period, at least the granularity. A task that wakes up gets half a period's credit
 // at most, and preempts a running one that is ahead of it by more than the granularity.
 //
-// Use: derive from Task; make_ready() when it wants a processor. One thread.
+// Use: derive from Task, and make_ready() it when it wants a processor; then take and fire events
+// of the queue, which call next_demand(). `now` is the simulated time, that of the event that
+// fires. It owns no tasks; they must outlive it. Times are simulated. One thread.
 #pragma once
 
 #include <cstdint>

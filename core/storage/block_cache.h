@@ -1,6 +1,9 @@
 // BlockCache: one cache of blocks, direct mapped, set associative or fully associative, with LRU
 // replacement in each set. It knows which blocks are cached and which are dirty; it has neither
-// data nor times.
+// data nor times. It has no errors; one thread.
+//
+// Use: find() a block. If it is there, touch() it; else insert() it, and write back the victim if
+// that is dirty. Blocks are named by block_key().
 //
 // A hash table of slots finds a block in constant time. The slots of a set are a doubly linked list
 // from the most to the least recently used; invalid slots are at its old end. Memory grows with the

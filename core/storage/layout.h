@@ -23,6 +23,7 @@ struct CellRange {
 
 class Layout {
  public:
+  // REQUIRES: the stripe is a multiple of the block.
   explicit Layout(const machine::StorageParameters& parameters);
 
   uint32_t cells() const { return cells_; }

@@ -5,8 +5,9 @@
 // Use: make a ControlGroup of a Transfer (the ranks of a communicator or some of them) on each rank
 // and call the same functions on all of them; agree_on_context() gives the context of a new
 // communicator. All functions block the running strand. Errors (truncation) are in
-// Transfer::error(). One thread. For instance, two new contexts for the ranks of `comm`:
+// Transfer::error(). One thread. For instance, two new contexts for the ranks of a communicator:
 //
+//   CommObject& comm = *find_comm(rank, MPI_COMM_WORLD);  // arguments.h
 //   Transfer transfer(comm, tag);  // a tag of the collective that calls this
 //   ControlGroup group(transfer);
 //   agree_on_context(rank, 2, {}, [&](auto values) { group.maximum(values); });
@@ -37,9 +38,10 @@ class ControlGroup {
 
   // Replaces each value by the maximum over all ranks.
   void maximum(std::span<int> values);
-  // Allgather: the values of all ranks in order; all pass the same number of values. The ranks
-  // share the list and must not change it. Call it once in a collective at most: the list is found
-  // by context, tag and first rank, so a second call would find the list of the first.
+  // Allgather: the values of all ranks in order (SharedList::values, shared_list.h); all pass the
+  // same number of values. The ranks share the list and must not change it. Call it once in a
+  // collective at most: the list is found by context, tag and first rank, so a second call would
+  // find the list of the first.
   SharedListRef gather_to_all(std::span<const int> mine);
   // Broadcasts the root's values. The other ranks need not know how many there are.
   void broadcast(std::vector<int>& values, int root);

@@ -2,12 +2,13 @@
 // posted receives. Messages of one sender on one communicator match in the order sent, receives in
 // the order posted.
 //
-// Use: for a message that reaches the rank, set an arrival that is not before the last one of its
-// channel, and call match_posted_receive(). (arrive() in delivery.h does both.) If that finds
-// nothing, call enqueue(). For a receive, call match_message_or_queue(). The caller moves the data
-// (delivery.h) of the match that it gets. Matches that are certain only later, of receives from any
-// source and of messages that they held back, go to the function that was passed with the receive.
-// A probe calls find(), wait_for() or sleep_until_arrival().
+// Use: for a message that reaches the rank, set an arrival that is not before last_arrival of its
+// channel(), store it there, and call match_posted_receive(). (arrive() in delivery.h does all of
+// that, and counts messages and bytes of the channel.) If that finds nothing, call enqueue(). For a
+// receive, call match_message_or_queue(). The caller moves the data (delivery.h) of the match that
+// it gets. Matches that are certain only later, of receives from any source and of messages that
+// they held back, go to the function that was passed with the receive. A probe calls find(),
+// wait_for() or sleep_until_arrival().
 //
 // A receive that names its source matches its message as soon as the simulator has it, whatever the
 // simulated time: messages of a channel arrive in the order sent, so no other one can match first.
