@@ -40,7 +40,7 @@ def test_pages_are_written(sesame, tmp_path):
     sweep = ("overhead", "sweep", "paradyn", "processes=1,2", "--by", "policy", *QUICK)
     done = sesame(*sweep, "-o", str(page))
     assert done.status == 0, done.stderr
-    assert "processor time of the daemons" in page.read_text()
+    assert "Processor time of the daemons" in page.read_text()
     done = sesame("overhead", "factors", "paradyn", "processes=1,2", *QUICK, "-o", str(page))
     assert done.status == 0, done.stderr
     assert "A: processes" in page.read_text()

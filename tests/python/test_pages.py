@@ -110,6 +110,51 @@ def reproduced(path: Path, sesame: Callable, run_path: Path) -> None:
     write_reproduction([outcome], [("machine", "this one")], path)
 
 
+def difference(path: Path, sesame: Callable, run_path: Path) -> None:
+    for machine in ("paragon", "infiniband"):
+        output = ("--compute", "none", "-o", f"{machine}.sesame")
+        assert (
+            sesame("simulate", "-n", "4", "--machine", machine, *output, "--", "ring", "5").status
+            == 0
+        )
+    done = sesame("diff", "paragon.sesame", "infiniband.sesame", "--report", str(path))
+    assert done.status == 0, done.stderr
+
+
+def fitted_lengths(path: Path, sesame: Callable, run_path: Path) -> None:
+    lengths = np.random.default_rng(1).lognormal(-7, 1, 300)
+    rows = [f"application,{kind},{length:.9f}" for kind in ("cpu", "pause") for length in lengths]
+    (path.parent / "lengths.csv").write_text("\n".join(["class,quantity,seconds", *rows]))
+    words = ("overhead", "characterize", "lengths.csv", "-o", "node.toml", "--report", str(path))
+    done = sesame(*words)
+    assert done.status == 0, done.stderr
+
+
+def overhead_sweep(path: Path, sesame: Callable, run_path: Path) -> None:
+    words = ("overhead", "sweep", "paradyn", "processes=1,2", "--by", "policy")
+    done = sesame(*words, "-r", "2", "--seconds", "2", "--report", str(path))
+    assert done.status == 0, done.stderr
+
+
+def overhead_factors(path: Path, sesame: Callable, run_path: Path) -> None:
+    words = ("overhead", "factors", "paradyn", "processes=1,2", "policy=forward,batch")
+    done = sesame(*words, "-r", "2", "--seconds", "2", "--report", str(path))
+    assert done.status == 0, done.stderr
+
+
+def evaluated(path: Path, sesame: Callable, run_path: Path) -> None:
+    step = f'[[probe.p.step]]\ncommand = ["test", "-e", "{path.parent}/there"]\ntimeout = "9s"\n'
+    (path.parent / "site.toml").write_text(
+        f'[target.t]\n[probe.p]\ntarget = "t"\ninterval = "1h"\navailability = true\n{step}'
+    )
+    for is_there in (True, False, True):
+        (path.parent / "there").touch() if is_there else (path.parent / "there").unlink()
+        done = sesame("evaluate", "run", "site.toml", "--once", "p")
+        assert done.status == (0 if is_there else 1), done.stderr
+    done = sesame("evaluate", "report", "site.toml", "--report", str(path))
+    assert done.status == 0, done.stderr
+
+
 PAGES = (
     simulated,
     simulated_files,
@@ -120,6 +165,11 @@ PAGES = (
     measured,
     workload,
     reproduced,
+    difference,
+    fitted_lengths,
+    overhead_sweep,
+    overhead_factors,
+    evaluated,
 )
 
 
@@ -231,6 +281,7 @@ def test_a_logarithmic_axis_leaves_out_zeros_and_shows_the_rest(chart_page):
     low, high = page.evaluate(X_RANGE)
     assert 0.4 < low < 1 and 1024 < high < 2048
     page.click(".values summary")
+    page.locator(".values tbody tr").first.wait_for()
     rows = page.locator(".values tbody tr").all_inner_texts()
     assert [row.split("\t")[1:] for row in rows] == [["1", "2 µs"], ["1,024", "5 ms"]]
 
@@ -250,6 +301,7 @@ def test_values_are_there_as_a_table(chart_page):
     chart.y("requests", zero=True)
     page = chart_page(chart)
     page.click(".values summary")
+    page.locator(".values tbody tr").first.wait_for()
     rows = page.locator(".values tbody tr").all_inner_texts()
     assert [row.split("\t") for row in rows] == [
         ["reads", "1 KiB", "10"],

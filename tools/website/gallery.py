@@ -66,9 +66,10 @@ ENTRIES = (
         "Computation is measured once and used for both, so that the machines alone make the "
         "difference.",
         (
-            "sesame simulate -n 16 --machine infiniband -o infiniband.sesame -- ./heat 512 100",
-            "sesame simulate -n 16 --machine ethernet --compute recorded:infiniband.sesame "
-            "-o ethernet.sesame -- ./heat 512 100",
+            "sesame simulate -n 16 --machine infiniband --placement cyclic -o infiniband.sesame "
+            "-- ./heat 512 100",
+            "sesame simulate -n 16 --machine ethernet --placement cyclic "
+            "--compute recorded:infiniband.sesame -o ethernet.sesame -- ./heat 512 100",
             "sesame diff infiniband.sesame ethernet.sesame --report comparison.html",
         ),
         tutorial="tutorial-diff.md",

@@ -11,7 +11,7 @@ import numpy as np
 from sesame.analysis.plots import bar_list
 from sesame.overhead.prediction import FIGURES
 from sesame.web.chart import SERIES, Chart, curve_colour, time_unit
-from sesame.web.page import Headline, Section, write_page
+from sesame.web.page import Section, sentence, write_page
 from sesame.web.table import Column, table_html
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 BINS = 60
 MOST_IN_QQ = 1000
 HISTOGRAM_QUANTILE = 0.99  # a longer tail would hide the rest; the Q-Q plot shows it
-# Figures of a sweep, each with factor and unit of its axis.
+# Figures of a sweep, each with its title, and the unit and factor of its axis.
 SWEPT = {
-    "daemon_cpu": ("processor time of the daemons (s)", 1.0),
-    "throughput": ("samples forwarded (1/s)", 1.0),
-    "latency_mean": ("mean monitoring latency (ms)", 1e3),
-    "slowdown": ("slowdown of the application (%)", 100.0),
-    "main_cpu": ("processor time of the main process (s)", 1.0),
-    "application_cpu": ("processor time of the application (s)", 1.0),
+    "daemon_cpu": ("Processor time of the daemons", "s", 1.0),
+    "throughput": ("Samples forwarded", "1/s", 1.0),
+    "latency_mean": ("Mean monitoring latency", "ms", 1e3),
+    "slowdown": ("Slowdown of the application", "%", 100.0),
+    "main_cpu": ("Processor time of the main process", "s", 1.0),
+    "application_cpu": ("Processor time of the application", "s", 1.0),
 }
 
 
@@ -42,8 +42,10 @@ def write_characterisation(found: Characterised, source: str, path: Path) -> Non
         path,
         title=f"Occupancy: {source}",
         subtitle=f"sesame overhead characterize {source}",
-        headline=Headline(str(len(found.parts)), "distributions of lengths and intervals"),
-        doubts=[doubt.as_json() for doubt in found.doubts],
+        doubts=[
+            {**doubt.as_json(), "text": f"{what}: {doubt.text}" if what else doubt.text}
+            for what, doubt in found.all_doubts()
+        ],
         sections=[_processor_section(found), *(_part_section(part) for part in found.parts)],
         facts=[
             ("measured", f"{found.source.seconds:.4g} s"),
@@ -64,17 +66,17 @@ def _processor_section(found: Characterised) -> Section:
 def _part_section(part: FittedQuantity) -> Section:
     fitted = part.fitted
     factor, unit = time_unit(float(np.quantile(fitted.lengths, HISTOGRAM_QUANTILE)))
-    rows = [*((str(one.distribution), f"{one.aic:,.1f}", f"{one.bic:,.1f}") for one in fitted.fits)]
+    names = [one.distribution.rounded() for one in fitted.fits]
     table = (
         table_html(
             f"fits of {part.name}",
             [
-                Column("distribution", [row[0] for row in rows]),
+                Column("distribution", names),
                 Column("AIC", [one.aic for one in fitted.fits], lambda v: f"{v:,.1f}"),
                 Column("BIC", [one.bic for one in fitted.fits], lambda v: f"{v:,.1f}"),
             ],
         )
-        if rows
+        if names
         else ""
     )
     html = _histogram(part, factor, unit).html(f"histogram of {part.name}")
@@ -84,8 +86,7 @@ def _part_section(part: FittedQuantity) -> Section:
         f"{len(fitted.lengths):,} lengths, mean {fitted.mean * factor:.4g} {unit}, standard "
         f"deviation {fitted.standard_deviation * factor:.4g} {unit}. {_judgement(part)}"
     )
-    note = " ".join(f"Doubtful: {doubt}." for doubt in fitted.doubts)
-    return Section(part.name, about, html + table, note)
+    return Section(sentence(part.name), about, html + table)
 
 
 def _judgement(part: FittedQuantity) -> str:
@@ -147,17 +148,17 @@ def write_sweep(
 ) -> None:
     """A chart for each figure with a curve for each group. Raises OutputError."""
     sections = []
-    for figure, (title, factor) in SWEPT.items():
-        chart = _sweep_chart(curves, varied, figure, title, factor)
+    for figure, (title, unit, factor) in SWEPT.items():
+        chart = _sweep_chart(curves, varied, figure, unit, factor)
         if chart is not None:
-            about = FIGURES[figure][1].capitalize() + "; the band is the 95 % interval."
+            about = sentence(FIGURES[figure][1]) + "; the band is the 95 % interval."
             sections.append(Section(title, about, chart.html(title)))
     doubts = [
         doubt for points in curves.values() for one in points for doubt in one.prediction.doubts
     ]
     write_page(
         path,
-        title=f"{model.name}: {varied}",
+        title=f"Cost of measuring on {model.name}, by {varied}",
         subtitle=" ".join(
             ("sesame overhead sweep", model.name, varied, *(("--by", by) if by else ()))
         ),
@@ -168,7 +169,7 @@ def write_sweep(
 
 
 def _sweep_chart(
-    curves: Mapping[str, Sequence[Point]], varied: str, figure: str, title: str, factor: float
+    curves: Mapping[str, Sequence[Point]], varied: str, figure: str, unit: str, factor: float
 ) -> Chart | None:
     chart, is_empty = Chart(320), True
     for number, (name, points) in enumerate(curves.items()):
@@ -180,10 +181,10 @@ def _sweep_chart(
         is_empty = False
         colour = curve_colour(number, len(curves))
         value, low, high = values.T
-        chart.line(name or title, places, value, colour, low=low, high=high, points=True)
+        chart.line(name or varied, places, value, colour, low=low, high=high, points=True)
     names = [one.settings[varied] for one in next(iter(curves.values()))]
     chart.x(varied, names=names)
-    chart.y(title, zero=True)
+    chart.y(unit, zero=True)
     return None if is_empty else chart
 
 
@@ -194,7 +195,7 @@ def write_factors(study: FactorStudy, model: NodeModel, path: Path) -> None:
     doubts = [doubt for one in study.analyses.values() for doubt in one.doubts]
     write_page(
         path,
-        title=f"{model.name}: factors",
+        title=f"Which factors change the cost of measuring on {model.name}",
         subtitle=f"sesame overhead factors {model.name} {words}",
         doubts=_once(doubts),
         sections=[_analysis_section(name, one) for name, one in study.analyses.items()],
@@ -216,11 +217,15 @@ def _analysis_section(figure: str, found: Analysis) -> Section:
             Column("variation (%)", [100 * one.share for one in effects], lambda v: f"{v:.1f}"),
         ],
     )
+    unit, meaning = FIGURES[figure]
     about = (
-        f"{FIGURES[figure][1].capitalize()}: mean {found.mean.value:.4g} {FIGURES[figure][0]}; "
-        f"{100 * found.error_share:.1f} % of the variation is by chance."
+        f"Mean {found.mean.value:.4g} {unit}; {100 * found.error_share:.1f} % of the variation is "
+        f"by chance. An effect is by how much the high level raises the mean, and the low level "
+        f"lowers it; low and high are the limits of its interval."
     )
-    return Section(figure, about, chart.html(f"variation of {figure}") + table)
+    return Section(
+        f"{sentence(meaning)} ({figure})", about, chart.html(f"variation of {figure}") + table
+    )
 
 
 def _once(doubts: Sequence[Doubt]) -> list[dict[str, str]]:

@@ -19,7 +19,7 @@ from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.simulation import Host, Keep, Point, RunResult, Scenario, Sweep, points_of
 from sesame.simulation.points import PointRunner
-from sesame.simulation.run import simulate_into, write_result
+from sesame.simulation.run import notes_of_runs, simulate_into, write_result
 from sesame.simulation.series import write_series
 from sesame.simulation.settings import check_rank_counts
 from sesame.trust import merged
@@ -297,8 +297,7 @@ def _run_points(
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         runner = _runner(first, Path(directory), display)
         runs = list(runner.run(points, scenario_of))
-    notes = list(dict.fromkeys(note for _, run in runs for note in run.notes))
-    return runs, [*runner.notes, *notes]
+    return runs, [*runner.notes, *notes_of_runs(run for _, run in runs)]
 
 
 def _runner(found: Prepared, directory: Path, display: Display) -> PointRunner:

@@ -17,6 +17,7 @@ from sesame.comparison.difference import Change, Difference
 from sesame.comparison.in_words import in_words, percent, signed_seconds
 from sesame.comparison.ratio import Ratio
 from sesame.comparison.side import Side
+from sesame.datasets.describe import count_of
 
 MOST_CHANGES = 12
 MOST_RANKS = 8
@@ -82,7 +83,7 @@ def changes_table(difference: Difference) -> Table | None:
     if left:
         rest = difference.changes[len(shown) :]
         sums = [sum(c.mean_s[i] for c in rest) for i in range(len(difference.sides))]
-        table.add_row(f"{left} others", *map(format_seconds, sums))
+        table.add_row(count_of(left, "other"), *map(format_seconds, sums))
     return table
 
 
@@ -112,7 +113,7 @@ def _counts_table(difference: Difference) -> Table | None:
         counts, sizes = map(format_count, change.count), map(format_bytes, change.bytes)
         table.add_row(change.name, *counts, *sizes)
     if len(changed) > MOST_CHANGES:
-        table.add_row(f"{len(changed) - MOST_CHANGES} others")
+        table.add_row(count_of(len(changed) - MOST_CHANGES, "other"))
     return table
 
 
@@ -165,7 +166,7 @@ def _values_table(
     for name, values in rows[:MOST_KEYS]:
         table.add_row(name, *("" if value is None else value for value in values))
     if len(rows) > MOST_KEYS:
-        table.add_row(f"{len(rows) - MOST_KEYS} others differ (--json has them)")
+        table.add_row(f"… and {len(rows) - MOST_KEYS} more (--json has them)")
     return table
 
 

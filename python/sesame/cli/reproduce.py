@@ -152,7 +152,8 @@ def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
     from sesame.reproduction import MACHINE
 
     runs = len({case for experiment in experiments for case in experiment.cases})
-    machine = MACHINE.read_text(encoding="utf-8").partition("\n\n")[0]
+    comment = MACHINE.read_text(encoding="utf-8").partition("\n\n")[0]
+    machine = " ".join(line.removeprefix("#").strip() for line in comment.splitlines())
     return [("simulated runs", str(runs)), ("machine", machine)]
 
 

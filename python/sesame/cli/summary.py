@@ -111,7 +111,7 @@ def _call_table(result: dict[str, Any]) -> Table:
     if len(calls) > MOST_CALLS:
         rest = sum(call["time_s"] for call in calls[MOST_CALLS:])
         table.add_row(
-            f"{len(calls) - MOST_CALLS} others",
+            count_of(len(calls) - MOST_CALLS, "other"),
             format_count(sum(call["count"] for call in calls[MOST_CALLS:])),
             format_seconds(rest),
             f"{100 * rest / whole:.1f} %",

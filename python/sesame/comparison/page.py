@@ -47,10 +47,13 @@ def write_difference(difference: Difference, path: Path) -> None:
             *_changes(difference),
             *_ranks(difference),
             *_figures(difference),
-            *_values("Settings", "How the runs were made.", difference, difference.settings),
+            *_values(
+                "Settings", "setting", "How the runs were made.", difference, difference.settings
+            ),
             *_values(
                 "Machine files",
-                "Keys whose values differ.",
+                "key",
+                "Keys whose values differ; – where the file does not have it.",
                 difference,
                 difference.machine_values,
             ),
@@ -122,13 +125,14 @@ def _figures(difference: Difference) -> list[Section]:
 
 def _values(
     title: str,
+    name: str,
     about: str,
     difference: Difference,
     rows: Sequence[tuple[str, Sequence[str | None]]],
 ) -> list[Section]:
     if not rows:
         return []
-    columns = [Column("", [name for name, _ in rows])]
+    columns = [Column(name, [name for name, _ in rows])]
     for i, side in enumerate(difference.sides):
-        columns.append(Column(side.label, [values[i] or "" for _, values in rows]))
+        columns.append(Column(side.label, [values[i] or "–" for _, values in rows]))
     return [Section(title, about, table_html(title, columns))]

@@ -88,15 +88,26 @@ class Distribution:
         return Distribution(self.family, tuple(values))
 
     def __str__(self) -> str:
-        """The text that `parse_distribution` reads."""
+        """The text that `parse_distribution` reads, exact to 12 digits."""
+        return self._written(12)
+
+    def rounded(self) -> str:
+        """The same to 4 digits, for people."""
+        return self._written(4)
+
+    def _written(self, digits: int) -> str:
+        def seconds(value: float) -> str:
+            return format_seconds(value, digits)
+
         if self.family == "constant":
-            return format_seconds(self.parameters[0])
+            return seconds(self.parameters[0])
         if self.family == "mixture":
-            return f"mixture({self.parameters[0]:.12g}, {self.components[0]}, {self.components[1]})"
+            first, second = (one._written(digits) for one in self.components)
+            return f"mixture({self.parameters[0]:.{digits}g}, {first}, {second})"
         if self.family == "empirical":
-            return f"empirical({', '.join(map(format_seconds, self.parameters))})"
+            return f"empirical({', '.join(map(seconds, self.parameters))})"
         written = (
-            format_seconds(value) if kind == "time" else f"{value:.12g}"
+            seconds(value) if kind == "time" else f"{value:.{digits}g}"
             for value, (_, kind) in zip(self.parameters, PARAMETERS[self.family], strict=True)
         )
         return f"{self.family}({', '.join(written)})"
@@ -153,12 +164,12 @@ def parse_seconds(text: str) -> float:
     return float(native.parse_duration_ps(text)) / 1e12
 
 
-def format_seconds(seconds: float) -> str:
-    """The text that `parse_seconds` reads; exact to 12 digits."""
+def format_seconds(seconds: float, digits: int = 12) -> str:
+    """The text that `parse_seconds` reads."""
     for unit, factor in _UNITS:
         if seconds >= factor or unit == "ps":
             break
-    return "0s" if seconds == 0 else f"{seconds / factor:.12g}{unit}"
+    return "0s" if seconds == 0 else f"{seconds / factor:.{digits}g}{unit}"
 
 
 def _read(name: str, tokens: Iterator[str], text: str, depth: int) -> tuple[Distribution, str]:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError
 from sesame.overhead.densities import Array, cdf, draw, log_density
 from sesame.overhead.distributions import (
@@ -384,7 +385,8 @@ def autocorrelation(values: Array, lags: int = LAGS) -> tuple[float, ...]:
 def _count_doubts(count: int) -> list[Doubt]:
     if count >= FEWEST:
         return []
-    return [Doubt(Reason.FEW_SAMPLES, f"{count} lengths; {FEWEST} make a fit", "measure longer")]
+    text = f"{count_of(count, 'length')}; {FEWEST} make a fit"
+    return [Doubt(Reason.FEW_SAMPLES, text, "measure longer")]
 
 
 def _dependence_doubts(correlations: Sequence[float], count: int) -> list[Doubt]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -109,21 +109,24 @@ class RunResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Limits of the prediction that were found during the run."""
+        left_unused = [self.result["ranks"]] if self.left_network_unused else []
         return (
-            *self._unused_network(),
+            *_unused_network(self.result.get("machine", ""), left_unused),
+            *self._other_notes(),
+        )
+
+    @property
+    def left_network_unused(self) -> bool:
+        """Whether all of several ranks were on one node of a machine with more."""
+        return bool(self.result.get("ranks_on_one_node") and not self.result.get("spawned_ranks"))
+
+    def _other_notes(self) -> tuple[str, ...]:
+        return (
             *self._host_files(),
             *self._refusals(),
             *self._spawns(),
             *self._shared_libraries(),
         )
-
-    def _unused_network(self) -> Iterator[str]:
-        if self.result.get("ranks_on_one_node") and not self.result.get("spawned_ranks"):
-            ranks, machine = self.result["ranks"], self.result["machine"]
-            yield (
-                f"all {ranks} ranks were on one node of {machine}, so its network was not used; "
-                f"to spread them: {setting('placement', 'cyclic')}"
-            )
 
     def _spawns(self) -> Iterator[str]:
         spawned = self.result.get("spawned_ranks", 0)
@@ -168,6 +171,30 @@ class RunResult:
     @property
     def exit_status(self) -> int:
         return int(self.result["exit_status"])
+
+
+def notes_of_runs(runs: Iterable[RunResult]) -> list[str]:
+    """What the runs of a series give as notes, each once."""
+    on_one_node: dict[str, set[int]] = {}
+    others: list[str] = []
+    for run in runs:
+        others += run._other_notes()
+        if run.left_network_unused:
+            on_one_node.setdefault(run.result["machine"], set()).add(run.result["ranks"])
+    unused = [note for one in on_one_node.items() for note in _unused_network(*one)]
+    return list(dict.fromkeys([*unused, *others]))
+
+
+def _unused_network(machine: str, ranks: Collection[int]) -> Iterator[str]:
+    """`ranks` are the numbers of ranks of the runs that did not use it."""
+    if not ranks:
+        return
+    counts = [str(count) for count in sorted(ranks)]
+    listed = f"{', '.join(counts[:-1])} or {counts[-1]}" if len(counts) > 1 else counts[0]
+    yield (
+        f"all {listed} ranks were on one node of {machine}, so its network was not used; "
+        f"to spread them: {setting('placement', 'cyclic')}"
+    )
 
 
 def simulate(

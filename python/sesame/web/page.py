@@ -78,6 +78,11 @@ def columns_for(cards: int, most: int) -> int:
     return next((columns for columns in by_rows if cards % columns != 1), by_rows[0])
 
 
+def sentence(text: str) -> str:
+    """The text with a capital letter at its beginning; the others stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
 @cache
 def _environment(directory: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -87,6 +92,7 @@ def _environment(directory: Path) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["columns"] = columns_for
+    environment.filters["sentence"] = sentence
     return environment
 
 

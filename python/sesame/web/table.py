@@ -24,7 +24,8 @@ class Column:
 
 
 def table_html(name: str, columns: Sequence[Column], *, caption: str = "") -> str:
-    """A box that scrolls, with a button in every title that sorts the rows by it."""
+    """A box that scrolls, with a button in every title that sorts the rows by it. REQUIRES: no
+    title is empty: a button needs a name."""
     heads = "".join(
         f'<th scope="col"{NUMBERS if column.format else ""}><button type="button" '
         f'title="{escape(column.hint or column.title)}">{escape(column.title)}</button></th>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def write_bench(data_set: DataSet, path: Path) -> None:
             *([_findings(findings)] if findings else []),
             *(view.section(data_set) for view in views_of(data_set)),
             _checks(data_set),
-            *(_values(name, table) for name, table in tables.items()),
+            *_tables(tables),
         ],
         machine=None,
         facts=[*_parameters(info["result"]), *describe.facts(data_set)],
@@ -68,7 +69,14 @@ def _checks(data_set: DataSet) -> Section:
     return Section("Checks", about, table_html("checks", columns))
 
 
-def _values(name: str, table: Table) -> Section:
+def _tables(tables: Mapping[str, Table]) -> list[Section]:
+    if not tables:
+        return []
+    about = "What the workload printed, value by value."
+    return [Section("Tables", about, "".join(_values(*named) for named in tables.items()))]
+
+
+def _values(name: str, table: Table) -> str:
     columns = [
         Column(
             f"{column} ({part['unit']})" if part["unit"] else column,
@@ -79,8 +87,11 @@ def _values(name: str, table: Table) -> Section:
     ]
     rows = len(columns[0].values)
     html = table_html(name, columns)
-    folded = f"<details><summary>{rows:,} rows</summary>{html}</details>"
-    return Section(f"Table {name}", "", folded, rows_left_out(rows).strip())
+    left_out = rows_left_out(rows)
+    note = f'<p class="note">{escape(left_out.strip())}</p>' if left_out else ""
+    count = "1 row" if rows == 1 else f"{rows:,} rows"
+    summary = f"{escape(name)} <small>{count}</small>"
+    return f"<details><summary>{summary}</summary>{html}{note}</details>"
 
 
 def _parameters(result: dict[str, Any]) -> list[tuple[str, str]]:

@@ -176,7 +176,8 @@ def rate_plot(data_set: DataSet) -> Plot:
     """Events per second of the points that have most; of a single interval their events."""
     summary = data_set.table("kernel_summary")
     point = pc.binary_join_element_wise(summary["subsystem"], summary["point"], ".")
-    name = pc.binary_join_element_wise(summary["node"], point, " ")
+    is_one_node = pc.count_distinct(summary["node"]).as_py() == 1
+    name = point if is_one_node else pc.binary_join_element_wise(summary["node"], point, " ")
     named = summary.select([*TIMES, "node", "subsystem", "count"]).append_column("name", name)
     totals = named.group_by(["name", "node", "subsystem"]).aggregate([("count", "sum")])
     most = totals.sort_by([("count_sum", "descending")]).to_pylist()[:MOST_LINES]
