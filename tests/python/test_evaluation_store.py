@@ -348,4 +348,5 @@ def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
 
 def test_hours_are_shown_as_hours_and_minutes():
     assert hours(7 * HOUR + 51 * 60) == "7:51 h"
+    assert hours(31) == "31 s"
     assert hours(96 * HOUR) == "4.0 days"

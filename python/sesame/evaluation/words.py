@@ -20,6 +20,8 @@ def hours(seconds: float) -> str:
     """`7:51`, in hours and minutes, as the published tables have it; days from 4 days on."""
     if seconds >= 4 * DAY:
         return f"{seconds / DAY:.1f} days"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes // 60}:{minutes % 60:02} h"
 
