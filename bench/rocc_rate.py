@@ -88,7 +88,7 @@ class SimpyNode:
         return self.numbers.lognormvariate(math.log(mean) - variance / 2, math.sqrt(variance))
 
     def handling(self) -> float:
-        return self.exponential(106.8e-6) + 1.7e-6 * self.processes + self.exponential(158e-6)
+        return self.exponential(108e-6) + 1.7e-6 * self.processes + self.exponential(157.3e-6)
 
     def compute(self, length: float) -> Steps:
         while length > 0:

@@ -68,6 +68,7 @@ rocc::DaemonClass daemon_of(const nb::dict& table) {
   daemon.pipe = at<uint32_t>(table, "pipe");
   daemon.insertion = distribution_at(table, "insertion");
   daemon.stop = distribution_at(table, "stop");
+  daemon.change_time = time_at(table, "change_time");
   daemon.weight = at<double>(table, "weight");
   return daemon;
 }

@@ -155,6 +155,7 @@ void Daemon::deliver(SimTime now, const std::vector<SimTime>& made) {
 }
 
 SimTime Daemon::begin_change(SimTime now) {
+  node_.events.withdraw(release_);
   if (!holds_processes_) {
     for (Process* process : processes_) node_.processors.hold(*process, now);
     holds_processes_ = true;
@@ -165,6 +166,14 @@ SimTime Daemon::begin_change(SimTime now) {
 
 void Daemon::finish_change(SimTime now) {
   if (--changes_left_ > 0) return;
+  if (kind_.change_time > SimTime::zero()) {
+    node_.events.schedule(release_, now + kind_.change_time);
+  } else {
+    release_processes(now);
+  }
+}
+
+void Daemon::release_processes(SimTime now) {
   holds_processes_ = false;
   for (Process* process : processes_) node_.processors.release(*process, now);
 }

@@ -59,6 +59,12 @@ class Daemon : public Task, public Client, public Pipe {
     Daemon* daemon;
   };
 
+  struct Release : pdes::ConditionalEvent {
+    explicit Release(Daemon* owner) : daemon(owner) {}
+    void fire() override { daemon->release_processes(time()); }
+    Daemon* daemon;
+  };
+
   void make_sample(SimTime now);
   void finish(SimTime now);
   // Chooses what to do next and its processor time; kNone if there is nothing.
@@ -67,6 +73,7 @@ class Daemon : public Task, public Client, public Pipe {
   void collect(SimTime now);
   void forward(SimTime now);
   void finish_change(SimTime now);
+  void release_processes(SimTime now);
   SimTime begin_change(SimTime now);
   bool batch_is_due(SimTime now) const;
   void deliver(SimTime now, const std::vector<SimTime>& made);
@@ -80,6 +87,7 @@ class Daemon : public Task, public Client, public Pipe {
   RandomStream changes_;  // and the phase of the timer
   Timer timer_{this};
   AgeLimit age_limit_{this};
+  Release release_{this};
   std::vector<Process*> processes_;
   std::deque<Sample> samples_;  // in the order of writing
   std::vector<SimTime> batch_;  // when its samples were made

@@ -44,6 +44,7 @@ struct DaemonClass {
   SimTime batch_age;        // 0: no limit
   uint32_t pipe = 64;       // samples that each pipe holds
   Distribution insertion, stop;
+  SimTime change_time;  // for which processes stay stopped after the processor time of a change
   double weight = 1024;
 };
 

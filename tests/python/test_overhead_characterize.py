@@ -10,8 +10,20 @@ pytest.importorskip("scipy")
 from sesame.errors import InputError
 from sesame.overhead.characterize import characterise, node_toml
 from sesame.overhead.model import parse_model
-from sesame.overhead.occupancy import APPLICATION, CPU, DAEMON, INTERARRIVAL, OTHERS, PAUSE
+from sesame.overhead.occupancy import (
+    APPLICATION,
+    CPU,
+    DAEMON,
+    DISK,
+    INTERARRIVAL,
+    NETWORK,
+    OTHERS,
+    PAUSE,
+    Stays,
+    lengths_of,
+)
 from sesame.overhead.occupancy_files import read_lengths
+from sesame.overhead.waits import Events
 
 NEW = (
     "{command:>16} {thread:>7} [{cpu:03}] {time:.9f}: sched:sched_switch: {before}:{left} [120] "
@@ -153,3 +165,40 @@ def test_an_unknown_application_is_refused_with_the_names(tmp_path):
     path.write_text("\n".join(application_and_daemon(NEW)[0]))
     with pytest.raises(InputError, match='no thread has this name, there are "my app'):
         read_lengths(path, application="other*")
+
+
+def stays_and_events() -> Stays:
+    """A thread that works for 1 ms, ten times. After each it waits for 2 ms: twice in a call that
+    reads a file, three times until a message arrives, otherwise for something else."""
+    begins = np.arange(10, dtype=np.int64) * 3_000_000
+    ends = begins + 1_000_000
+    ones = np.ones(10, np.int64)
+    files, messages = [0, 4], [1, 5, 6]
+    events = Events(
+        file_thread=7 * ones[:2],
+        file_begin_ns=ends[files] - 10_000,
+        file_end_ns=begins[files] + 3_010_000,
+        message_thread=7 * ones[:3],
+        message_ns=begins[messages] + 3_020_000,
+    )
+    none = np.zeros(10, np.int64)
+    preempted = np.zeros(10, np.bool_)
+    return Stays(begins, 1_000_000 * ones, none, 7 * ones, none, preempted, ("solver",), 2, events)
+
+
+def test_waits_for_files_and_messages_are_disk_and_network_requests():
+    found = lengths_of(stays_and_events())
+    own = found.classes[APPLICATION]
+    waits = {name: int((own[name] > 0).sum()) for name in (DISK, NETWORK, PAUSE)}
+    assert waits == {DISK: 2, NETWORK: 3, PAUSE: 4}
+    assert all(len(own[name]) == 9 for name in waits)
+    (process,) = characterise(found, "job").model.processes
+    # A cycle waits for 2 ms, whatever for: the means add up to that.
+    means = (process.disk.mean, process.network.mean, process.pause.mean)
+    np.testing.assert_allclose(means, np.array([2, 3, 4]) / 9 * 2e-3)
+
+
+def test_measured_waits_do_not_queue_once_more():
+    """They contain the queueing, so each process has a channel of its own."""
+    made = characterise(lengths_of(stays_and_events()), "job")
+    assert made.model.node.network_channels == made.model.processes[0].count

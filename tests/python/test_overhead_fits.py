@@ -127,3 +127,13 @@ def test_equal_lengths_are_constant():
 def test_lengths_that_cannot_be_fitted_are_refused(lengths):
     with pytest.raises(InputError):
         fit_lengths(lengths)
+
+
+def test_zeros_are_as_frequent_as_in_the_data():
+    lengths = np.random.default_rng(5).exponential(2e-3, 900)
+    found = fit_lengths(np.concatenate([lengths, np.zeros(300)]))
+    assert found.zeros == 300
+    assert found.distribution.mean == pytest.approx(0.75 * lengths.mean(), rel=0.02)
+    assert found.described.startswith("0 in 25.0% of cases, else exponential(")
+    again = parse_distribution(str(found.distribution))
+    assert again.mean == pytest.approx(found.distribution.mean)

@@ -74,6 +74,15 @@ def test_processes_are_stopped_while_their_instrumentation_changes():
     assert work == pytest.approx(4 * (20 - 19 * 0.4), rel=0.01)
 
 
+def test_a_change_can_stop_processes_for_longer_than_it_needs_the_processor():
+    """19 changes stop both processes for 0.2 s each, in which the daemon is idle."""
+    text = sampled(processes=2, instrumentation_period="1s").as_toml()
+    found = once(parse_model(text.replace("[daemon]", '[daemon]\nchange_time = "200ms"')))
+    assert found["application_cpu"] == pytest.approx(2 * (20 - 19 * 0.2), rel=0.01)
+    undisturbed = once(sampled(processes=2))["daemon_cpu"]
+    assert found["daemon_cpu"] == pytest.approx((1 - 19 * 0.2 / 20) * undisturbed, rel=0.02)
+
+
 def test_trace_records_are_written_after_each_request():
     text = sampled(processes=2).as_toml()
     traced = text.replace('sampling_period = "10ms"', "records_per_request = 2.5")

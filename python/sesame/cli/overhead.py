@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from sesame.cli.budget import budget_of
+from sesame.cli.console import new_table
 from sesame.cli.grouped import grouped
+from sesame.cli.overhead_shared import Status, model_of, print_table
+from sesame.cli.overhead_validate import check_advice, validate
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.overhead import NodeModel, Prediction
+    from sesame.overhead import Prediction
     from sesame.overhead.characterize import Characterised
     from sesame.overhead.experiments import Analysis
     from sesame.overhead.studies import Advice, FactorStudy, Point, Run
@@ -104,6 +105,13 @@ def overhead() -> None:
 )
 @click.option("--application", metavar="NAME", help="Threads of the application, such as `lmp*`.")
 @click.option("--daemon", metavar="NAME", help="Threads of the daemon. Default: sesame's.")
+@click.option(
+    "--daemon-runs",
+    type=FILE,
+    metavar="RUNS.csv",
+    help="Runs of sesamed with several batch sizes, which `validate -o` writes: they tell what a "
+    "reading and what a message needs.",
+)
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a page with all fits.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap.")
 @click.option("--force", is_flag=True, help="Write over existing files.")
@@ -113,6 +121,7 @@ def characterize(
     output: Path,
     application: str | None,
     daemon: str | None,
+    daemon_runs: Path | None,
     report: Path | None,
     seed: int,
     *,
@@ -139,9 +148,16 @@ def characterize(
         _check_page(report)
     if not path.exists():
         raise InputError("there is no such file or data set", path=str(path))
+    costs = None
+    if daemon_runs is not None:
+        from sesame.overhead.daemon_runs import fit_costs, read_runs
+
+        costs = fit_costs(read_runs(daemon_runs))
     lengths = read_lengths(path, application, daemon)
-    with _Status() as show:
+    with Status() as show:
         found = characterise(lengths, path.stem, seed, show)
+    if costs is not None:
+        found = found.with_costs(costs)
     write_whole(output, node_toml(found, path.name))
     if report is not None:
         from sesame.analysis.overhead_page import write_characterisation
@@ -167,8 +183,8 @@ def predict(model: str, as_json: bool, **options: Any) -> None:
     \b
     sesame overhead predict paradyn --set sampling_period=10ms --set daemons=2
     """
-    chosen, run = _model(model, options), _run(options)
-    with _Status() as show:
+    chosen, run = model_of(model, options), _run(options)
+    with Status() as show:
         show(f"simulating {run.replications} replications")
         found = run.predict(chosen)
     if as_json:
@@ -236,8 +252,8 @@ def factors(
 
     if report is not None:
         _check_page(report)
-    chosen = _model(model, options)
-    with _Status() as show:
+    chosen = model_of(model, options)
+    with Status() as show:
         study = study_factors(
             chosen,
             parse_factors(factors),
@@ -285,10 +301,10 @@ def sweep(
 
     if report is not None:
         _check_page(report)
-    chosen = _model(model, options)
+    chosen = model_of(model, options)
     name, values = parse_levels(varied)
     groups = parse_levels(by) if by else None
-    with _Status() as show:
+    with Status() as show:
         curves = run_sweep(chosen, name, values, groups, _run(options), show)
     if report is not None:
         from sesame.analysis.overhead_page import write_sweep
@@ -319,10 +335,21 @@ def sweep(
     metavar="TIME",
     help="99 % of the samples must have been received after this time, such as 1s.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Run sesamed with this setting for 30 s, as root, and say whether it keeps to both.",
+)
 @_simulation(20)
 @JSON
 def advise(
-    model: str, at_most: float | None, latency: str, *, as_json: bool, **options: Any
+    model: str,
+    at_most: float | None,
+    latency: str,
+    *,
+    check: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Name the setting that keeps to a cost and a latency, or say why none does.
 
@@ -338,24 +365,22 @@ def advise(
     if at_most is None:
         raise InputError("--at-most none: expected a share of a processor, such as 1%")
     limits = Limits(at_most, parse_seconds(latency))
-    with _Status() as show:
-        found = search(_model(model, options), limits, _run(options), progress=show)
+    chosen, checked = model_of(model, options), None
+    if check:
+        from sesame.overhead.validation import check_model
+
+        check_model(chosen)
+    with Status() as show:
+        found = search(chosen, limits, _run(options), progress=show)
+        if check and found.chosen is not None:
+            checked = check_advice(found.chosen.settings, limits, show)
     if as_json:
-        click.echo(json.dumps(_finite(_advice_json(found))))
+        measured = {} if checked is None else {"measured": checked.as_json()}
+        click.echo(json.dumps(_finite(_advice_json(found) | measured)))
         return
     _print_advice(found)
-
-
-def _model(name: str, options: Mapping[str, Any]) -> NodeModel:
-    from sesame.overhead import read_model
-
-    settings = {}
-    for text in options["settings"]:
-        setting, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--set {text}: expected NAME=VALUE")
-        settings[setting] = value
-    return read_model(name).with_settings(settings)
+    if checked is not None:
+        click.echo(str(checked))
 
 
 def _run(options: Mapping[str, Any]) -> Run:
@@ -386,22 +411,6 @@ def _check_new(path: Path, suffix: str, *, force: bool) -> None:
     check_file(path)
 
 
-class _Status:
-    """A line on a terminal's stderr that says what is being done; a function that changes it."""
-
-    def __init__(self) -> None:
-        self._status = Console(stderr=True, highlight=False).status("starting")
-
-    def __enter__(self) -> Callable[[str], None]:
-        from rich.markup import escape
-
-        self._status.start()
-        return lambda text: self._status.update(escape(text))
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-
 def _finite(value: Any) -> Any:
     """The value with null for numbers that JSON does not have."""
     if isinstance(value, dict):
@@ -410,14 +419,6 @@ def _finite(value: Any) -> Any:
         return [_finite(one) for one in value]
     is_number = isinstance(value, float)
     return None if is_number and value not in (value + 0 * value,) else value
-
-
-def _table(*titles: str) -> Table:
-    return Table(*titles, box=None, header_style="bold", pad_edge=False)
-
-
-def _print(table: Table) -> None:
-    Console(highlight=False, width=None).print(table)
 
 
 def _print_doubts(doubts: Sequence[Doubt], what: str = "") -> None:
@@ -443,28 +444,27 @@ def _interval(one: Estimate, factor: float = 1.0) -> tuple[str, str]:
 def _print_prediction(found: Prediction) -> None:
     from sesame.overhead import FIGURES
 
-    table = _table("figure", "mean", "95 % interval", "unit", "meaning")
+    table = new_table("figure", "mean", "95 % interval", "unit", "meaning")
     for name in SHOWN:
         unit, meaning = FIGURES[name]
         table.add_row(name, *_interval(found.estimate(name)), unit, meaning)
-    _print(table)
+    print_table(table)
     click.echo(f"{found.replications} replications of {found.seconds:g} s")
     _print_doubts(found.doubts)
 
 
 def _print_parts(found: Characterised) -> None:
-    table = _table("class", "quantity", "lengths", "mean", "distribution", "fit")
+    table = new_table("class", "quantity", "lengths", "mean", "distribution", "fit")
     from sesame.analysis.quantities import format_seconds
 
     for part in found.parts:
         fitted = part.fitted
         goodness = fitted.goodness
         verdict = "" if goodness is None else f"KS p = {goodness.ks_probability:.2f}"
-        shown = fitted.distribution
-        text = "measured quantiles" if shown.family == "empirical" else str(shown)
-        row = (f"{len(fitted.lengths):,}", format_seconds(fitted.mean), text, verdict)
+        count = f"{len(fitted.lengths):,}"
+        row = (count, format_seconds(fitted.mean), fitted.described, verdict)
         table.add_row(part.class_, part.quantity, *row)
-    _print(table)
+    print_table(table)
     for what, doubt in found.all_doubts():
         _print_doubts([doubt], f"{what}: " if what else "")
 
@@ -481,7 +481,7 @@ def _print_study(study: FactorStudy) -> None:
 
 def _print_analysis(name: str, found: Analysis) -> None:
     percent = f"{100 * found.confidence:g} % interval"
-    table = _table(name, "effect", percent, "variation", "confounded with")
+    table = new_table(name, "effect", percent, "variation", "confounded with")
     for one in found.effects:
         if one.share < 0.0005 and len(found.effects) > 8:
             continue
@@ -492,7 +492,7 @@ def _print_analysis(name: str, found: Analysis) -> None:
         share = f"{100 * one.share:.1f} %"
         table.add_row(f"{one.word} {one.name}", value, bounds + mark, share, aliases)
     table.add_row("by chance", "", "", f"{100 * found.error_share:.1f} %", "")
-    _print(table)
+    print_table(table)
     click.echo(f"mean {found.mean.value:.4g}")
     _print_doubts(found.doubts)
 
@@ -500,7 +500,7 @@ def _print_analysis(name: str, found: Analysis) -> None:
 def _print_curves(curves: Mapping[str, Sequence[Point]]) -> None:
     shown = ("daemon_cpu", "throughput", "latency_mean", "slowdown")
     names = list(next(iter(curves.values()))[0].settings)
-    table = _table(*names, "daemon (s)", "samples/s", "latency (s)", "slowdown (%)")
+    table = new_table(*names, "daemon (s)", "samples/s", "latency (s)", "slowdown (%)")
     doubts: list[Doubt] = []
     for points in curves.values():
         for point in points:
@@ -510,7 +510,7 @@ def _print_curves(curves: Mapping[str, Sequence[Point]]) -> None:
             ]
             table.add_row(*point.settings.values(), *cells)
             doubts += point.prediction.doubts
-    _print(table)
+    print_table(table)
     _print_doubts(doubts)
 
 
@@ -536,3 +536,6 @@ def _print_advice(found: Advice) -> None:
         f"{chosen.latency.value:.3g} s (at most {chosen.latency.high:.3g} s)"
     )
     _print_doubts(chosen.doubts)
+
+
+overhead.add_command(validate)

@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 DEFAULT_BUDGET = 0.001  # share of each processor's time
+DEFAULT_INTERVAL_S = 10.0  # of a daemon, from one reading to the next
+SHORTEST_INTERVAL_S = 0.05
+MOST_IN_BATCH = 360  # readings: as many as a daemon keeps in memory
 DAEMON_PORT = 7117
 COLLECTOR_PORT = 7118
 DEFAULT_ADDRESS = f"127.0.0.1:{DAEMON_PORT}"

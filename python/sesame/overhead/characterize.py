@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.overhead.daemon_runs import DaemonCosts
 from sesame.overhead.distributions import Distribution
 from sesame.overhead.fits import Fitted, fit_lengths
 from sesame.overhead.model import (
@@ -37,6 +38,8 @@ from sesame.overhead.occupancy import (
 )
 from sesame.settings import setting
 from sesame.trust import Doubt, Reason
+
+NO_DAEMON = "no daemon ran during the measurement, so its costs are 0 in the model"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,11 @@ class Characterised:
         for part in self.parts:
             for doubt in part.fitted.doubts:
                 yield part.name, doubt
+
+    def with_costs(self, costs: DaemonCosts) -> Characterised:
+        """The same with the costs of sesamed that its runs have shown."""
+        doubts = tuple(one for one in self.doubts if one.text != NO_DAEMON)
+        return dataclasses.replace(self, model=costs.in_model(self.model), doubts=doubts)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -104,10 +112,16 @@ def characterise(
     instrumentation, daemon = _daemon(found)
     if daemon is None:
         daemon, instrumentation = Daemon(), Instrumentation()
-        text = "no daemon ran during the measurement, so its costs are 0 in the model"
         hint = f"name it with {setting('daemon')}, or write collect and forward into [daemon]"
-        doubts.append(Doubt(Reason.INCOMPLETE_INPUT, text, hint))
-    node = Node(processors=lengths.processors, scheduler=FAIR)
+        doubts.append(Doubt(Reason.INCOMPLETE_INPUT, NO_DAEMON, hint))
+    # Measured waits contain queueing, so these requests must not queue once more.
+    channels = max(1, *lengths.counts.values()) if lengths.has_waits and lengths.counts else 1
+    node = Node(
+        processors=lengths.processors,
+        scheduler=FAIR,
+        network_channels=channels,
+        disk_channels=channels,
+    )
     main = MainProcess(cpu=found.get(MAIN, CPU), network=found.get(MAIN, NETWORK))
     model = NodeModel(name, "", node, processes, instrumentation, daemon, main)
     return Characterised(model, tuple(parts), lengths, tuple(doubts))

@@ -90,16 +90,26 @@ class Fitted:
     """Lengths, the fits in order of their criterion, and the distribution to simulate."""
 
     lengths: Array  # s, in the order of measurement, without zeros
-    zeros: int  # lengths of 0, which no family has; left out
-    fits: tuple[Fit, ...]
+    zeros: int  # lengths of 0, which no family has
+    fits: tuple[Fit, ...]  # to the others
     goodness: Goodness | None  # of the first fit
-    distribution: Distribution  # the first fit, or quantiles where it is too far from the data
+    # The first fit, or quantiles where it is too far from the data; and zeros as often as measured.
+    distribution: Distribution
     autocorrelation: tuple[float, ...]  # at lags 1, 2, …
     doubts: tuple[Doubt, ...]
 
     @property
     def mean(self) -> float:
         return float(self.lengths.mean())
+
+    @property
+    def described(self) -> str:
+        """The distribution in words that fit into a line of a table."""
+        one, zeros = self.distribution, ""
+        if self.zeros:
+            zeros = f"0 in {one.parameters[0]:.1%} of cases, else "
+            one = one.components[1]
+        return zeros + (str(one) if one.family != "empirical" else "measured quantiles")
 
     @property
     def standard_deviation(self) -> float:
@@ -114,9 +124,7 @@ class Fitted:
             "standard_deviation_s": self.standard_deviation,
             "least_s": float(self.lengths.min()),
             "most_s": float(self.lengths.max()),
-            "distribution": str(self.distribution)
-            if self.distribution.family != "empirical"
-            else f"empirical, {len(self.distribution.parameters)} quantiles",
+            "distribution": self.described,
             "fits": [
                 {"distribution": str(one.distribution), "aic": one.aic, "bic": one.bic}
                 for one in self.fits
@@ -144,7 +152,7 @@ def fit_lengths(lengths: Sequence[float] | Array, seed: int = 1) -> Fitted:
     zeros = len(everything) - len(values)
     random = np.random.default_rng(seed)
     if np.ptp(values) == 0:
-        chosen = constant(float(values[0]))
+        chosen = _with_zeros(constant(float(values[0])), zeros, len(values))
         return Fitted(values, zeros, (), None, chosen, (), tuple(_count_doubts(len(values))))
     sample = values if len(values) <= MOST_FITTED else random.choice(values, MOST_FITTED, False)
     fits = tuple(sorted(fit_families(sample), key=lambda one: one.bic))
@@ -156,7 +164,13 @@ def fit_lengths(lengths: Sequence[float] | Array, seed: int = 1) -> Fitted:
     if why is not None:
         chosen = quantiles_of(values)
         doubts.append(Doubt(Reason.MODEL_LIMIT, why, "the measured quantiles are used instead"))
+    chosen = _with_zeros(chosen, zeros, len(values))
     return Fitted(values, zeros, fits, goodness, chosen, correlations, tuple(doubts))
+
+
+def _with_zeros(chosen: Distribution, zeros: int, others: int) -> Distribution:
+    """Without the zeros, the mean would be too long."""
+    return mixture(zeros / (zeros + others), constant(0.0), chosen) if zeros else chosen
 
 
 def _why_unfit(fit: Fit, sample: Array, values: Array) -> str | None:

@@ -145,6 +145,9 @@ class Daemon:
         NOTHING,
         "further processor time for each other process, stopped during a change",
     )
+    change_time: float = key(
+        "time", 0.0, "for which processes stay stopped after the processor time of a change"
+    )
     weight: float = key("number", 1024.0, "as of a process class", least=1)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import InputError
+from sesame.overhead.waits import FILE, MESSAGE, OTHER, Events, events_of
 
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
@@ -44,6 +45,7 @@ class Stays:
     is_preempted: NDArray[np.bool_]
     commands: tuple[str, ...]
     processors: int
+    events: Events | None = None  # from which is seen what threads waited for
 
     @property
     def span_ns(self) -> int:
@@ -57,6 +59,8 @@ class Lengths:
 
     classes: dict[str, dict[str, Array]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)  # processes of closed classes
+    # Network and disk lengths are times that threads waited, queueing included.
+    has_waits: bool = False
     processors: int = 1
     seconds: float = 0.0
     # Processor time by command, s, the largest first.
@@ -95,6 +99,7 @@ def stays_of(data_set: DataSet) -> Stays:
         is_preempted,
         tuple(names.dictionary.to_pylist()),
         processors,
+        events_of(table),
     )
 
 
@@ -136,7 +141,12 @@ def lengths_of(stays: Stays, application: str | None = None, daemon: str | None 
     else:
         chosen = rest[:1]
     others = [name for name in rest if name not in chosen]
-    found = Lengths(processors=stays.processors, seconds=stays.span_ns * 1e-9, commands=commands)
+    found = Lengths(
+        has_waits=stays.events is not None,
+        processors=stays.processors,
+        seconds=stays.span_ns * 1e-9,
+        commands=commands,
+    )
     for name, members in ((APPLICATION, chosen), (DAEMON, daemons), (OTHERS, others)):
         requests = _Requests(stays, members)
         if requests.count == 0:
@@ -180,6 +190,7 @@ class _Requests:
         first[1:] = (thread[1:] != thread[:-1]) | ~stays.is_preempted[own][:-1]
         starts = np.flatnonzero(first)
         lasts = np.append(starts[1:], len(own))[: len(starts)] - 1
+        self._events = stays.events
         self.thread = thread[starts]
         self.arrival = begin[starts] - stays.wait_ns[own][starts]
         self.length = np.add.reduceat(length, starts) if len(starts) else np.zeros(0, np.int64)
@@ -193,15 +204,34 @@ class _Requests:
         return int((totals >= COUNTED_SHARE * totals.sum()).sum())
 
     def closed(self) -> dict[str, Array]:
-        """Lengths, and the pauses between requests of the same thread, in which it waited for
-        messages, files or time."""
+        """Lengths, and the pauses between requests of the same thread. Those in which it waited
+        for a message or a file are network and disk requests; each has a length of 0 in cycles
+        that waited for something else."""
         same = self.thread[1:] == self.thread[:-1]
         pauses = np.maximum(self.arrival[1:] - self.end[:-1], 0)[same]
         order = np.argsort(self.arrival, kind="stable")
         found = {CPU: _seconds(self.length[order])}
-        if (pauses > 0).any():
-            found[PAUSE] = _seconds(pauses)
+        reasons = self._reasons(same)
+        for quantity, reason in ((NETWORK, MESSAGE), (DISK, FILE), (PAUSE, OTHER)):
+            lengths = np.where(reasons == reason, pauses, 0)
+            if (lengths > 0).any():
+                found[quantity] = _seconds(lengths)
         return found
+
+    def _reasons(self, same: NDArray[np.bool_]) -> Ints:
+        """Why each pause was made. Threads come one after the other."""
+        if self._events is None:
+            return np.full(int(same.sum()), OTHER)
+        before, after = np.flatnonzero(same), np.flatnonzero(same) + 1
+        threads = self.thread[before]
+        found = [
+            self._events.reasons(
+                int(one), self.end[before[own]], self.arrival[after[own]], self.end[after[own]]
+            )
+            for one in np.unique(threads)
+            for own in [threads == one]
+        ]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def open(self) -> dict[str, Array]:
         """Lengths, and the intervals between arrivals of any of the threads."""

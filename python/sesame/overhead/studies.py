@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import InputError
+from sesame.measurement.defaults import MOST_IN_BATCH, SHORTEST_INTERVAL_S
 from sesame.overhead.distributions import format_seconds, parse_seconds
 from sesame.overhead.experiments import (
     Analysis,
@@ -42,6 +43,8 @@ LONGEST_LOOK_S, SHORTEST_LOOK_S = 400.0, 5.0
 BATCH_SIZES = (4, 16, 64, 256)
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-3, 100.0
 PERIODS_IN_TEN = 4
+# A batch of a daemon's timer is full after this part of the latency; the rest is for handling it.
+FILLING = 0.9
 
 
 @dataclass(frozen=True)
@@ -268,9 +271,10 @@ def advise(
     if not 0 < limits.cost < math.inf or not 0 < limits.latency < math.inf:
         raise InputError("expected limits above 0")
     tried: list[Tried] = []
-    for period in sorted(periods or _default_periods()):
+    has_timer = model.daemon.source == "timer"
+    for period in sorted(periods or _default_periods(has_timer)):
         here = []
-        for settings in _settings_at(period, limits):
+        for settings in _settings_at(period, limits, has_timer):
             progress(f"sampling_period={settings['sampling_period']} policy={settings['policy']}")
             here.append(_look(model, settings, limits, run, period))
         tried += here
@@ -282,16 +286,25 @@ def advise(
     return Advice(None, None, tuple(tried), _why_none(tried, limits))
 
 
-def _default_periods() -> list[float]:
+def _default_periods(has_timer: bool) -> list[float]:
     tens = math.log10(LONGEST_PERIOD / SHORTEST_PERIOD)
     steps = round(tens * PERIODS_IN_TEN) + 1
-    return [float(one) for one in np.geomspace(SHORTEST_PERIOD, LONGEST_PERIOD, steps)]
+    periods = [float(one) for one in np.geomspace(SHORTEST_PERIOD, LONGEST_PERIOD, steps)]
+    return [one for one in periods if one >= SHORTEST_INTERVAL_S] if has_timer else periods
 
 
-def _settings_at(period: float, limits: Limits) -> Iterator[dict[str, str]]:
-    """Forwarding, and batches that are sent when their oldest sample has half of the latency."""
+def _settings_at(period: float, limits: Limits, has_timer: bool) -> Iterator[dict[str, str]]:
+    """Forwarding, and batches that are sent when their oldest sample has half of the latency. A
+    daemon with a timer, as sesamed, has no limit of age: its batches are so small that they are
+    full in time."""
     base = {"sampling_period": _round_time(period)}
     yield base | {"policy": FORWARD}
+    if has_timer:
+        full = int(FILLING * limits.latency / period)
+        sizes = {size for size in (*BATCH_SIZES, full) if 1 < size <= min(full, MOST_IN_BATCH)}
+        for size in sorted(sizes):
+            yield base | {"policy": BATCH, "batch_size": str(size), "batch_age": "none"}
+        return
     for size in BATCH_SIZES:
         age = _round_time(limits.latency / 2)
         yield base | {"policy": BATCH, "batch_size": str(size), "batch_age": age}

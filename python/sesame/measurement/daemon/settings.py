@@ -9,14 +9,12 @@ from typing import Any
 
 from sesame.errors import InputError
 from sesame.measurement.daemon.node import LEVELS
-
-SHORTEST_INTERVAL = 0.05
-MOST_IN_BATCH = 360  # as many as a daemon keeps in memory
+from sesame.measurement.defaults import DEFAULT_INTERVAL_S, MOST_IN_BATCH, SHORTEST_INTERVAL_S
 
 
 @dataclass
 class Settings:
-    interval: float = 10.0
+    interval: float = DEFAULT_INTERVAL_S
     """Seconds from one reading to the next."""
     batch: int = 6
     """Readings that are made and delivered together while the node is idle."""
@@ -76,9 +74,9 @@ def read_settings(path: Path) -> Settings:
 
 
 def check(settings: Settings) -> None:
-    if not SHORTEST_INTERVAL <= settings.interval <= 86400:
+    if not SHORTEST_INTERVAL_S <= settings.interval <= 86400:
         raise InputError(
-            f"interval: expected {SHORTEST_INTERVAL} to 86400 seconds, got {settings.interval}"
+            f"interval: expected {SHORTEST_INTERVAL_S} to 86400 seconds, got {settings.interval}"
         )
     if not 1 <= settings.batch <= MOST_IN_BATCH:
         raise InputError(f"batch: expected 1 to {MOST_IN_BATCH} readings, got {settings.batch}")

@@ -1,0 +1,272 @@
+"""The real daemon and a collector under settings of a node model: what they take and deliver.
+
+    with RealDaemon(directory) as daemon:
+        run = daemon.measure(DaemonSetting(0.1, 6), seconds=10)
+
+Both processes are on this machine, connected by the loopback interface. Programs of the catalogue
+may run beside them (`running`). Needs what sesamed needs: root, and the extra `daemon`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.errors import SesameError
+from sesame.measurement.control import Nodes
+from sesame.measurement.frames import decode_readings
+from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting
+from sesame.web.server.tokens import read_token
+
+# How often the collector's journal is looked at: latencies are known up to this, s.
+LOOK_S = 0.002
+# After a message has arrived, daemon and collector finish what they do for it, s.
+SETTLE_S = 0.02
+PATIENCE_S = 60.0
+ADDRESS = re.compile(r"http://\S+?:\d+")
+SESAME = (sys.executable, "-m", "sesame")
+
+
+class RealDaemon:
+    """A context: starts a collector, and sesamed with all its points on, and ends both."""
+
+    def __init__(self, directory: Path) -> None:
+        """`directory`: an empty one, for their data."""
+        self._directory = directory
+        self._processes = ExitStack()
+
+    def __enter__(self) -> RealDaemon:
+        with ExitStack() as started:
+            self._start(started)
+            self._processes = started.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._processes.close()
+
+    def _start(self, started: ExitStack) -> None:
+        token, state = self._directory / "collector-token", self._directory / "daemon"
+        state.mkdir()
+        collect = ["collect", "-o", str(self._directory / "received"), "--segment", "1440"]
+        listen = ["--listen", "127.0.0.1:0"]
+        self._main, at = started.enter_context(
+            _process([*collect, *listen, "--token-file", str(token)], self._directory / "main.log")
+        )
+        # Its own budget would be exceeded by short periods, and the daemon would measure less.
+        daemon = ["measure", "daemon", "--budget", "none", "--level", "summary", "--user", "root"]
+        to = ["--destination", at, "--destination-token-file", str(token)]
+        self._daemon, address = started.enter_context(
+            _process(
+                [*daemon, *listen, "--state-directory", str(state), *to],
+                self._directory / "daemon.log",
+            )
+        )
+        self._nodes = Nodes([address], read_token(state / "token"))
+
+    def measure(self, setting: DaemonSetting, seconds: float, beside: str = "nothing") -> DaemonRun:
+        """Runs with the setting for about `seconds`. `beside` is a remark for the result. Raises
+        SesameError if no readings arrive."""
+        changes = {"interval": setting.period_s, "batch": setting.batch}
+        for outcome in self._nodes.set(changes, {}):
+            if outcome.error is not None:
+                raise outcome.error
+        journal = _Journal(self._directory / "received", PATIENCE_S + 3 * _length(setting))
+        for _ in range(2):  # the first batch may have begun under another setting
+            journal.wait()
+        begin, first = journal.last, len(journal.arrivals)
+        before = self._cpu_s()
+        while journal.last[0] - begin[0] < seconds:
+            journal.wait()
+        after = self._cpu_s()
+        latencies = journal.latencies_s(first)
+        return DaemonRun(
+            setting,
+            beside,
+            journal.last[0] - begin[0],
+            len(latencies),
+            len(journal.arrivals) - first,
+            after[0] - before[0],
+            after[1] - before[1],
+            float(latencies.mean()),
+            float(np.quantile(latencies, 0.99)),
+        )
+
+    def _cpu_s(self) -> tuple[float, float]:
+        """Of daemon and collector, when both have finished the last message."""
+        time.sleep(SETTLE_S)
+        return processor_time_s(self._daemon), processor_time_s(self._main)
+
+
+def _length(setting: DaemonSetting) -> float:
+    return setting.period_s * setting.batch
+
+
+class _Journal:
+    """Sees when the collector's journal grows. It appends a message at once."""
+
+    def __init__(self, directory: Path, patience_s: float) -> None:
+        self._directory, self._patience_s = directory, patience_s
+        self._path = next(directory.glob(".journal-*"), None)
+        self._size = 0 if self._path is None else self._path.stat().st_size
+        self._begin = self._size
+        self.arrivals: list[tuple[float, int]] = []  # when, on the monotonic clock; size then
+
+    @property
+    def last(self) -> tuple[float, int]:
+        return self.arrivals[-1]
+
+    def wait(self) -> None:
+        """Until the next message has arrived."""
+        end = time.monotonic() + self._patience_s
+        while time.monotonic() < end:
+            if self._path is None:
+                self._path = next(self._directory.glob(".journal-*"), None)
+            size = 0 if self._path is None else self._path.stat().st_size
+            if size > self._size:
+                self._size = size
+                self.arrivals.append((time.monotonic(), size))
+                return
+            time.sleep(LOOK_S)
+        raise SesameError(f"no reading has arrived at the collector in {self._patience_s:.0f} s")
+
+    def latencies_s(self, first: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Of the readings in all messages from the `first` on."""
+        assert self._path is not None
+        data = self._path.read_bytes()
+        before = self.arrivals[first - 1][1] if first else self._begin
+        found = []
+        for when, size in self.arrivals[first:]:
+            for reading in decode_readings(BytesIO(data[before:size])):
+                found.append(when - reading.end_ns * 1e-9)
+            before = size
+        return np.array(found)
+
+
+def processor_time_s(pid: int) -> float:
+    """Processor time of all threads of a process (clock_getcpuclockid(3))."""
+    clock = ctypes.c_int()
+    error = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
+    if error:
+        raise SesameError(f"process {pid} has ended: {os.strerror(error)}")
+    return time.clock_gettime(clock.value)
+
+
+@contextmanager
+def _process(words: list[str], log: Path) -> Iterator[tuple[int, str]]:
+    """A process of sesame until the end of the context: its number, and its address. Raises
+    SesameError with what it said if it ends before it listens."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*SESAME, *words], stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        yield process.pid, _address(process, log)
+    finally:
+        _end(process)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        said = log.read_text(errors="replace")
+        found = ADDRESS.search(said)
+        if found is not None:
+            return found[0]
+        if process.poll() is not None:
+            raise SesameError(" ".join(said.split()).removeprefix("error: "))
+        time.sleep(0.01)
+    raise SesameError(f"{log.stem} does not listen after {PATIENCE_S:.0f} s")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and those that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def running(name: str, size: str) -> Iterator[None]:
+    """Runs a workload of the catalogue under mpiexec again and again, on as many processors as it
+    can use; "nothing" runs none. Raises InputError, BuildError."""
+    if name == "nothing":
+        yield
+        return
+    again = _again(name, size)
+    try:
+        yield
+    finally:
+        again()
+
+
+def _again(name: str, size: str) -> Callable[[], None]:
+    """Starts it; returns a function that ends it."""
+    from sesame.workloads.build import build_workload, find_compiler
+    from sesame.workloads.catalogue import find_workload
+    from sesame.workloads.run import UNBOUND
+
+    workload = find_workload(name)
+    built = build_workload(workload, find_compiler())
+    if built.compiler.mpiexec is None:
+        raise SesameError(f"there is no mpiexec beside {built.compiler.wrapper}")
+    ranks = _ranks(workload.ranks, os.cpu_count() or 1)
+    command = [str(built.compiler.mpiexec), "-n", str(ranks), str(built.program), "--class", size]
+    ended = threading.Event()
+    current: list[subprocess.Popen[bytes]] = []
+    changing = threading.Lock()
+
+    def start() -> subprocess.Popen[bytes] | None:
+        with changing:
+            if ended.is_set():
+                return None
+            null = subprocess.DEVNULL
+            current[:] = [
+                subprocess.Popen(
+                    command,
+                    stdout=null,
+                    stderr=null,
+                    env={**os.environ, **UNBOUND},
+                    start_new_session=True,
+                )
+            ]
+            return current[0]
+
+    def repeat() -> None:
+        while (process := start()) is not None:
+            process.wait()
+
+    def end() -> None:
+        with changing:
+            ended.set()
+        for process in current:
+            _end(process)
+        thread.join()
+
+    thread = threading.Thread(target=repeat, name="beside", daemon=True)
+    thread.start()
+    return end
+
+
+def _ranks(words: str, processors: int) -> int:
+    """The most ranks that fit the processors, for the catalogue's words."""
+    if "square" in words:
+        return math.isqrt(processors) ** 2
+    return 1 << (processors.bit_length() - 1) if "power" in words else processors
