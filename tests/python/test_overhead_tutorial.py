@@ -7,7 +7,9 @@ import shlex
 import numpy as np
 import pytest
 from test_overhead_characterize import NEW, application_and_daemon
+from test_overhead_validation import made_run
 
+from sesame.overhead.daemon_runs import append_run
 from tutorials import commands_of
 
 pytest.importorskip("scipy")
@@ -18,6 +20,8 @@ def test_the_tutorial_runs(sesame, tmp_path):
     (tmp_path / "trace.txt").write_text("\n".join(lines))
     rows = [f"solver,cpu,{length:.9f}" for length in np.asarray(lengths)]
     (tmp_path / "lengths.csv").write_text("\n".join(["class,quantity,seconds", *rows]))
+    for batch in (1, 6):
+        append_run(tmp_path / "runs.csv", made_run(0.1, batch))
     commands = commands_of("tutorial-overhead.md")
     assert len(commands) > 8
     for line in commands:

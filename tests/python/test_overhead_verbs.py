@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sesame.overhead import predict, read_model
+from sesame.overhead.distributions import parse_seconds
 from sesame.overhead.studies import Limits, Run, advise, parse_levels
 
 QUICK = ("-r", "2", "--seconds", "5")
@@ -58,6 +59,17 @@ def test_advice_keeps_to_its_limits_and_is_the_shortest_period_that_does():
     assert len(shorter) == 5 and not any(one.keeps_both for one in shorter)
 
 
+def test_advice_for_our_daemon_names_what_it_can_do():
+    """sesamed reads every 50 ms at most and has no limit of age, so batches are full in time."""
+    found = advise(read_model("sesamed"), Limits(0.01, 1.0), Run(20.0, 2))
+    assert found.chosen is not None
+    assert all(parse_seconds(one.settings["sampling_period"]) >= 0.05 for one in found.tried)
+    chosen = found.chosen.settings
+    assert chosen.get("batch_age", "none") == "none"
+    last_s = (int(chosen["batch_size"]) - 1) * parse_seconds(chosen["sampling_period"])
+    assert last_s < found.chosen.latency.value < 1.0
+
+
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
@@ -90,6 +102,10 @@ def test_levels_of_a_sweep():
         (("sweep", "paradyn", "processes=8..1"), "expected a range from a smaller"),
         (("sweep", "paradyn", "processes=1,2", "-o", "page.pdf"), "ends with .html"),
         (("advise", "paradyn", "--at-most", "1%", "--latency", "0s"), "expected limits above 0"),
+        (
+            ("advise", "paradyn", "--at-most", "1%", "--latency", "1s", "--check"),
+            "sesamed has a timer of its own",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(sesame, tmp_path, words, message):
