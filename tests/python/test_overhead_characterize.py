@@ -136,6 +136,7 @@ def test_a_table_of_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("", "it is empty"),
         ("class,quantity,seconds\n", "no lengths in it"),
         ("class,quantity,seconds\na,cpu,-1\n", "2: expected seconds, got '-1'"),
         ("class,quantity,seconds\na,cpu,inf\n", "expected seconds, got 'inf'"),

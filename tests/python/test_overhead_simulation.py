@@ -208,3 +208,13 @@ def test_the_interval_of_a_mean_leaves_out_what_does_not_exist():
     estimate = mean_of(np.array([1.0, 2.0, np.nan, 3.0]), 0.95)
     assert (estimate.value, estimate.samples) == (2.0, 3)
     assert estimate.high - estimate.value == pytest.approx(4.30265 / 3**0.5, abs=1e-5)
+
+
+def test_a_timer_that_is_too_fast_for_its_daemon_is_named_with_the_load():
+    text = (
+        '[instrumentation]\nsampling_period = "1ms"\n[daemon]\nsource = "timer"\ncollect = "2ms"\n'
+    )
+    found = predict(parse_model(text), 5.0, 2)
+    assert float(found.lost.mean()) == pytest.approx(500, rel=0.05)
+    assert not found.is_steady
+    assert "cannot keep up" in found.doubts[0].text and "load 2.00" in found.doubts[0].text

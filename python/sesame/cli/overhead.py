@@ -38,6 +38,7 @@ SHOWN = (
     "slowdown",
     "processor_utilisation",
 )
+IF_ANY = ("blocked", "lost")  # shown where they are not 0
 SIMULATION = ("seconds", "replications", "seed", "workers", "settings")
 Command = Callable[..., Any]
 
@@ -445,7 +446,7 @@ def _print_prediction(found: Prediction) -> None:
     from sesame.overhead import FIGURES
 
     table = new_table("figure", "mean", "95 % interval", "unit", "meaning")
-    for name in SHOWN:
+    for name in (*SHOWN, *(one for one in IF_ANY if getattr(found, one).any())):
         unit, meaning = FIGURES[name]
         table.add_row(name, *_interval(found.estimate(name)), unit, meaning)
     print_table(table)

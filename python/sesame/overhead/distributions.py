@@ -45,6 +45,9 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
 _TOKEN = re.compile(r"\s*([(),]|[^\s(),][^(),]*)")
 
 
+_NEGATIVE, _INFINITE = re.compile(r"\s*-\s*[\d.]"), re.compile(r"\s*[+-]?(inf|nan)", re.I)
+
+
 @dataclass(frozen=True)
 class Distribution:
     """A distribution of a length of time. Use the functions below, or `parse_distribution`.
@@ -161,6 +164,10 @@ def parse_seconds(text: str) -> float:
     """A length of time with its unit, such as "10ms". Raises InputError."""
     from sesame import native
 
+    if _NEGATIVE.match(text):
+        raise InputError(f'expected a time that is not negative, got "{text.strip()}"')
+    if _INFINITE.match(text):
+        raise InputError(f'expected a finite time, got "{text.strip()}"')
     return float(native.parse_duration_ps(text)) / 1e12
 
 

@@ -55,6 +55,8 @@ def read_lengths(path: Path, application: str | None = None, daemon: str | None 
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             head = file.readline(MOST_LINE)
+            if not head:
+                raise InputError("it is empty", path=str(path), hint=HINT)
             file.seek(0)
             if {"class", "quantity", "seconds"} <= set(head.strip().split(",")):
                 return read_table(file, str(path))

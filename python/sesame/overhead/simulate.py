@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sesame.errors import InputError
 from sesame.overhead.distributions import MOST_SECONDS
-from sesame.overhead.model import NodeModel
+from sesame.overhead.model import BATCH, NodeModel
 from sesame.overhead.native_model import plain_model
 from sesame.overhead.prediction import Prediction
 from sesame.trust import Doubt, Reason
@@ -275,10 +275,26 @@ def _doubts(model: NodeModel, columns: dict[str, Any], run: Run) -> tuple[Doubt,
         for queue, load in loads.items()
         if load >= _FULL
     ]
+    lost = float(columns["lost"].mean())
+    if lost > 0:
+        text = f"no steady state: the daemon cannot keep up and loses {lost:.4g} samples/s"
+        if (load := _timer_load(model)) is not None:
+            text = f"{text} (load {load:.2f})"
+        hint = "sample less often, or send larger batches"
+        doubts.append(Doubt(Reason.MODEL_LIMIT, text, hint))
     if run.replications == 1:
         text = "one replication has no confidence interval"
         doubts.append(Doubt(Reason.FEW_SAMPLES, text, "simulate at least 2 replications"))
     return tuple(doubts)
+
+
+def _timer_load(model: NodeModel) -> float | None:
+    """Processor time that a daemon's timer asks of it, of what there is."""
+    daemon, period = model.daemon, model.instrumentation.sampling_period
+    if daemon.source != "timer" or period is None:
+        return None
+    batch = daemon.batch_size if daemon.policy == BATCH else 1
+    return (daemon.collect.mean + daemon.poll.mean + daemon.forward.mean / batch) / period
 
 
 def _arriving_loads(model: NodeModel) -> dict[str, float]:
