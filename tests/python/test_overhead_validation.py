@@ -48,7 +48,7 @@ def test_runs_with_two_batch_sizes_tell_a_reading_from_a_message():
     assert found.forward == pytest.approx(FORWARD)
     assert found.main == pytest.approx(MAIN)
     assert found.main_per_sample == pytest.approx(MAIN_PER_SAMPLE)
-    with pytest.raises(InputError, match="cannot be told apart"):
+    with pytest.raises(InputError, match="cannot be distinguished"):
         fit_costs([made_run(0.1, 4), made_run(0.2, 4)])
 
 

@@ -110,7 +110,7 @@ def overhead() -> None:
     "--daemon-runs",
     type=FILE,
     metavar="RUNS.csv",
-    help="Runs of sesamed with several batch sizes, which `validate -o` writes: they tell what a "
+    help="Runs of sesamed with several batch sizes, which `validate -o` writes: they show what a "
     "reading and what a message needs.",
 )
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a page with all fits.")

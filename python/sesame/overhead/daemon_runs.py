@@ -143,11 +143,11 @@ class DaemonCosts:
 
 def fit_costs(runs: Sequence[DaemonRun]) -> DaemonCosts:
     """Non-negative costs with the least relative errors. Raises InputError unless there are two
-    sizes of batches, without which a reading and a message cannot be told apart."""
+    sizes of batches, without which a reading and a message cannot be distinguished."""
     if len({run.setting.batch for run in runs}) < 2:
         raise InputError(
             "the runs have one batch size, so what a reading and what a message needs cannot be "
-            "told apart",
+            "distinguished",
             hint="`sesame overhead validate NODE.toml --batches 1,6 -o runs.csv` measures two",
         )
     collect, forward = _two_costs(runs, [run.daemon_cpu_s for run in runs])

@@ -85,7 +85,7 @@ class RealDaemon:
             if outcome.error is not None:
                 raise outcome.error
         journal = _Journal(self._directory / "received", PATIENCE_S + 3 * _length(setting))
-        for _ in range(2):  # the first batch may have begun under another setting
+        for _ in range(2):  # the first batch may have started under another setting
             journal.wait()
         begin, first = journal.last, len(journal.arrivals)
         before = self._cpu_s()
