@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -11,6 +12,7 @@ from sesame.evaluation.measures import MEASURES
 from sesame.evaluation.probing import Outcome, run_probe
 from sesame.evaluation.reference_machines import reference_times
 from sesame.evaluation.site import read_site
+from sesame.evaluation.store import Store
 
 SITE = """\
 [target.here]
@@ -91,3 +93,60 @@ def test_memory_left_is_bounded_by_what_the_machine_has(figures):
     found = figures('measure = "memory"')
     assert 0 < found["memory left"].value < total
     assert found["memory taken"].value < total
+
+
+def test_a_probe_that_fills_the_disk_disturbs_no_other(small_disk, tmp_path):
+    text = f"[target.t]\ndirectory = '{small_disk}'\n"
+    for name, command in (
+        ("fills", ["dd", "if=/dev/zero", "of=file", "bs=1M"]),
+        ("writes", ["dd", "if=/dev/zero", "of=file", "bs=1M", "count=4"]),
+    ):
+        text += f"[probe.{name}]\ntarget = 't'\ninterval = '1h'\n"
+        text += f"[[probe.{name}.step]]\ntimeout = '60s'\ncommand = {command}\n"
+    (tmp_path / "s.toml").write_text(text)
+    done = sesame("evaluate", "run", "s.toml", cwd=tmp_path)
+    assert done.status == 1 and "fills on t: fail" in done.stdout
+    assert "writes on t: pass" in done.stdout
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_full_disk_for_directories_of_probes_is_not_observed(small_disk, tmp_path):
+    text = f"[target.t]\ndirectory = '{small_disk}'\n[probe.p]\ntarget = 't'\ninterval = '1h'\n"
+    text += f"files = {{ a = '{'x' * 200_000}' }}\n"
+    text += "[[probe.p.step]]\ntimeout = '60s'\ncommand = ['true']\n"
+    (tmp_path / "s.toml").write_text(text)
+    with (small_disk / "all").open("wb") as file:
+        file.truncate(0)
+        try:
+            while True:
+                file.write(bytes(1 << 16))
+                file.flush()
+        except OSError:
+            pass
+    done = sesame("evaluate", "run", "s.toml", cwd=tmp_path)
+    assert done.status == 3
+    assert "cannot make its directory: No space left on device" in done.stdout
+
+
+def test_stress_runs_copies_until_its_time_is_over(tmp_path, monkeypatch):
+    text = SITE.format(step="command = ['true']").replace("ranks = 2", "ranks = 1")
+    (tmp_path / "s.toml").write_text(text)
+    done = sesame("evaluate", "stress", "s.toml", "--for", "1s", cwd=tmp_path)
+    assert done.status == 0, done.stderr
+    said = re.match(
+        r"(\d+) programs in \S+ hours of use, 0 failed: 0 incidents an hour", done.stdout
+    )
+    assert said and int(said[1]) >= 2
+    with Store(tmp_path / "s.db") as store:
+        names = {name for name, _ in store.probes()}
+    assert {"stress/ep 1", "stress/ft 2"} <= names
+    monkeypatch.setenv("PATH", "/nothing")
+    wrong = sesame("evaluate", "stress", "s.toml", "--for", "0.1s", "--copies", "1", cwd=tmp_path)
+    assert wrong.status == 1
+    assert "stress/ep 1 on here: fail" in wrong.stdout and "1 failed" in wrong.stdout
+    for words, says in (
+        (("--for", "soon"), "expected a time with one of the units"),
+        (("--target", "none"), "there are: here"),
+        (("--class", "Z"), "expected S, W, A or B"),
+    ):
+        sesame("evaluate", "stress", "s.toml", *words, cwd=tmp_path).assert_refused(says)

@@ -1,4 +1,4 @@
-"""`sesame evaluate init|run|status|note|report`
+"""`sesame evaluate init|run|stress|status|note|report`
 
 Large modules are imported where they are used, so that the command starts quickly.
 """
@@ -93,6 +93,54 @@ def run(site: Path, stays: bool, once: str | None) -> None:
         raise AlreadyReported(FAILED)
     if Outcome.NOT_OBSERVED in outcomes:
         raise AlreadyReported(NOT_OBSERVED)
+
+
+@evaluate.command("stress", short_help="Run copies of the NAS codes again and again.")
+@SITE
+@click.option("--target", metavar="NAME", help="Where. Default: the first target of the file.")
+@click.option("--copies", default=2, type=click.IntRange(1, 64), help="Of the suite, at once.")
+@click.option("--for", "duration", default="1h", metavar="TIME", help="How long: 30min, 8h, 2d.")
+@click.option("--class", "class_", default="S", metavar="CLASS", help="Of the codes: S, W, A, B.")
+@click.option("--timeout", default="30min", metavar="TIME", help="Of one program.")
+def stress(
+    site: Path, target: str | None, copies: int, duration: str, class_: str, timeout: str
+) -> None:
+    """Run two copies of the NAS codes again and again, as a load that finds faults.
+
+    Prints programs that fail, then incidents for each hour of use and the processes that programs
+    left behind. All results are in reports. Ctrl-C ends it early. The exit status is 1 if a program
+    failed.
+
+    \b
+    sesame evaluate stress mysite.toml --for 8h
+    """
+    from sesame.evaluation.probing import Outcome
+    from sesame.evaluation.site import read_site
+    from sesame.evaluation.site_tables import duration_s
+    from sesame.evaluation.stress import Stress
+    from sesame.evaluation.stress import stress as run_stress
+
+    read = read_site(site)
+    name = next(iter(read.targets)) if target is None else target
+    if name not in read.targets:
+        hint = f"there are: {', '.join(read.targets)}"
+        raise InputError(f"there is no target {name}", path=str(site), hint=hint)
+    length, limit = duration_s(duration, "--for"), duration_s(timeout, "--timeout")
+    if class_ not in ("S", "W", "A", "B"):
+        raise InputError(f"--class: expected S, W, A or B, got {class_}")
+    found = Stress()
+
+    def show(result: Result) -> None:
+        if result.outcome is not Outcome.PASS:
+            _print_result(result)
+
+    options = ("--class", class_)
+    try:
+        run_stress(read, read.targets[name], copies, length, limit, options, show, found)
+    finally:
+        click.echo(found.sentence())
+    if found.failed:
+        raise AlreadyReported(FAILED)
 
 
 def _print_result(result: Result) -> None:

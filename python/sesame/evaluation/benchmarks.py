@@ -5,11 +5,41 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from sesame.evaluation.site import Step
+from sesame.evaluation.site import Step, Target
 
 BENCH = (sys.executable, "-m", "sesame.evaluation.bench_probe")
 BUILD_S = 1800.0  # at least, that the first build of a workload may take
 MEASURE = (sys.executable, "-m", "sesame.evaluation.measures")
+
+
+NAS_CODES = ("ep", "is", "cg", "mg", "ft", "bt", "sp", "lu")
+ON_SQUARES = ("bt", "sp")  # run on square numbers of ranks; the others on powers of two
+
+
+def nas_ranks(code: str, ranks: int) -> int:
+    """The most ranks, up to `ranks`, on which a code runs."""
+    return int(ranks**0.5) ** 2 if code in ON_SQUARES else 1 << (ranks.bit_length() - 1)
+
+
+def is_local(target: Target) -> bool:
+    """Whether a workload is started with the mpiexec of this machine."""
+    return target.queue is None and target.launcher[:1] in ((), ("mpiexec",))
+
+
+def bench_steps(
+    name: str,
+    workload: str,
+    ranks: int,
+    options: Sequence[str],
+    timeout: float,
+    target: Target,
+    *,
+    prefix: str = "",
+) -> list[Step]:
+    """A workload on a target."""
+    if is_local(target):
+        return [local_bench(name, workload, ranks, options, timeout, prefix=prefix)]
+    return launched_bench(name, workload, ranks, options, timeout, prefix)
 
 
 def measure_command(name: str) -> tuple[str, ...]:

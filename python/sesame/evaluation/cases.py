@@ -7,14 +7,22 @@ from dataclasses import replace
 from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Store
 
+STRESS = "stress"  # results of a stress test are those of probes stress/CODE COPY
+
 
 def all_probes(site: Site, store: Store) -> list[Probe]:
-    """The probes of the site, each followed by its cases."""
+    """The probes of the site, each followed by its cases; then programs of stress tests."""
     cases: dict[tuple[str, str], list[str]] = {}
     for name, target in store.probes():
         if "/" in name:
             cases.setdefault((name.split("/")[0], target), []).append(name)
-    return [
+    stressed = [
+        Probe(name, site.targets[target], 0.0, False, "functionality", None, {}, ())
+        for (probe, target), names in cases.items()
+        if probe == STRESS and probe not in site.probes and target in site.targets
+        for name in names
+    ]
+    found = [
         each
         for probe in site.probes.values()
         for each in (
@@ -25,3 +33,4 @@ def all_probes(site: Site, store: Store) -> list[Probe]:
             ),
         )
     ]
+    return [*found, *stressed]

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from sesame.evaluation.benchmarks import NAS_CODES, nas_ranks
+
 ANSWER_S = 10.0  # that Slurm may take
 HEAD = """\
 # What `sesame evaluate` does on this machine. docs/formats/site.md describes every key.
@@ -98,7 +100,6 @@ command = ["hostname"]
 launch = true
 timeout = "1min"
 """
-NAS = {"ep": 1, "is": 1, "cg": 1, "mg": 1, "ft": 1, "bt": 2, "sp": 2, "lu": 1}  # 2: square counts
 
 
 def site_text(path: Path) -> str:
@@ -144,14 +145,14 @@ def _benchmarks(ranks: int) -> Iterator[str]:
     size = ("--size", "64KiB", "--total", "8MiB")
     metadata = '\n[[probe.files.step]]\nmeasure = "metadata"\n'
     yield _probe("files", "1d", _step("files", "iow", 1, *size) + metadata)
-    nht1 = _step("nht1", "nht1", _largest_square(ranks), "--class", "S")
+    nht1 = _step("nht1", "nht1", nas_ranks("bt", ranks), "--class", "S")
     yield _probe("nht1", "1d", nht1, "functionality")
-    for code, power in NAS.items():
-        most = _largest_square(ranks) if power == 2 else _largest_power_of_two(ranks)
+    for code in NAS_CODES:
+        most = nas_ranks(code, ranks)
         works = _step(f"works-{code}", code, most, "--class", "S")
         yield _probe(f"works-{code}", "1d", works, "functionality")
-    for code, power in NAS.items():
-        most = _largest_square(ranks) if power == 2 else _largest_power_of_two(ranks)
+    for code in NAS_CODES:
+        most = nas_ranks(code, ranks)
         name = f"nas-{code}"
         steps = (
             _step(name, code, count, "--class", "A", name=f"{count} ranks")
@@ -179,14 +180,6 @@ def _step(probe: str, bench: str, ranks: int, *options: str, name: str = "") -> 
     if options:
         text += f"options = [{', '.join(map(_quoted, options))}]\n"
     return text + (f"name = {_quoted(name)}\n" if name else "")
-
-
-def _largest_square(ranks: int) -> int:
-    return int(ranks**0.5) ** 2
-
-
-def _largest_power_of_two(ranks: int) -> int:
-    return 1 << (ranks.bit_length() - 1)
 
 
 def _quoted(text: str) -> str:

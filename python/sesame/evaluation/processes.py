@@ -20,10 +20,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 KEPT_BYTES = 32 << 10  # of the begin of the output, and as much of its end
 MOST_OUTPUT_BYTES = 64 << 20  # a command that prints more is ended
 CHUNK_BYTES = 1 << 16
@@ -57,6 +58,7 @@ def run_command(
     surroundings = {**environment, MARK: mark}
     result_read, result_write = os.pipe()
     alive_read, alive_write = os.pipe()
+    _library()  # loaded once, not in each fork
     sys.stdout.flush()
     sys.stderr.flush()
     process = os.fork()
@@ -79,6 +81,22 @@ def run_command(
         return Ended(None, "it killed the process that supervises it", "", left, 0.0)
 
 
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+def end_with_parent(parent: int, number: signal.Signals) -> None:
+    """The calling process gets the signal when its parent ends."""
+    _library().prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:  # it ended before
+        os.kill(os.getpid(), number)
+
+
 def _supervise(
     command: Sequence[str],
     directory: Path,
@@ -93,8 +111,8 @@ def _supervise(
     try:
         os.setsid()  # Ctrl-C of the terminal is the caller's
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+            signal.signal(number, _ignore)  # not SIG_IGN, which the command would inherit
+        if _library().prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
             raise OSError("the kernel does not support subreapers")
         ended = _run(command, directory, timeout, environment, user, alive)
         text = json.dumps(asdict(ended)).encode()
@@ -125,7 +143,6 @@ def _run(
             stderr=write,
             start_new_session=True,
             restore_signals=True,
-            preexec_fn=_default_signals,
             **_identity(user),
         )
     except (OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
@@ -155,11 +172,6 @@ def _end_gently(child: subprocess.Popen[bytes], output: _Output) -> None:
     while child.poll() is None and time.monotonic() < deadline:
         output.read()  # so that a full pipe does not hold it
         time.sleep(0.005)
-
-
-def _default_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def _identity(user: str | None) -> dict[str, Any]:

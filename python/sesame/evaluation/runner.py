@@ -6,12 +6,11 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import pickle
-import select
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from sesame.errors import InputError, OutputError, SesameError
@@ -28,6 +27,7 @@ from sesame.evaluation.processes import run_command
 from sesame.evaluation.release import SAME_BOOT_S, boots_here, release_facts
 from sesame.evaluation.site import Probe, Site, Target
 from sesame.evaluation.store import Store, Unavailable, Waiting
+from sesame.evaluation.workers import Workers
 
 LONGEST_SLEEP_S = 60.0  # so that a clock that is set is noticed
 STALE_INTERVALS = 1.5  # after which the answer of a probe says nothing for those that need it
@@ -120,16 +120,6 @@ def watch(site: Site, report: Report) -> None:
         round_.collect(min(max(next_due - now, 0.01), LONGEST_SLEEP_S))
 
 
-@dataclass
-class _Worker:
-    """A fork that runs a probe."""
-
-    probe: Probe
-    process: int
-    pipe: int
-    data: bytes = b""
-
-
 class Round:
     """Starts probes and takes in what they found. `now` is the clock."""
 
@@ -138,7 +128,8 @@ class Round:
         self._site = site
         self._report = report
         self._latest = _latest(site, now())
-        self._workers: dict[str, _Worker] = {}  # by target
+        self._workers: Workers[str] = Workers()  # by target
+        self._running: dict[str, Probe] = {}  # by target
         self._waiting: dict[str, Probe] = {}  # by name
         self._lookups: dict[str, tuple[float, str]] = {}  # maintenance by target
         self._found: list[Result] = []
@@ -146,7 +137,7 @@ class Round:
 
     def due(self) -> list[Probe]:
         """Those that are due and neither wait nor run."""
-        busy = {*self._waiting, *(worker.probe.name for worker in self._workers.values())}
+        busy = {*self._waiting, *(probe.name for probe in self._running.values())}
         now = self.now()
         return [
             probe
@@ -158,7 +149,7 @@ class Round:
         """Runs probes until all have ended. With `force` whatever they need."""
         self._force = force
         self.start(probes)
-        while self._waiting or self._workers:
+        while self._waiting or self._running:
             self.collect(LONGEST_SLEEP_S)
         return self._found
 
@@ -173,8 +164,9 @@ class Round:
             facts = facts or self._facts()
             if reason:
                 self._take_in(Observed([not_observed(probe, reason, facts)]))
-            elif several or self._workers:
-                self._fork(probe, facts)
+            elif several or self._running:
+                self._running[probe.target.name] = probe
+                self._workers.start(probe.target.name, partial(run_probe, probe, facts))
             else:
                 self._take_in(run_probe(probe, facts))
 
@@ -186,11 +178,11 @@ class Round:
 
     def _startable(self) -> list[str]:
         """Waiting probes whose target is free, and which need none that still comes."""
-        coming = {*self._waiting, *(worker.probe.name for worker in self._workers.values())}
+        coming = {*self._waiting, *(probe.name for probe in self._running.values())}
         return [
             name
             for name, probe in self._waiting.items()
-            if probe.target.name not in self._workers and not coming & set(probe.needs)
+            if probe.target.name not in self._running and not coming & set(probe.needs)
         ]
 
     def _why_not(self, probe: Probe) -> str:
@@ -210,51 +202,17 @@ class Round:
             self._lookups[target.name] = now, said
         return said
 
-    def _fork(self, probe: Probe, facts: dict[str, str]) -> None:
-        read, write = os.pipe()
-        process = os.fork()
-        if process == 0:
-            status = 1
-            try:
-                os.close(read)
-                for worker in self._workers.values():
-                    os.close(worker.pipe)
-                with os.fdopen(write, "wb") as file:
-                    pickle.dump(run_probe(probe, facts), file)
-                status = 0
-            except KeyboardInterrupt:
-                pass
-            finally:
-                os._exit(status)
-        os.close(write)
-        self._workers[probe.target.name] = _Worker(probe, process, read)
-
     def collect(self, wait: float) -> None:
-        """Takes in what workers found, waiting for the first at most `wait` seconds, and starts
+        """Takes in what probes found, waiting for the first at most `wait` seconds, and starts
         what waited for it."""
-        if not self._workers:
-            if not self._waiting:
-                time.sleep(wait)
-            self.start([])
-            return
-        by_pipe = {worker.pipe: worker for worker in self._workers.values()}
-        for pipe in select.select(list(by_pipe), [], [], wait)[0]:
-            data = os.read(pipe, 1 << 16)
-            by_pipe[pipe].data += data
-            if not data:
-                self._end(by_pipe[pipe])
+        if self._running:
+            for target, found in self._workers.collect(wait):
+                probe = self._running.pop(target)
+                ended = "the process that ran it was ended"
+                self._take_in(found or Observed([not_observed(probe, ended, {})]))
+        elif not self._waiting:
+            time.sleep(wait)
         self.start([])
-
-    def _end(self, worker: _Worker) -> None:
-        os.close(worker.pipe)
-        os.waitpid(worker.process, 0)
-        del self._workers[worker.probe.target.name]
-        try:
-            found = pickle.loads(worker.data)  # of our own fork
-        except (pickle.UnpicklingError, EOFError):
-            reason = "the process that ran it was ended"
-            found = Observed([not_observed(worker.probe, reason, {})])
-        self._take_in(found)
 
     def _take_in(self, found: Observed) -> None:
         own = found.results[0]

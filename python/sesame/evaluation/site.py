@@ -132,6 +132,7 @@ class Site:
     database: Path | str
     maintenance_is_available: bool
     probes: Mapping[str, Probe] = field(default_factory=dict)
+    targets: Mapping[str, Target] = field(default_factory=dict)
 
 
 def read_site(path: Path) -> Site:
@@ -182,6 +183,7 @@ def _site(path: Path, lines: Lines, table: dict[str, Any]) -> Site:
         _database(path, tables, tables.text(table, (), "database", f"{path.stem}.db")),
         maintenance == "available",
         probes,
+        targets,
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from sesame.evaluation.benchmarks import (
-    launched_bench,
+    bench_steps,
+    is_local,
     local_bench,
     measure_command,
     workload_names,
@@ -172,18 +173,17 @@ class ProbeTables(Tables):
         ranks = self.whole(table, keys, "ranks", target.ranks, least=1)
         options = self.words(table, keys, "options", ())
         timeout = self.duration(table, keys, "timeout")
-        is_local = target.queue is None and target.launcher[:1] in ((), ("mpiexec",))
         if target.quotes:
             said = "a workload cannot be started by ssh; give a command that is on the host"
             raise self.wrong((*keys, "bench"), said)
         twice = self.yes_or_no(table, keys, "twice")
-        if twice and not is_local:
+        if twice and not is_local(target):
             raise self.wrong((*keys, "twice"), "only a target on this machine can")
         shown = self.text(table, keys, "name", name)
         prefix = f"{shown}: " if "name" in table else ""
-        if is_local:
-            return [local_bench(shown, name, ranks, options, timeout, twice=twice, prefix=prefix)]
-        return launched_bench(shown, name, ranks, options, timeout, prefix)
+        if twice:
+            return [local_bench(shown, name, ranks, options, timeout, twice=True, prefix=prefix)]
+        return bench_steps(shown, name, ranks, options, timeout, target, prefix=prefix)
 
     def _measure(self, keys: Keys, table: dict[str, Any]) -> Step:
         for key in JUDGED:

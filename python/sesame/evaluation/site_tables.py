@@ -92,11 +92,9 @@ class Tables:
 
     def duration(self, table: Table, keys: Keys, key: str, default: str | None = None) -> float:
         text = self.text(table, keys, key, default)
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)", text)
-        seconds = float(found[1]) * SECONDS.get(found[2], 0.0) if found else 0.0
+        seconds = _seconds(text)
         if seconds <= 0:
-            said = f"expected a time with one of the units {', '.join(SECONDS)}, got {text!r}"
-            raise self.wrong((*keys, key), said, "for instance 15min")
+            raise self.wrong((*keys, key), _no_duration(text), "for instance 15min")
         return seconds
 
     def pattern(
@@ -116,3 +114,21 @@ class Tables:
         shown = ".".join(key for key in keys if not key.isdigit())
         text = f"{shown}: {message}" if shown else message
         return InputError(text, path=str(self._path), line=self._lines.of(keys), hint=hint)
+
+
+def duration_s(text: str, option: str) -> float:
+    """Of an option of the command line. Raises InputError."""
+    seconds = _seconds(text)
+    if seconds <= 0:
+        raise InputError(f"{option}: {_no_duration(text)}", hint="for instance 15min")
+    return seconds
+
+
+def _seconds(text: str) -> float:
+    """0 if the text is no time."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)", text)
+    return float(found[1]) * SECONDS.get(found[2], 0.0) if found else 0.0
+
+
+def _no_duration(text: str) -> str:
+    return f"expected a time with one of the units {', '.join(SECONDS)}, got {text!r}"

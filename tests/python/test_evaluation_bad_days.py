@@ -1,0 +1,157 @@
+"""Probes that misbehave beside one that does not, and clocks that jump."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sesame.evaluation.periods import moment
+from sesame.evaluation.probing import Outcome, Result
+from sesame.evaluation.runner import Last, Latest, Round, keep
+from sesame.evaluation.site import read_site
+from sesame.evaluation.store import Store
+
+HOUR = 3600.0
+DEADLINE_S = 30
+PROBE = """
+[probe.{name}]
+target = "{target}"
+interval = "1h"
+[[probe.{name}.step]]
+name = "one"
+timeout = "{timeout}"
+shell = '''{shell}'''
+"""
+BAD = {
+    "hangs": ("trap '' TERM; sleep 1000", "it took longer than 0.5 s"),
+    "forks": ("setsid sleep 1000 & setsid sleep 1000 & exit 0", ""),
+    "prints": ("yes", "it printed more than 64 MiB"),
+    "kills": ("kill -9 $PPID; sleep 1000", "it killed the process that supervises it"),
+    "missing": ("exec /no/such/program", "exit status 127, expected exit status 0"),
+    "crashes": ("kill -SEGV $$", "signal 11, expected exit status 0"),
+    "binary": ("head -c 100000 /dev/urandom; exit 1", "exit status 1, expected exit status 0"),
+}
+
+
+def exists(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+    return not re.search(r"^State:\s+[ZX]", status, re.M)
+
+
+def wait_for(is_so) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_no_probe_disturbs_another(sesame, tmp_path):
+    """Each misbehaves in its own way; the last one, and each in the next run, has its answer."""
+    text = "[target.t]\n"
+    for name, (shell, _) in BAD.items():
+        timeout = "0.5s" if name == "hangs" else "60s"
+        text += PROBE.format(name=name, target="t", timeout=timeout, shell=shell)
+    text += PROBE.format(name="good", target="t", timeout="60s", shell="echo good")
+    (tmp_path / "s.toml").write_text(text)
+    done = sesame("evaluate", "run", "s.toml")
+    assert done.status == 1, done.stderr
+    with Store(read_site(tmp_path / "s.toml").database) as store:
+        found = {name: store.last(name, "t") for name in (*BAD, "good")}
+    assert {name: one.reason for name, one in found.items()} == {
+        **{name: reason for name, (_, reason) in BAD.items()},
+        "good": "",
+    }
+    assert found["good"].outcome is Outcome.PASS
+    (left,) = found["forks"].figures
+    assert (left.name, left.value) == ("one: processes left behind", 2)
+
+
+def test_a_killed_prober_leaves_nothing_of_several_targets(tmp_path):
+    text = ""
+    for name in "ab":
+        text += f"[target.{name}]\n"
+        shell = f"echo $$ > {tmp_path}/{name}; sleep 1000"
+        text += PROBE.format(name=name, target=name, timeout="900s", shell=shell)
+    (tmp_path / "s.toml").write_text(text)
+    prober = subprocess.Popen(
+        [sys.executable, "-m", "sesame", "evaluate", "run", "s.toml"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    files = [tmp_path / name for name in "ab"]
+    wait_for(lambda: all(one.exists() and one.read_text().strip() for one in files))
+    processes = [int(one.read_text()) for one in files]
+    assert all(map(exists, processes))
+    prober.send_signal(signal.SIGKILL)
+    prober.wait(DEADLINE_S)
+    wait_for(lambda: not any(map(exists, processes)))
+
+
+@pytest.fixture
+def site(tmp_path):
+    shell = f"echo ran >> {tmp_path}/runs"
+    text = "[target.t]\n" + PROBE.format(name="p", target="t", timeout="60s", shell=shell)
+    (tmp_path / "s.toml").write_text(text)
+    return read_site(tmp_path / "s.toml")
+
+
+def test_after_a_clock_that_was_ahead_a_probe_runs_once_in_each_interval(site):
+    """The clock was a year ahead, a probe ran, the clock is right again."""
+    now = time.time()
+    keep(site, [Result("k", "p", "t", now + 8760 * HOUR, 1, Outcome.PASS)])
+    due = Round(site, lambda _: None).due()
+    assert [one.name for one in due] == ["p"]
+    Round(site, lambda _: None).run(due)
+    within = 0 if math.floor(now / HOUR) == math.floor(time.time() / HOUR) else 1
+    assert len(Round(site, lambda _: None).due()) == within
+
+
+def test_while_a_prober_stays_it_notices_a_clock_that_is_set(site):
+    times = [10 * HOUR]
+    round_ = Round(site, lambda _: None, now=lambda: times[-1])
+    for now, is_due in (
+        (10 * HOUR, True),
+        (10.5 * HOUR, False),
+        (34 * HOUR, True),  # set ahead by a day
+        (10.6 * HOUR, True),  # and back
+        (10.7 * HOUR, False),
+    ):
+        times.append(now)
+        assert bool(round_.due()) is is_due, now
+        if is_due:
+            round_._latest.of["p"] = Last(now, Outcome.PASS)
+
+
+def test_summer_time_neither_repeats_nor_skips_an_hour(site, monkeypatch):
+    """In Berlin the clock went from 3:00 to 2:00 on 2026-10-25, so that the day had 25 hours."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        begin = moment("2026-10-25T00:00+02:00", "")
+        end = moment("2026-10-26T00:00+01:00", "")
+        latest, runs = Latest(), 0
+        for minute in range(int((end - begin) // 60)):
+            if latest.is_due(site.probes["p"], begin + 60 * minute):
+                latest.of["p"] = Last(begin + 60 * minute, Outcome.PASS)
+                runs += 1
+        assert runs == 25
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+
+
+def test_a_month_without_runs_is_followed_by_one_run(site):
+    keep(site, [Result("k", "p", "t", time.time() - 720 * HOUR, 1, Outcome.PASS)])
+    Round(site, lambda _: None).run(Round(site, lambda _: None).due())
+    assert Path(site.path.parent / "runs").read_text() == "ran\n"
