@@ -100,10 +100,12 @@ static __always_inline void charge(struct cells* mine, __u32 ns) {
   if (before < quota && before + ns >= quota) say(SESAME_QUOTA_REACHED);
 }
 
-/* A program that has run has cost something, whether it counts anything or not. */
+/* A program that has run has cost something, whether it counts anything or not. NULL while the
+ * subsystem is paused: tested once, so that points that are switched together count the same
+ * events. */
 static __always_inline struct cells* begin_run(void) {
   struct cells* mine = cells_here();
-  if (!mine) return 0;
+  if (!mine || settings.paused) return 0;
   ++mine->account.runs;
   charge(mine, settings.run_ns);
   return mine;
@@ -160,7 +162,7 @@ static __always_inline void note_anywhere(__u32 point, __u32 class_, __u64 bytes
  * be written or the ring is full. For points that interrupts reach: there the running process has
  * nothing to do with the event, even if it is the reader. */
 static __always_inline struct event* begin_record_anywhere(__u32 point, __u32 class_) {
-  if (point >= SESAME_MAX_POINTS || !settings.tracing[point]) return 0;
+  if (point >= SESAME_MAX_POINTS || !settings.tracing[point] || settings.paused) return 0;
   __sync_fetch_and_add(&settings.presented, 1);
   struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
   if (!event) {

@@ -117,8 +117,7 @@ static __always_inline struct slot take_fault(const struct fault_end* ctx) {
  * also faults whose begin was not seen, so that the sums agree with the kernel's. */
 static __always_inline int end(const struct fault_end* ctx, bool is_major) {
   struct cells* mine = begin_run();
-  /* Tested once for all points, so that points that are switched together count the same faults. */
-  if (!mine || settings.paused) return 0;
+  if (!mine) return 0;
   const struct slot fault = take_fault(ctx);
   struct memory memory = {VM_UNKNOWN, false};
   if (settings.finest > DETAIL_COUNT) memory = memory_at(fault.where);
@@ -165,7 +164,7 @@ static __always_inline __u32 first_touch(void) {
 
 static __always_inline int count(__u64 address, __u64 error) {
   struct cells* mine = begin_run();
-  if (!mine || settings.paused) return 0;
+  if (!mine) return 0;
   const __u32 mapped = error & WAS_WRITE ? VM_COPY_ON_WRITE : VM_PROTECTION;
   const __u32 point = error & WAS_PRESENT ? mapped : first_touch();
   note_in(mine, point, VM_UNKNOWN, 0, 0);

@@ -12,6 +12,7 @@ import fcntl
 import os
 import struct
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +22,6 @@ SOFTWARE, TRACEPOINT = 1, 2
 MINOR_FAULTS, MAJOR_FAULTS = 5, 6
 SET_FILTER = 0x40082406
 INHERIT, INHERIT_THREAD = 1 << 1, 1 << 35
-# The kernel counts a fault at its end, points need its begin. Those in progress when points
-# were switched, which wait for a disk at times, have ended after so many seconds. Nothing tells
-# when.
-IN_PROGRESS_S = 0.3
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 
 
@@ -33,6 +30,19 @@ def tracepoint(name: str) -> Path:
     if not (TRACING / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
     return TRACING / "events" / name
+
+
+def faults_in_progress() -> int:
+    """How many page faults have begun and not ended, at most: those of threads that wait in one,
+    and one on each processor.
+
+    The kernel counts a fault at its end; points that only count do so at its begin.
+    """
+    found = os.cpu_count() or 1
+    for stack in Path("/proc").glob("[0-9]*/task/[0-9]*/stack"):
+        with suppress(OSError):  # the thread has ended
+            found += "page_fault" in stack.read_text()
+    return found
 
 
 @dataclass(frozen=True)
@@ -109,8 +119,11 @@ class Watch:
         ]
         self._names = list(there)
         self._readings: list[dict[str, int]] = []
+        self.faults_in_progress = 0  # when it is on
 
     def read(self) -> None:
+        if len(self._readings) == 1:
+            self.faults_in_progress = faults_in_progress()
         sums = dict.fromkeys(self._names, 0)
         # So that what happens while they are read widens the bounds.
         is_odd = len(self._readings) % 2 == 1

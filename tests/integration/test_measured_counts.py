@@ -21,14 +21,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.integration.kernel_counters import (
-    IN_PROGRESS_S,
     MAJOR_FAULTS,
     MINOR_FAULTS,
     Bounds,
     Event,
     Watch,
 )
-from tests.integration.test_measure import all_points
+from tests.integration.test_measure import BEGUN, all_points
 
 from sesame.installed import find_installed
 from sesame.measurement import (
@@ -40,6 +39,7 @@ from sesame.measurement import (
     loaded,
     subsystems,
 )
+from sesame.measurement.counters import Counters
 from sesame.measurement.probes import EVENT
 
 pytestmark = pytest.mark.usefixtures("kernel_probes")
@@ -131,12 +131,10 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     """What each point counts while the load runs."""
     watch.read()
     with session.running():
-        time.sleep(IN_PROGRESS_S)
         watch.read()
         load()
         watch.read()
         session.read(is_last=True)
-        time.sleep(IN_PROGRESS_S)
         watch.read()
     return counts_of(session)
 
@@ -145,7 +143,7 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)
 def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
-    with Watch(COUNTERS) as watch:
+    with Watch(COUNTERS | BEGUN) as watch:
         wanted = Wanted(all_points(*all_probes), detail=detail, budget=None)
         session = Session(all_probes, wanted)
 
@@ -157,12 +155,35 @@ def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
 
         counts = measure(session, watch, load)
     bounds = watch.bounds
+    begun = bounds.pop("begun")
     bounds["sched.wait"] = bounds["sched.wait"].wider(PROCESSORS)
+    if detail == Detail.COUNT:  # at their begin: also faults that fail
+        ended = bounds["vm.total"]
+        bounds["vm.total"] = Bounds(ended.least - watch.faults_in_progress, begun.most)
     wrong = {p: (b, counts[p]) for p, b in bounds.items() if counts[p] not in b}
     if detail == Detail.COUNT:
         wrong.pop("vm.page-in", None)  # counted with the next first touch of the processor
     assert wrong == {}
     assert sum(counts[f"vm.{part}"] for part in PARTS) == counts["vm.total"]
+
+
+def reads_of(process: int) -> int:
+    lines = Path(f"/proc/{process}/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("syscr"))
+
+
+@pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
+def test_events_that_happen_while_a_session_is_prepared_are_in_no_account(detail, all_probes):
+    """Each point is attached for a moment to see whether this kernel can."""
+    counters = Counters(list(all_probes.values()))
+    with subprocess.Popen(repeat("read", 60)) as reading:
+        before = reads_of(reading.pid)
+        while reads_of(reading.pid) < before + 10_000:
+            time.sleep(0.01)
+        sums = counters.read()
+        Session(all_probes, Wanted(all_points(*all_probes), detail=detail, budget=None))
+        reading.kill()
+    assert (counters.read() == sums).all()
 
 
 # Prints how late it is woken, in seconds: the 99th of 100, and the worst.
@@ -326,6 +347,7 @@ class Disk:
     accounts: dict[str, int]  # the kernel's, of requests and bytes
     fio: dict[str, int]
     empty_writes: int
+    left_out: int  # completed requests, of all devices, that the kernel did not report to probes
     events: NDArray[np.void]
 
 
@@ -366,8 +388,9 @@ def use_disk(device: Path, place: Path, probes: AllProbes) -> Disk:
     fio = ["fio", "--name=f", f"--filename={device}", "--direct=1", "--rw=randrw", "--bs=4k"]
     fio += ["--io_size=8m", "--fsync=64", "--output-format=json"]
     before = accounts_of(device)
+    watched = {"empty": [empty], "complete": COUNTERS["block.complete"]}
     with (
-        Watch({"empty": [empty]}) as watch,
+        Watch(watched) as watch,
         closing(TraceWriter(place / "events", probes)) as trace,
     ):
         session = Session(
@@ -379,15 +402,14 @@ def use_disk(device: Path, place: Path, probes: AllProbes) -> Disk:
             done = subprocess.run(fio, check=True, capture_output=True, text=True)
             said = json.loads(done.stdout)["jobs"][0]
             subprocess.run(["mkfs.ext4", "-q", device], check=True)
-            subprocess.run(["mount", device, mounted], check=True)
-            write = ["dd", "if=/dev/zero", f"of={mounted}/data", "bs=64k", "count=128"]
-            try:
-                subprocess.run(write, check=True, capture_output=True)
-            finally:
-                subprocess.run(["umount", mounted], check=True)
+            # Elsewhere another test's mount namespace would keep it mounted.
+            mount = f"mount {device} {mounted}"
+            write = f"dd if=/dev/zero of={mounted}/data bs=64k count=128"
+            script = f"{mount} && {write} && umount {mounted}"
+            subprocess.run(["unshare", "-m", "sh", "-c", script], check=True, capture_output=True)
 
         said: dict = {}
-        measure(session, watch, load)
+        counts = measure(session, watch, load)
     after = accounts_of(device)
     events = np.fromfile(place / "events", EVENT)
     return Disk(
@@ -395,6 +417,7 @@ def use_disk(device: Path, place: Path, probes: AllProbes) -> Disk:
         {name: after[name] - before[name] for name in after},
         {name: said[name]["total_ios"] for name in ("read", "write")},
         watch.bounds["empty"].most,
+        max(watch.bounds["complete"].most - counts["block.complete"], 0),
         events[events["what"] == (major << 20 | minor)],
     )
 
@@ -412,10 +435,15 @@ def test_requests_of_a_device_are_those_that_the_kernel_has_counted_of_it(disk, 
     its = disk.events[np.isin(disk.events["class"], classes)]
     complete = its[its["point"] == points.index("complete")]
     issued = its[its["point"] == points.index("issue")]
-    assert len(complete) == disk.accounts[kind] - (disk.empty_writes if kind == "write" else 0)
-    assert len(issued) == len(complete)
+    expected = disk.accounts[kind] - (disk.empty_writes if kind == "write" else 0)
+    assert len(issued) == expected
+    # On a busy machine Linux 6.18 does not call the program for some of them
+    # (docs/models/measuring.md); on a quiet one `left_out` is 0.
+    missing = expected - len(complete)
+    assert 0 <= missing <= min(disk.left_out, expected // 100)
     if kind != "flush":
-        assert complete["bytes"].sum() == issued["bytes"].sum() == disk.accounts[f"{kind} bytes"]
+        assert issued["bytes"].sum() == disk.accounts[f"{kind} bytes"]
+        assert missing or complete["bytes"].sum() == issued["bytes"].sum()
     assert (complete["duration_ns"] > 0).all()
     if kind in disk.fio:
         assert len(complete) >= disk.fio[kind] > 100

@@ -69,6 +69,7 @@ class Session:
 
     def _governed(self, name: str, probes: Probes, wanted: Wanted) -> Governed:
         points: dict[int, Detail] = {}
+        probes.pause(paused=True)  # until the governor attaches it
         for number, point in enumerate(probes.subsystem.points):
             if (name, number) not in wanted.points | wanted.tracing:
                 continue
