@@ -214,7 +214,7 @@ class SlowWriter(TraceWriter):
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(
     ("writer", "seconds"),
-    [(TraceWriter, 5), (SlowWriter, 5), pytest.param(TraceWriter, 60, marks=pytest.mark.long)],
+    [(TraceWriter, 2), (SlowWriter, 5), pytest.param(TraceWriter, 60, marks=pytest.mark.long)],
 )
 def test_traces_of_everything_lose_nothing_that_is_not_counted(
     writer, seconds, all_probes, tmp_path, record_property

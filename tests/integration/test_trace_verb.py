@@ -105,12 +105,16 @@ def test_a_killed_process_leaves_what_it_wrote(trace, writer, tmp_path):
 
 def test_ctrl_c_leaves_what_a_quiet_program_did_seconds_before(tmp_path):
     """Far less than a buffer: packets end with time, too."""
-    script = "import time\nwhile True: open('again', 'w').close(); time.sleep(0.05)"
+    script = (
+        "import itertools, time\n"
+        "for n in itertools.count(): open(f'again{n}', 'w').close(); time.sleep(0.05)"
+    )
     command = [*SESAME, "trace", "-o", "run.sesame", "--", sys.executable, "-c", script]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
-    deadline = time.monotonic() + 20
-    while not list(tmp_path.glob(".run.sesame.*/raw/*.stream")) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "again90").exists():  # two packets have ended by then
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(20) == 128 + signal.SIGINT
     result = DataSet(tmp_path / "run.sesame").info["result"]
