@@ -120,6 +120,20 @@ print(json.dumps(found))
     assert in_own_namespace(script, tmp_path)["tmpfs short"] == [50, 5000]
 
 
+def test_control_characters_of_a_path_are_escaped(tmp_path):
+    """A collector refuses names with them; any user could make it refuse a node's readings."""
+    script = """
+with loaded(["fs"]) as probes:
+    session = Session(probes, Wanted(all_points(), budget=None))
+    with session.running():
+        mount("a\\x1b[31m")
+        write("a\\x1b[31m", 30, 100)
+        found = counted_since(session, is_last=True)
+print(json.dumps(found))
+"""
+    assert in_own_namespace(script, tmp_path)["tmpfs a\\033[31m"] == [30, 3000]
+
+
 def test_a_mount_in_the_place_of_another_is_not_taken_for_it(tmp_path):
     """The kernel gives the number, and often the address, of the first to the second."""
     script = """

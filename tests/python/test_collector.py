@@ -252,6 +252,16 @@ def test_a_segment_ends_after_its_time(directory):
     assert len(data_sets(directory)) == 2
 
 
+def test_a_segment_ends_after_its_time_even_if_the_clock_is_set_back(directory, monkeypatch):
+    store, now_ns = Store(directory, 0.001), time.time_ns()
+    store.add(FakeNode("a").read())
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns - 86_400 * 10**9)
+    end = time.monotonic() + 10
+    while not store.is_segment_over():
+        assert time.monotonic() < end
+    store.close()
+
+
 def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(directory):
     store = Store(directory, 600)
     client = TestClient(make_collector_app(store, intake_of(store, directory), TOKENS))

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import random
+import tracemalloc
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -168,6 +169,17 @@ def test_what_is_no_item_is_refused_as_a_request(body, intake, tmp_path):
     with pytest.raises(InputError, match="expected readings or events of this version"):
         intake.take(body, "token a", anyone)
     assert refused(tmp_path) == []
+
+
+def test_a_request_of_too_many_items_is_refused_before_all_are_read(intake):
+    """2.8 million wrong lines fit into a request."""
+    text = readings(1)[0].encode()
+    tracemalloc.start()
+    with pytest.raises(InputError, match="expected at most 1024 readings or blocks"):
+        intake.take(text + b'{"\n' * 100_000, "token a", anyone)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5e6
 
 
 def mutant(text: bytes, chance: random.Random) -> bytes:

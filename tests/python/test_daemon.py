@@ -18,12 +18,14 @@ from fastapi.testclient import TestClient
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import clocks
 from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.daemon import node as node_module
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.delivery import Delivery, Items
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.process import lock, notify_systemd
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
+from sesame.measurement.frames import Frame
 from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES, rows_of
 from sesame.measurement.readings import Phase, Reading
@@ -102,6 +104,7 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
         ("/settings", {"destination": "http://x"}, "http://x is not in [destinations]"),
         ("/settings", {"destination": "/etc/x"}, "/etc/x is not in [destinations]"),
         ("/subsystems/fs/size-groups", {"limits": [9, 3]}, "expected growing sizes"),
+        ("/subsystems/fs/size-groups", {"limits": [2**64]}, "in bytes below 2^64"),
         ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
     ],
 )
@@ -313,6 +316,27 @@ def test_a_phase_goes_with_the_next_reading(daemon):
     assert daemon.service.read().phases == []
 
 
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "\x00"])
+def test_a_phase_that_a_collector_would_refuse_is_refused(daemon, name):
+    """It had refused the whole reading: any program could hide what the node did."""
+    phase = {"name": name, "begin_ns": 10, "end_ns": 30, "pid": 7}
+    answer = daemon.client.post("/v1/phases", json=phase)
+    assert answer.status_code == 400
+    assert "without control characters" in answer.json()["error"]
+    line = daemon.service.read().encode()
+    assert Frame.decoded(line, b"").refusal == ""
+
+
+def test_many_phases_shorten_what_is_kept_in_memory(daemon, monkeypatch):
+    """10,000 phases in each of 360 readings had taken 1.6 GB."""
+    monkeypatch.setattr(node_module, "MOST_PHASES_KEPT", 25)
+    for number in range(50):
+        daemon.node.add_phase(Phase("sort", number, number + 1, 7))
+        if number % 10 == 9:
+            daemon.service.read()
+    assert [len(one.phases) for one in daemon.node.history] == [10, 10]
+
+
 def test_readings_and_phases_displace_no_change_in_the_audit_log(daemon, tmp_path):
     log = AuditLog(tmp_path / "audit.log")
     client = TestClient(make_daemon_app(daemon.service, TOKENS, log), headers=ALLOWED)
@@ -374,6 +398,24 @@ def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_are_dropped(d
     assert sink.attempts == 6
     assert delivery.dropped == 3
     assert said == ["readings wait: away", "delivery works again; 3 readings were dropped"]
+
+
+def test_a_defect_in_the_delivery_is_reported_and_does_not_end_it(daemon):
+    class BrokenSink(FlakySink):
+        def deliver(self, items: Items) -> None:
+            if not self.works.is_set():
+                raise TypeError("str is not valid UTF-8")
+            super().deliver(items)
+
+    sink, said = BrokenSink(), []
+    delivery = Delivery(sink, said.append, daemon.node.stream)
+    delivery.offer(daemon.node.new_readings())
+    wait_until(lambda: delivery.trouble)
+    assert "TypeError('str is not valid UTF-8')" in said[0]
+    sink.works.set()
+    delivery.offer(daemon.node.new_readings())
+    wait_until(lambda: sink.delivered == [0, 1])
+    assert delivery.close() == []
 
 
 def test_what_was_dropped_is_given_with_the_next_reading(daemon):

@@ -19,11 +19,12 @@ from fastapi import Body, Depends, Request
 
 from sesame.errors import OutputError
 from sesame.web.server import audit as audit_module
-from sesame.web.server.access import Access, FixedTokens, routine
+from sesame.web.server.access import Access, FixedTokens, Rule, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import listen
-from sesame.web.server.roles import Client, Role
+from sesame.web.server.protection import Protection
+from sesame.web.server.roles import ANY, Client, Role
 from sesame.web.server.serve import make_app, serve_until
 
 CLIENTS = {
@@ -140,10 +141,54 @@ def test_roles(served):
 def test_a_body_is_limited_whether_its_length_is_given_or_not(served):
     assert served.ask("POST", "/length", b"x" * 1000, CONTROL)[:2] == (200, 1000)
     assert served.ask("POST", "/length", b"x" * 1001, CONTROL)[0] == 413
-    chunks = (b"x" * 100 for _ in range(10))
+    chunks = (b"x" * 500 for _ in range(2))
     assert served.ask("POST", "/length", chunks, CONTROL)[:2] == (200, 1000)
-    chunks = (b"x" * 100 for _ in range(11))
+    chunks = (b"x" * 500 for _ in range(3))
     assert served.ask("POST", "/length", chunks, CONTROL)[0] == 413
+
+
+def test_a_body_of_many_small_chunks_is_refused(served):
+    """1 MB in chunks of a byte had taken 7 s of processor time."""
+    chunks = (b"x" for _ in range(10))
+    status, content, _ = served.ask("POST", "/length", chunks, CONTROL)
+    assert (status, content["error"]) == (413, "the request is too large")
+
+
+@pytest.mark.parametrize(("role", "is_limited"), [(Role.NODE, True), (Role.ADMINISTRATOR, False)])
+def test_a_client_has_a_share_of_the_requests_at_the_same_time(role, is_limited):
+    """Bodies of one node could fill a collector's memory. Administrators may share a token."""
+    limits = dataclasses.replace(LIMITS, requests=5, requests_of_client=2)
+    clients = {"one": Client("a", role), "other": Client("b", Role.READER)}
+    protection = Protection(wait_for_ever, limits, Access([FixedTokens(clients)], ANYTHING))
+
+    async def statuses() -> list[int]:
+        answers: list[int] = []
+
+        async def send(message: Any) -> None:
+            answers.append(message.get("status", 0))
+
+        tasks = [asyncio.create_task(protection(scope_of(token), None, send)) for token in ASKED]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return [status for status in answers if status]
+
+    assert asyncio.run(statuses()) == ([503] if is_limited else [])
+    assert not protection._active
+
+
+ASKED = ["one", "one", "one", "other"]
+ANYTHING = [Rule("POST", ".*", ANY)]
+
+
+def scope_of(token: str) -> dict[str, Any]:
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
+    return {"type": "http", "method": "POST", "path": "/", "headers": headers, "state": {}}
+
+
+async def wait_for_ever(*_: Any) -> None:
+    await asyncio.get_running_loop().create_future()
 
 
 def test_headers_are_limited(served):

@@ -64,6 +64,13 @@ def _is_plain(value: str) -> bool:
     return value.isprintable() or not any(ord(one) < 32 or 127 <= ord(one) < 160 for one in value)
 
 
+def plain(value: str, most: int) -> str:
+    """The text with control characters as \\ooo, as in /proc/self/mountinfo, cut to `most`."""
+    if value.isprintable() and len(value) <= most:
+        return value
+    return "".join(one if _is_plain(one) else f"\\{ord(one):03o}" for one in value)[:most]
+
+
 def numbers(least: int, beyond: int, most: int) -> Check:
     """A list of integers."""
 
@@ -137,7 +144,8 @@ def _within(name: str, error: UnfitError) -> UnfitError:
 
 
 NODE, START, NAME = text(255, 1), text(64, 1), text(200, 1)
-CLASS = text(4200)  # with the path of a mount
+MOST_OF_CLASS = 4200  # characters of its name, which has the path of a mount
+CLASS = text(MOST_OF_CLASS)
 TIME, COUNT = whole(0, BEYOND_NS), whole(0, BEYOND_NS)
 CHANGE = whole(-BEYOND_NS + 1, BEYOND_NS)
 OFFSET = record(offset_ns=CHANGE, uncertainty_ns=TIME)
@@ -149,6 +157,7 @@ LAYOUT = record(
     groups=whole(1, MOST_GROUPS + 1),
     limits=numbers(0, 2**64, MOST_GROUPS),
 )
+PHASE = record(name=NAME, begin_ns=TIME, end_ns=TIME, pid=whole(0, 2**32))
 READING = record(
     node=NODE,
     start=START,
@@ -167,7 +176,7 @@ READING = record(
         cpu=numbers(0, 1 << 16, MOST_PROCESSORS),
         **{name: numbers(-BEYOND_NS + 1, BEYOND_NS, MOST_PROCESSORS) for name in COLUMNS},
     ),
-    phases=every(record(name=NAME, begin_ns=TIME, end_ns=TIME, pid=whole(0, 2**32)), MOST_PHASES),
+    phases=every(PHASE, MOST_PHASES),
 )
 BLOCK_HEAD = record(
     node=NODE,

@@ -2,8 +2,9 @@
 tracer/counter_files.h writes.
 
 Programs of any user write these files, so their contents are not trusted: links are not followed,
-sizes must be right, counters that decrease are ignored, and each user has a quota. Files are read,
-not mapped: if a file were mapped, its owner could kill this process by truncating it.
+sizes must be right, counters that decrease are ignored, each user has a quota, and looking for
+files has one. Files are read, not mapped: if a file were mapped, its owner could kill this process
+by truncating it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sesame.measurement.allowance import Allowance
 from sesame.measurement.counter_files import (
     CELL,
     FORMAT,
@@ -36,7 +38,11 @@ from sesame.measurement.probes import ChangeCheck
 # magic, format, pid, start_time, pid_namespace, cpu, calls, charged_ns, events by point, unused
 _HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
 MOST_FILES = 1 << 13  # of all users
-MOST_SCANNED = 1 << 14  # names of the directory, at an update
+MOST_SCANNED = 1 << 14  # names of the directory, at a scan
+MOST_REMOVED = 1 << 10  # files beyond a quota, at a scan
+# Scans of the directory may take this share of a processor's time, since any user can fill it.
+SCAN_SHARE = 0.001
+SCAN_NS = 50_000_000  # at once
 INCOMPLETE_NS = 60 * 10**9  # after this time a file that is no counter file is removed
 FORGOTTEN_NS = 86_400 * 10**9  # and one without a new count, if its process is in a container
 # After this time without a change, the next change gives a directory another modification time:
@@ -132,6 +138,7 @@ class CounterFileReader:
         self._files_of: Counter[int] = Counter()  # number in `_threads` by user
         self._before = np.zeros((calls * GROUPS, SUMS), np.uint64)  # zero between calls
         self._done: set[str] = set()  # files that cannot be removed
+        self._scans = Allowance(SCAN_SHARE, SCAN_NS)
         self._empty_since = -1  # modification time of the directory when it had no files
         self._begin()
         self.update(0)
@@ -158,6 +165,16 @@ class CounterFileReader:
         changed_ns = os.fstat(self._directory).st_mtime_ns
         if changed_ns == self._empty_since:
             return
+        if self._scans.is_left():
+            begin_ns = time.thread_time_ns()
+            self._scan(changed_ns)
+            self._scans.charge(time.thread_time_ns() - begin_ns)
+        self.threads.clear()
+        for name in list(self._threads):
+            self._update_file(name, epoch)
+
+    def _scan(self, changed_ns: int) -> None:
+        """Finds new files, and removes those beyond a quota."""
         is_settled = time.time_ns() - changed_ns > SETTLED_NS
         with os.scandir(self._directory) as entries:
             found = {one.name for one in islice(entries, MOST_SCANNED)} - OWN_FILES
@@ -165,12 +182,13 @@ class CounterFileReader:
         for name in self._threads.keys() - found:
             self._forget(name)
         self._done &= found
-        self.threads.clear()
-        for name in sorted(found - self._done, key=self._is_new):
-            self._update_file(name, epoch)
-
-    def _is_new(self, name: str) -> bool:
-        return name not in self._threads
+        removed = 0
+        for name in found - self._threads.keys() - self._done:
+            if not self._admit(name):
+                self._remove(name)
+                removed += 1
+                if removed == MOST_REMOVED:
+                    break
 
     def _forget(self, name: str) -> None:
         thread = self._threads.pop(name, None)
@@ -184,32 +202,30 @@ class CounterFileReader:
         return ChangeCheck(directory=self._directory, changed_ns=self._empty_since)
 
     def _update_file(self, name: str, epoch: int | None) -> None:
-        thread = self._threads.get(name) or self._admit(name)
-        is_over = thread is None
-        if thread is not None:
+        thread = self._threads[name]
+        try:
+            file = os.open(name, READING, dir_fd=self._directory)
+        except OSError:  # no file, or a link
+            is_over = self._is_unusable(thread)
+        else:
             try:
-                file = os.open(name, READING, dir_fd=self._directory)
-            except OSError:  # no file, or a link
-                is_over = self._is_unusable(thread)
-            else:
-                try:
-                    is_over = self._read(thread, file, epoch)
-                finally:
-                    os.close(file)
+                is_over = self._read(thread, file, epoch)
+            finally:
+                os.close(file)
         if is_over:
             self._remove(name)
 
-    def _admit(self, name: str) -> _Thread | None:
-        """A new file; None if its owner has too many."""
+    def _admit(self, name: str) -> bool:
+        """Whether a new file is read from now on: not if its owner has too many."""
         try:
             user = os.stat(name, dir_fd=self._directory, follow_symlinks=False).st_uid
         except OSError:  # it is gone
-            return None
+            return True
         if self._files_of[user] >= most_files_of_user() or len(self._threads) >= MOST_FILES:
-            return None
+            return False
         self._files_of[user] += 1
-        thread = self._threads[name] = _Thread(user, time.monotonic_ns())
-        return thread
+        self._threads[name] = _Thread(user, time.monotonic_ns())
+        return True
 
     @staticmethod
     def _is_unusable(thread: _Thread) -> bool:
@@ -289,7 +305,10 @@ class CounterFileReader:
         try:
             os.unlink(name, dir_fd=self._directory)
         except OSError:
-            self._done.add(name)
+            try:
+                os.rmdir(name, dir_fd=self._directory)
+            except OSError:
+                self._done.add(name)
 
 
 def _new(now: NDArray[np.uint64], before: NDArray[np.uint64]) -> NDArray[np.uint64]:

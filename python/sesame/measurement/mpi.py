@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import select
 import tempfile
 import threading
 import time
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.installed import find_installed
+from sesame.measurement.allowance import Allowance
 from sesame.measurement.counter_files import (
     GROUPS,
     MOST_POINTS,
@@ -49,7 +51,8 @@ NAME = "mpi"
 VARIABLE = "SESAME_COUNTERS_DIRECTORY"
 # Cost of a call in ns by detail, without the hook itself (docs/models/measuring.md).
 GUESSED = (0.0, 12.0, 17.0, 64.0)
-READ_BYTES = 1 << 12
+READ_BYTES = 1 << 16  # as many as a pipe has
+NOTIFICATIONS_PER_S, MOST_NOTIFICATIONS = 1, 10
 
 
 @cache
@@ -100,21 +103,38 @@ def _cpu_count() -> int:
 
 
 class _QuotaPipe:
-    """The pipe through which programs report that they reached their quota."""
+    """The pipe through which programs report that they reached their quota.
+
+    Any user may write to it, so after a notification there is none until `renew`, and in the long
+    run `NOTIFICATIONS_PER_S`. Further ones wait for the next reading.
+    """
 
     def __init__(self, pipe: int, on_notification: Callable[[], None]) -> None:
         self._pipe, self._on_notification = pipe, on_notification
+        self._allowance = Allowance(1e-9 * NOTIFICATIONS_PER_S, MOST_NOTIFICATIONS)
+        self._poll = select.epoll()
+        self._poll.register(pipe, select.EPOLLIN | select.EPOLLONESHOT)
 
     def fileno(self) -> int:
-        return self._pipe
+        return self._poll.fileno()
 
     def take(self, buffer: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
-        received = b""
+        if not self._poll.poll(0):
+            return set(), buffer[:0]
+        self._allowance.charge(1)
+        self._on_notification()
+        return {(QUOTA_REACHED, NAME)}, buffer[:0]
+
+    def renew(self) -> None:
+        """Quotas were renewed: reports of the old ones are discarded."""
+        if not self._allowance.is_left():
+            return
         with suppress(BlockingIOError):
-            received = os.read(self._pipe, READ_BYTES)
-        if received:
-            self._on_notification()
-        return ({(QUOTA_REACHED, NAME)} if received else set()), buffer[:0]
+            os.read(self._pipe, READ_BYTES)
+        self._poll.modify(self._pipe, select.EPOLLIN | select.EPOLLONESHOT)
+
+    def close(self) -> None:
+        self._poll.close()
 
 
 class MpiProbes:
@@ -142,6 +162,7 @@ class MpiProbes:
         self._run_cost = 0.0
         self._quota_ns = np.zeros(self._cpus, np.uint64)
         self._is_reached = False
+        self._pipe = _QuotaPipe(self._directory.notifications, self._on_notification)
         self._quota_set = (0.0, 0)  # the quota last set, and the number of additions then
         self._show()
         self._renew_quota(0)
@@ -149,7 +170,6 @@ class MpiProbes:
         self._read_before = np.zeros_like(self._reader.sums)
         self._sums = np.zeros((self._cpus, 2 + len(self.subsystem.points)), np.uint64)
         self._summed = 0  # the number of additions in `_sums`
-        self._source = _QuotaPipe(self._directory.notifications, self._on_notification)
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
 
@@ -213,6 +233,7 @@ class MpiProbes:
             threads = max(self._reader.most_threads, 1)
             self._quota_ns = self._reader.charged_ns + np.uint64(round(ns))
             self._is_reached = False
+            self._pipe.renew()
             self._renew_quota(max(math.ceil(ns / threads), 1))
 
     def _renew_quota(self, ns: int) -> None:
@@ -309,7 +330,7 @@ class MpiProbes:
 
     @property
     def source(self) -> Source:
-        return self._source
+        return self._pipe
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -318,6 +339,7 @@ class MpiProbes:
     def close(self) -> None:
         """Running programs stop counting."""
         self.pause(paused=True)
+        self._pipe.close()
         del self._settings
         self._directory.close()
         if self._own is not None:

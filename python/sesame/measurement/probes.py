@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import InputError, SesameError
 from sesame.installed import find_installed
+from sesame.measurement.bounds import MOST_OF_CLASS, plain
 from sesame.measurement.detail import Detail
 
 # As in probes/cell.h.
@@ -365,7 +366,9 @@ class LoadedProbes:
         text: bytes = library().sesame_probes_classes(self._handle)
         if text != self._class_text:
             self._class_text = text
-            self._classes = tuple(text.decode(errors="replace").split("\n"))
+            # Any user may mount a file system at a path with control characters (unshare -Urm).
+            names = text.decode(errors="replace").split("\n")
+            self._classes = tuple(plain(name, MOST_OF_CLASS) for name in names)
         return self._classes
 
     def free_classes(self) -> None:

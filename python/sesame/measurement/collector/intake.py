@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 
 from sesame.errors import InputError, OutputError
@@ -18,6 +19,7 @@ from sesame.measurement.readings import Reading
 REFUSED = "refused.jsonl"
 MOST_REFUSED_BYTES = 10_000_000  # of the file; then refused items are only counted
 MOST_TEXT = 2000  # bytes of a refused item in the file
+MOST_ITEMS = 1024  # of a request; a relay sends 128
 MOST_NODES = 100_000  # of which the last reading is remembered
 
 
@@ -48,7 +50,9 @@ class Intake:
         A wrong item costs itself only. Raises InputError if no item is of this version of Sesame or
         the last one is incomplete, so that the sender keeps them, and OutputError.
         """
-        frames = list(decode(BytesIO(body)))
+        frames = list(islice(decode(BytesIO(body)), MOST_ITEMS + 1))
+        if len(frames) > MOST_ITEMS:
+            raise InputError(f"expected at most {MOST_ITEMS} readings or blocks in a request")
         is_torn = sum(len(one.text) for one in frames) < len(body)
         if is_torn or all(one.is_foreign for one in frames):
             raise InputError("expected readings or events of this version of sesame")

@@ -21,7 +21,15 @@ from sesame.web.server.serve import make_app
 
 # A daemon sends at most 64 readings or a block of 2.4 MB at once, a relay 1 MB. All nodes may
 # return at once; refusing a request costs more than serving it, since its connection is closed.
-LIMITS = Limits(body_bytes=8 << 20, requests=1024, connections=4096, unidentified=2048)
+# A client sends one request after the other. With more at the same time, one node could fill the
+# memory.
+LIMITS = Limits(
+    body_bytes=8 << 20,
+    requests=1024,
+    requests_of_client=8,
+    connections=4096,
+    unidentified=2048,
+)
 
 # Nodes deliver their own readings, relays those of all nodes.
 RULES = (

@@ -56,6 +56,7 @@ class Store:
         self._journal: Journal | None = None
         self._ended: dict[Path, Contents] = {}
         self._ended_bytes = self._began_ns = 0
+        self._began = 0.0
         self._adding, self._making = threading.Lock(), threading.Lock()
         self._troubles: dict[str, str] = {}
         self.segments = self.kept_bytes = 0
@@ -139,7 +140,7 @@ class Store:
             newest = max((_number_of(path) for path in self._ended), default=0)
             began_ns = max(time.time_ns(), newest + 1, self._began_ns + 1)
             self._journal = Journal(self._directory / f"{JOURNAL}-{began_ns}")
-            self._began_ns = began_ns
+            self._began_ns, self._began = began_ns, time.monotonic()
         self._journal.append_encoded(items, text)
 
     def _journal_bytes(self) -> int:
@@ -154,8 +155,8 @@ class Store:
             self._say(trouble or f"resolved: {before}")
 
     def is_segment_over(self) -> bool:
-        age_ns = time.time_ns() - self._began_ns
-        return self._journal is not None and age_ns >= 1e9 * self.segment_seconds
+        age = time.monotonic() - self._began  # the time of day may be set back
+        return self._journal is not None and age >= self.segment_seconds
 
     def end_segment(self) -> None:
         """Ends the current journal; the next item starts a new one."""

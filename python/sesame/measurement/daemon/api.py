@@ -13,6 +13,7 @@ from sesame.errors import InputError
 from sesame.measurement.daemon.metrics import as_text
 from sesame.measurement.daemon.page import Page, add_page
 from sesame.measurement.daemon.service import Service
+from sesame.measurement.defaults import BEYOND_NS
 from sesame.measurement.detail import Detail
 from sesame.measurement.readings import Phase, Reading
 from sesame.web.server.access import Access, Rule, Tokens, client_of, routine
@@ -59,9 +60,9 @@ class SizeGroups(BaseModel):
 
 
 class PhaseGiven(BaseModel):
-    name: str = Field(min_length=1, max_length=200)
-    begin_ns: int = Field(ge=0, lt=2**63, description="of the node's monotonic clock")
-    end_ns: int = Field(ge=0, lt=2**63)
+    name: str = Field(min_length=1, max_length=200, description="without control characters")
+    begin_ns: int = Field(ge=0, lt=BEYOND_NS, description="of the node's monotonic clock")
+    end_ns: int = Field(ge=0, lt=BEYOND_NS)
     pid: int = Field(ge=0, lt=2**32)
 
 

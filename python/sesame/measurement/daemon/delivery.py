@@ -197,14 +197,19 @@ class Delivery:
         try:
             self._sink.deliver(items)
         except SesameError as error:
-            if error.message != self.trouble:
-                self._say(f"readings wait: {error}")
-            self.trouble = error.message
-            return False
+            return self._failed(error.message, str(error))
+        except Exception as error:  # a defect must not end this thread, and with it the delivery
+            return self._failed(repr(error), f"this is a defect: {error!r}")
         if self.trouble:
             self.trouble = ""
             self._say(f"delivery works again; {self.dropped} readings were dropped")
         return True
+
+    def _failed(self, trouble: str, said: str) -> bool:
+        if trouble != self.trouble:
+            self._say(f"readings wait: {said}")
+        self.trouble = trouble
+        return False
 
 
 class StoreSink:

@@ -8,9 +8,11 @@ import uuid
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from sesame.errors import InputError
+from sesame.measurement.bounds import MOST_PHASES, PHASE, UnfitError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import Cost, kept_costs
 from sesame.measurement.daemon.idle import IdlePeriod
@@ -28,7 +30,8 @@ from sesame.measurement.trace import names_here
 LEVELS = ("off", "summary", "trace")
 # Keys of sums in replies, and the corresponding fields of cells.
 SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
-MOST_PHASES = 10_000  # waiting for the next reading
+MOST_READINGS = 360  # kept in memory
+MOST_PHASES_KEPT = 100_000  # with these readings: more phases, fewer readings
 LATEST_PHASE_NS = 86_400_000_000_000  # its end, after now
 
 
@@ -64,7 +67,7 @@ class Node:
         self.start = uuid.uuid4().hex[:12]
         self.unavailable = dict(unavailable)
         self.offset: Offset = own_offset()
-        self._history: deque[Reading] = deque(maxlen=360)
+        self._history: deque[Reading] = deque(maxlen=MOST_READINGS)
         self.dropped = self._dropped_on_way = 0
         self._probes = dict(probes)
         self.stream = EventStream(
@@ -153,10 +156,11 @@ class Node:
         """Raises InputError unless these limits can be set."""
         self.places(subsystem)
         most = self._probes[subsystem].subsystem.groups - 1
-        if len(limits) > most or any(b <= a for a, b in zip((0, *limits), limits, strict=False)):
+        growing = all(a < b for a, b in pairwise((0, *limits, 2**64)))
+        if len(limits) > most or not growing:
             raise InputError(
                 f"{subsystem}: size groups {', '.join(map(str, limits))}: expected growing sizes "
-                f"in bytes, at most {most} of them"
+                f"in bytes below 2^64, at most {most} of them"
             )
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
@@ -257,6 +261,8 @@ class Node:
         self._sequence += 1
         self._last = end
         self._history.append(reading)
+        while sum(len(one.phases) for one in self._history) > MOST_PHASES_KEPT:
+            self._history.popleft()
         return reading
 
     # ---- Messages of the kernel ----
@@ -289,7 +295,12 @@ class Node:
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
             raise InputError(f"{MOST_PHASES:,} phases wait for the next reading already")
-        if phase.end_ns > time.monotonic_ns() + LATEST_PHASE_NS:  # a collector refuses the reading
+        # A collector would refuse the reading.
+        try:
+            PHASE(vars(phase))
+        except UnfitError as error:
+            raise InputError(str(error)) from error
+        if phase.end_ns > time.monotonic_ns() + LATEST_PHASE_NS:
             raise InputError("end_ns: expected a time of the node's monotonic clock")
         self.catch_up()  # so that the phase is in the reading that is due next
         self._phases.append(phase)

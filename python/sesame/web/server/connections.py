@@ -2,12 +2,17 @@
 
 Hypercorn has no such limits, so its class of connections is extended. HTTP/2 and web sockets, which
 Hypercorn offers unasked, are switched off: no client of ours needs them.
+
+Encryption starts here, too, once a connection is within the limits: one that waits for its
+handshake had 0.16 MB of memory.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
+from asyncio import sslproto
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +28,9 @@ from sesame.web.server.access import CERTIFICATE
 from sesame.web.server.limits import Limits
 from sesame.web.server.protection import ON_CLIENT
 
+# Closed connections are cycles of references: after so many, their memory is freed.
+COLLECTION = 32
+
 
 class ServerConfig(Config):
     """Hypercorn's configuration, with our limits and the server's connections."""
@@ -30,23 +38,19 @@ class ServerConfig(Config):
     limits = Limits()
 
     def __init__(self, limits: Limits, context: ssl.SSLContext | None) -> None:
-        self.limits, self._context = limits, context
+        self.limits, self.context = limits, context
         self.loglevel = "WARNING"
         self.keep_alive_timeout = limits.idle_seconds
-        self.ssl_handshake_timeout = limits.head_seconds
         # `Protection` refuses earlier, with a message.
         self.h11_max_incomplete_size = 2 * limits.header_bytes
         self.include_server_header = False
-        self.connections = 0
+        # An encrypted one needs more memory.
+        self.most_unidentified = limits.unidentified // (1 if context is None else 3)
+        # asyncio accepts that many before it handles one: fewer, so that none of a burst of clients
+        # closes another one before its request is read.
+        self.backlog = max(1, min(100, limits.unidentified // (4 if context is None else 6)))
+        self.connections = self.displaced = 0
         self.unidentified: dict[_Connection, None] = {}  # the oldest first
-
-    @property
-    def ssl_enabled(self) -> bool:
-        return self._context is not None
-
-    def create_ssl_context(self) -> ssl.SSLContext | None:
-        """The context of `listen`, since this process may no longer read the key."""
-        return self._context
 
 
 class _Http1(H11Protocol):
@@ -69,28 +73,48 @@ class _Connection(TCPServer):
     config: ServerConfig
     _deadline: asyncio.TimerHandle | None = None
     _is_idle = True  # between two requests
+    _handshake: asyncio.Task[Any] | None = None  # the task of `run` meanwhile
 
     async def run(self) -> None:
         config = self.config
         if config.connections >= config.limits.connections:
             self.writer.close()
             return
-        if len(config.unidentified) >= config.limits.unidentified:
+        if len(config.unidentified) >= config.most_unidentified:
             next(iter(config.unidentified))._abort()
+            config.displaced += 1
+            if config.displaced % COLLECTION == 0:
+                gc.collect(1)
         config.connections += 1
         config.unidentified[self] = None
-        certificate = self.writer.get_extra_info("peercert")
-        self.state = {
-            **self.state,
-            ON_CLIENT: self._know_client,
-            CERTIFICATE: name_in(certificate) if certificate else None,
-        }
         self._set_deadline()
         try:
-            await super().run()
+            if await self._is_encrypted():
+                certificate = self.writer.get_extra_info("peercert")
+                self.state = {
+                    **self.state,
+                    ON_CLIENT: self._know_client,
+                    CERTIFICATE: name_in(certificate) if certificate else None,
+                }
+                await super().run()
         finally:
             config.connections -= 1
             self._know_client()
+
+    async def _is_encrypted(self) -> bool:
+        """Starts encryption if the server has a certificate; returns whether that succeeded. Call
+        it before anything is awaited: what the client sends would be read as it is."""
+        if self.config.context is None:
+            return True
+        self._handshake = asyncio.current_task()
+        try:
+            await self.writer.start_tls(self.config.context)
+        except (OSError, asyncio.CancelledError):  # by the client, or by `_abort`
+            self.writer.transport.abort()
+            return False
+        finally:
+            self._handshake = None
+        return True
 
     def _know_client(self) -> None:
         """Called when a request had a valid token, and at the end."""
@@ -109,7 +133,10 @@ class _Connection(TCPServer):
     def _abort(self) -> None:
         self.config.unidentified.pop(self, None)
         self._clear_deadline()
-        self.writer.transport.abort()
+        if self._handshake is not None:  # asyncio needs the transport until it has ended
+            self._handshake.cancel()
+        else:
+            self.writer.transport.abort()
 
     async def protocol_send(self, event: Event) -> None:
         if isinstance(event, Updated):
@@ -137,6 +164,9 @@ class _Connection(TCPServer):
 
 setattr(hypercorn_run, "TCPServer", _Connection)  # noqa: B010 - there is no setting for it
 setattr(tcp_server, "ProtocolWrapper", _Protocol)  # noqa: B010
+# Bytes that asyncio reserves for each encrypted connection; by default 256 KiB. Not less than a TLS
+# record has (16 KiB).
+sslproto.SSLProtocol.max_size = 17 << 10
 
 
 def name_in(certificate: Mapping[str, Any]) -> str | None:

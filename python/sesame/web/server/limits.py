@@ -14,10 +14,13 @@ class Limits:
     header_bytes: int = 16 << 10  # 431, or 400 from the server's parser
     body_seconds: float = 60.0  # from the headers to the end of the body: 408
     requests: int = 64  # at the same time: 503
+    # Of these, of one client that is no administrator: 503
+    requests_of_client: int = 64
     connections: int = 512  # further ones are closed
     idle_seconds: float = 3600.0  # of a connection between requests
-    # Connections whose client is unknown yet: a further one closes the oldest one.
-    unidentified: int = 64
+    # Connections whose client is unknown yet: a further one closes the oldest one. A third of it
+    # with encryption.
+    unidentified: int = 160
     # From the connection to its first request with a token, and for the headers of each request;
     # then the connection is closed.
     head_seconds: float = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sesame.web.server.access import CLIENT, SAFE_METHODS, Access
 from sesame.web.server.audit import REFUSED, AuditLog
 from sesame.web.server.limits import Limits
+from sesame.web.server.roles import Client, Role
 
 # A page has a policy of its own. No other answer is to be shown or run in a browser.
 POLICY = b"content-security-policy"
@@ -39,6 +41,7 @@ REASONS = {
 }
 
 
+LEAST_PART = 256  # bytes that a part of a body counts at least
 # The key in scope["state"] of a function, which is called when the connection's client is known.
 ON_CLIENT = "sesame.on-client"
 
@@ -53,7 +56,7 @@ class Protection:
         self, app: ASGIApp, limits: Limits, access: Access, audit: AuditLog | None = None
     ) -> None:
         self._app, self._limits, self._access, self._audit = app, limits, access, audit
-        self._active = 0  # requests; those without a token do not count
+        self._active: Counter[str] = Counter()  # requests by client; without a token by ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -67,7 +70,8 @@ class Protection:
         if status:
             await exchange.refuse(status)
             return
-        self._active += 1
+        client = scope[CLIENT].name if CLIENT in scope else ""
+        self._active[client] += 1
         try:
             await self._app(scope, exchange.receive, exchange.send)
         except Exception:  # the application's answer would not come through `exchange`
@@ -75,7 +79,9 @@ class Protection:
                 await exchange.refuse(500)
             raise
         finally:
-            self._active -= 1
+            self._active[client] -= 1
+            if not self._active[client]:
+                del self._active[client]
 
     def _refused_at_once(self, scope: Scope) -> int:
         """The status to refuse a request with, or 0. Headers and token are checked first, so that
@@ -89,10 +95,17 @@ class Protection:
             return refused
         if CLIENT in scope:
             scope.get("state", {}).get(ON_CLIENT, _do_nothing)()
-        if self._active >= self._limits.requests:
+        if self._has_too_many(scope.get(CLIENT)) or self._active.total() >= self._limits.requests:
             return 503
         length = dict(headers).get(b"content-length", b"0")
         return 413 if length.isdigit() and int(length) > self._limits.body_bytes else 0
+
+    def _has_too_many(self, client: Client | None) -> bool:
+        """Whether a client has as many requests as it may. An administrator's token may be that of
+        all clients, as the server's own one was."""
+        if client is None or client.role == Role.ADMINISTRATOR:
+            return False
+        return self._active[client.name] >= self._limits.requests_of_client
 
     def _note(self, scope: Scope, status: int) -> None:
         changes = scope["method"] not in SAFE_METHODS and "sesame.routine" not in scope
@@ -115,7 +128,7 @@ class _Exchange:
     ) -> None:
         self._receive, self._send, self._note = receive, send, note
         self._end = time.monotonic() + limits.body_seconds
-        self._left = limits.body_bytes
+        self._left = limits.body_bytes + LEAST_PART  # the last part is empty
         self._is_read = False
         self.is_answered = False
 
@@ -127,7 +140,8 @@ class _Exchange:
                 message = await self._receive()
         except TimeoutError:
             raise self._refusal(408) from None
-        self._left -= len(message.get("body", b""))
+        # Each part takes time, and could be one byte.
+        self._left -= max(len(message.get("body", b"")), LEAST_PART)
         self._is_read = not message.get("more_body", False)
         if self._left < 0:
             raise self._refusal(413)
