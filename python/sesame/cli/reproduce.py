@@ -48,6 +48,7 @@ class ReproduceOptions:
     report: Path | None
     listed: bool
     mpi: str | None
+    site: Path | None
     as_json: bool
 
 
@@ -69,6 +70,12 @@ class ReproduceOptions:
 )
 @click.option("--list", "listed", is_flag=True, help="List the experiments.")
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
+@click.option(
+    "--site",
+    type=click.Path(path_type=Path),
+    metavar="SITE.toml",
+    help="paragon-metrics: add the same measures of this site.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def reproduce(**options: Any) -> None:
     """Run the experiments of a published report again, and compare.
@@ -82,6 +89,7 @@ def reproduce(**options: Any) -> None:
     sesame reproduce sesame-7.5 --report faults.html
     sesame reproduce paradyn-3
     sesame reproduce sesame-8.2 --report parallel-io.html
+    sesame reproduce paragon-metrics --report paragon.html
     """
     _reproduce(ReproduceOptions(**options))
 
@@ -93,6 +101,8 @@ def _reproduce(options: ReproduceOptions) -> None:
         _print_list()
         return
     found = find_experiments(options.name)
+    if options.site is not None and options.name != "paragon-metrics":
+        raise InputError("--site is for paragon-metrics only")
     _check_outputs(options)
     begin = datetime.now(UTC)
     console = Console(stderr=True, highlight=False)
@@ -107,6 +117,10 @@ def _reproduce(options: ReproduceOptions) -> None:
             results = _run(experiments, options.mpi, console)
             outcomes += [experiment.outcome(results) for experiment in experiments]
             facts = _facts(experiments)
+    if options.site is not None:
+        from sesame.reproduction.paragon_here import here
+
+        outcomes.append(here(options.site))
     _write(options, outcomes, facts, begin, console)
     if options.as_json:
         click.echo(json.dumps([_as_json(outcome) for outcome in outcomes]))
@@ -158,7 +172,7 @@ def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
 
 
 def _print_list() -> None:
-    from sesame.reproduction import CALCULATIONS, OBSERVATIONS, SECTIONS
+    from sesame.reproduction import GROUPS, OBSERVATIONS, SECTIONS
 
     table = Table("name", "what", "source", box=None, header_style="bold", pad_edge=False)
     for observation in OBSERVATIONS:
@@ -167,9 +181,10 @@ def _print_list() -> None:
         table.add_row(section, f"all of these {len(experiments)}", "")
         for experiment in experiments:
             table.add_row(experiment.name, experiment.title, experiment.source)
-    table.add_row("paradyn", f"all of these {len(CALCULATIONS)}", "")
-    for one in CALCULATIONS.values():
-        table.add_row(one.name, one.title, one.source)
+    for group, calculations in GROUPS.items():
+        table.add_row(group, f"all of these {len(calculations)}", "")
+        for one in calculations:
+            table.add_row(one.name, one.title, one.source)
     Console(highlight=False).print(table)
 
 

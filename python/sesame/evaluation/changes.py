@@ -31,10 +31,10 @@ FIRST_RUNS = 20  # without a verdict: they are the first reference
 FEW_RUNS = 6  # after a change, for an interval of its size
 # Runs that a run is ranked among, at most: bounds the work.
 MOST_RANKED = 2000
-ROWS = 256  # runs that are ranked at once
+BLOCK = 128  # runs that are ranked at once
 LEAST_CORRELATION = 2.0  # in standard errors; a smaller one is taken for none
-MOST_COMPARED = 200  # runs on each side, for the size of a change
-CONFIRMED = 0.999  # the interval of a confirmed change has this confidence, and no 0
+MOST_COMPARED = 100  # runs on each side, for the size of a change
+CONFIRMED = 3.29  # standard deviations of the rank sum: 99.9 %
 Values = np.ndarray[Any, Any]
 
 
@@ -47,7 +47,7 @@ class Change:
     before: float  # medians
     after: float
     size: Estimate  # the new level less the old one
-    is_confirmed: bool  # by the runs since: a false alarm rarely is
+    is_confirmed: bool  # by runs after the alarm: a false alarm rarely is
 
 
 def changes(values: Sequence[float] | Values) -> list[Change]:
@@ -58,23 +58,49 @@ def changes(values: Sequence[float] | Values) -> list[Change]:
     while (alarm := first_alarm(series[begin:])) is not None:
         alarms.append((begin + alarm[0], begin + alarm[1]))
         begin += alarm[0]
+    sure = _confirmed(series, alarms)
     edges = [0, *(first for first, _ in alarms), len(series)]
     return [
-        _change(series[edges[number] : first], series[first : edges[number + 2]], first, at)
+        _change(series[edges[number] : first], series[first : edges[number + 2]], (first, at), sure)
         for number, (first, at) in enumerate(alarms)
     ]
 
 
-def _change(before: Values, after: Values, first: int, at: int) -> Change:
-    sure = shift(before, after, CONFIRMED)
-    return Change(
-        first,
-        at,
-        float(np.median(before)),
-        float(np.median(after)),
-        shift(before, after),
-        len(after) >= FEW_RUNS and not sure.low <= 0 <= sure.high,
-    )
+def _change(
+    before: Values, after: Values, alarm: tuple[int, int], sure: Sequence[tuple[int, int]]
+) -> Change:
+    medians = float(np.median(before)), float(np.median(after))
+    return Change(*alarm, *medians, shift(before, after), alarm in sure)
+
+
+def _confirmed(series: Values, alarms: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Without the alarms that the runs after them do not confirm. The weakest goes first: the
+    return from a false alarm is then no change either. Runs up to an alarm were chosen by it, and
+    would confirm most of them."""
+    kept = list(alarms)
+    while kept:
+        edges = [0, *(first for first, _ in kept), len(series)]
+        scores = [
+            _separation(series[edges[number] : first], series[at + 1 : edges[number + 2]])
+            for number, (first, at) in enumerate(kept)
+        ]
+        weakest = int(np.argmin(scores))
+        if scores[weakest] > CONFIRMED:
+            return kept
+        del kept[weakest]
+    return kept
+
+
+def _separation(before: Values, since: Values) -> float:
+    """The normal score of the rank sum (F. Wilcoxon 1945); 0 with few runs."""
+    old, new = before[-MOST_COMPARED:], since[:MOST_COMPARED]
+    if len(new) < FEW_RUNS:
+        return 0.0
+    ordered = np.sort(old)
+    below = (np.searchsorted(ordered, new) + np.searchsorted(ordered, new, "right")) / 2
+    pairs = len(old) * len(new)
+    spread = math.sqrt(pairs * (len(old) + len(new) + 1) / 12)
+    return abs(float(below.sum()) - pairs / 2) / spread
 
 
 def first_alarm(values: Sequence[float] | Values) -> tuple[int, int] | None:
@@ -127,15 +153,26 @@ def rank_scores(values: Values, first: int) -> Values:
     """The normal scores of the runs from `first` on, each by its rank among itself and the runs
     before it; ties share a rank."""
     found = np.empty(len(values) - first)
-    for begin in range(first, len(values), ROWS):
-        end = min(begin + ROWS, len(values))
-        base = max(begin - MOST_RANKED, 0)
-        others, runs = np.arange(base, end)[None, :], np.arange(begin, end)[:, None]
-        is_before = (others < runs) & (others >= runs - MOST_RANKED)
-        value, other = values[begin:end, None], values[None, base:end]
-        below = ((other < value) & is_before).sum(1) + ((other == value) & is_before).sum(1) / 2
+    for begin in range(first, len(values), BLOCK):
+        block = values[begin : begin + BLOCK]
+        end, base = begin + len(block), max(begin - MOST_RANKED, 0)
+        ordered = np.sort(values[base:begin])
+        below = (np.searchsorted(ordered, block) + np.searchsorted(ordered, block, "right")) / 2
+        below += _below_earlier(block, block)
+        if end > MOST_RANKED:  # runs of the block's begin are forgotten at its end
+            forgotten = values[max(end - len(block) - MOST_RANKED, 0) : max(end - MOST_RANKED, 0)]
+            below[len(block) - len(forgotten) :] -= _below_earlier(
+                block[len(block) - len(forgotten) :], forgotten
+            )
         count = np.minimum(np.arange(begin, end), MOST_RANKED)
         found[begin - first : end - first] = quantiles((below + 0.5) / (count + 1))
+    return found
+
+
+def _below_earlier(runs: Values, others: Values) -> Values:
+    """How many of the first i `others` are below run i; equal ones count half."""
+    less = np.tril(others[None, :] < runs[:, None], -1).sum(1)
+    found: Values = less + np.tril(others[None, :] == runs[:, None], -1).sum(1) / 2
     return found
 
 
@@ -187,7 +224,7 @@ def shift(
 ) -> Estimate:
     """The median of all differences of a run after and a run before, with the distribution-free
     interval of the Wilcoxon rank sum (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963).
-    Uses the last and the first 200 runs. Needs one run on each side.
+    Uses the last and the first 100 runs. Needs one run on each side.
     """
     old, new = np.asarray(before)[-MOST_COMPARED:], np.asarray(after)[:MOST_COMPARED]
     differences = np.sort((new[None, :] - old[:, None]).ravel())
@@ -200,4 +237,5 @@ def shift(
         text = f"{len(new)} runs after the change, {len(old)} before"
         doubts = (Doubt(Reason.FEW_SAMPLES, text, "report again after more runs"),)
     low, high = float(differences[dropped]), float(differences[pairs - 1 - dropped])
-    return Estimate(float(np.median(differences)), low, high, len(new), doubts)
+    middle = float(differences[pairs // 2] + differences[(pairs - 1) // 2]) / 2
+    return Estimate(middle, low, high, len(new), doubts)

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -95,23 +96,29 @@ def spans_of(
     """The spans that make up [begin, end], in order."""
     ordered = sorted(samples, key=lambda one: one.time)
     found: list[Span] = []
+
+    def add(begin: float, end: float, state: State) -> None:
+        if found and found[-1].state is state and state is not State.OPEN:
+            begin = found.pop().begin
+        found.append(Span(begin, end, state))
+
     for before, after in pairwise([Sample(-math.inf, False), *ordered, Sample(math.inf, False)]):
         low, high = max(before.time, begin), min(after.time, end)
         if low >= high:
             continue
         if after.time - before.time > longest_gap and not after.is_joined:
-            found.append(Span(low, high, State.UNSEEN))
+            add(low, high, State.UNSEEN)
         elif before.is_up != after.is_up:
-            found.append(Span(low, high, State.OPEN))
+            add(low, high, State.OPEN)
         elif before.is_up:
             last = bisect_right(reboots, high)
             booted = reboots[last - 1] if last and reboots[last - 1] > low else low
             if booted > low:
-                found.append(Span(low, booted, State.OPEN))
+                add(low, booted, State.OPEN)
             if high > booted:
-                found.append(Span(booted, high, State.UP))
+                add(booted, high, State.UP)
         else:
-            found.append(Span(low, high, State.DOWN))
+            add(low, high, State.DOWN)
     return found
 
 
@@ -143,7 +150,11 @@ def cut(spans: Sequence[Span], begin: float, end: float) -> list[Span]:
     """The part of spans that is in [begin, end]."""
     first = bisect_right(spans, begin, key=lambda one: one.end)
     last = bisect_left(spans, end, key=lambda one: one.begin)
-    return [Span(max(a, begin), min(b, end), state) for a, b, state in spans[first:last]]
+    found = list(spans[first:last])
+    if found:
+        found[0] = Span(max(found[0].begin, begin), found[0].end, found[0].state)
+        found[-1] = Span(found[-1].begin, min(found[-1].end, end), found[-1].state)
+    return found
 
 
 def combined(every: Sequence[Sequence[Span]]) -> list[Span]:
@@ -235,6 +246,7 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
+@cache
 def poisson_limits(
     count: int, confidence: float = CONFIDENCE, *, mid_p: bool = False
 ) -> tuple[float, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sesame.evaluation.cases import all_probes
@@ -55,30 +56,45 @@ class ReleaseSummary:
     last_day: int
 
 
-def probe_summaries(site: Site, store: Store, begin: float, end: float) -> list[ProbeSummary]:
-    """Counts are of whole days."""
-    return [_summary(store, probe, begin, end) for probe in all_probes(site, store)]
-
-
-def _summary(store: Store, probe: Probe, begin: float, end: float) -> ProbeSummary:
-    name, target = probe.name, probe.target.name
+def probe_summaries(
+    site: Site, store: Store, begin: float, end: float
+) -> tuple[list[ProbeSummary], list[ReleaseSummary]]:
+    """The probes, and the releases they ran under. Counts are of whole days."""
     bounds = int(begin // DAY), math.ceil(end / DAY)
-    days = store.probe_days(name, target, *bounds)
+    days = [
+        (probe, store.probe_days(probe.name, probe.target.name, *bounds))
+        for probe in all_probes(site, store)
+    ]
+    periods = months(begin, end)
+    probes = [_summary(store, *one, periods) for one in days]
+    return probes, _releases(store, [each for _, each in days])
+
+
+def _summary(
+    store: Store,
+    probe: Probe,
+    days: Sequence[ProbeDay],
+    periods: Sequence[tuple[str, float, float]],
+) -> ProbeSummary:
     by_release: dict[str, list[ProbeDay]] = {}
+    by_month: dict[str, list[ProbeDay]] = {}
+    begins = [int(low // DAY) for _, low, _ in periods]
     for day in days:
         by_release.setdefault(day.release, []).append(day)
+        month = periods[max(bisect_right(begins, day.day) - 1, 0)][0]
+        by_month.setdefault(month, []).append(day)
     releases = []
     for release, each in by_release.items():
         last = _last_observed(store, probe, release, each)
         works = None if last is None else last.outcome is Outcome.PASS
         releases.append(ReleaseAnswers(_answers(release, each), works, _why(last)))
-    by_month = []
-    for month, low, high in months(begin, end):
-        first, last_day = int(low // DAY), math.ceil(high / DAY)
-        each = [day for day in days if first <= day.day < last_day]
-        if each:
-            by_month.append(_answers(month, each))
-    return ProbeSummary(name, target, probe.aspect, releases, by_month)
+    return ProbeSummary(
+        probe.name,
+        probe.target.name,
+        probe.aspect,
+        releases,
+        [_answers(month, each) for month, each in by_month.items()],
+    )
 
 
 def _answers(name: str, days: Sequence[ProbeDay]) -> Answers:
@@ -106,13 +122,10 @@ def _why(last: Result | None) -> str:
     return "" if last.outcome is Outcome.PASS else f"{step}{last.reason}"
 
 
-def release_summaries(site: Site, store: Store, begin: float, end: float) -> list[ReleaseSummary]:
-    """The releases of the period."""
-    known = [(probe.name, probe.target.name) for probe in site.probes.values()]
-    bounds = int(begin // DAY), math.ceil(end / DAY)
+def _releases(store: Store, days: Iterable[Sequence[ProbeDay]]) -> list[ReleaseSummary]:
     ends: dict[str, tuple[int, int]] = {}
-    for name, target in known:
-        for day in store.probe_days(name, target, *bounds):
+    for each in days:
+        for day in each:
             first, last = ends.get(day.release, (day.day, day.day))
             ends[day.release] = min(first, day.day), max(last, day.day)
     facts = store.releases()

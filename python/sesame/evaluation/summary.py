@@ -11,7 +11,6 @@ from sesame.evaluation.functions import (
     ProbeSummary,
     ReleaseSummary,
     probe_summaries,
-    release_summaries,
 )
 from sesame.evaluation.levels import SeriesSummary, series_summaries
 from sesame.evaluation.site import Site
@@ -54,9 +53,8 @@ def summarize(
 ) -> Summary:
     """The summary of [begin, end). Needs begin < end."""
     targets = target_summaries(site, store, begin, end, mid_p)
-    probes = probe_summaries(site, store, begin, end)
+    probes, releases = probe_summaries(site, store, begin, end)
     series = series_summaries(site, store, begin, end)
-    releases = release_summaries(site, store, begin, end)
     notes = [note for note in store.notes() if note.began < end and note.ended >= begin]
     return Summary(
         site.name,

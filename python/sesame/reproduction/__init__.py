@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sesame.errors import InputError
-from sesame.reproduction import faults, initialization, opening, paradyn, records
+from sesame.reproduction import faults, initialization, opening, paradyn, paragon, records
 from sesame.reproduction.calculation import Calculation
 from sesame.reproduction.experiment import Case, Experiment, Finding, Measured, Panel, Results, Row
 from sesame.reproduction.observed import Laboratory, Observation
@@ -21,10 +21,12 @@ OBSERVATIONS = [
     faults.OBSERVATION,
 ]
 # Experiments that are calculated with models of this package, without running programs.
-CALCULATIONS = {one.name: one for one in paradyn.CALCULATIONS}
+GROUPS = {paradyn.MODEL: paradyn.CALCULATIONS, paragon.NAME: paragon.CALCULATIONS}
+CALCULATIONS = {one.name: one for group in GROUPS.values() for one in group}
 
 __all__ = [
     "CALCULATIONS",
+    "GROUPS",
     "MACHINE",
     "OBSERVATIONS",
     "SECTIONS",
@@ -54,8 +56,8 @@ __all__ = [
 def find_experiments(name: str) -> list[Experiment] | list[Calculation] | Observation:
     """The observation, experiment or calculation of this name, or all of a section. Raises
     InputError."""
-    if name == paradyn.MODEL:
-        return list(paradyn.CALCULATIONS)
+    if name in GROUPS:
+        return list(GROUPS[name])
     if name in CALCULATIONS:
         return [CALCULATIONS[name]]
     if name in SECTIONS:
@@ -69,7 +71,7 @@ def find_experiments(name: str) -> list[Experiment] | list[Calculation] | Observ
             *(one.name for one in OBSERVATIONS),
             *SECTIONS,
             *by_name,
-            paradyn.MODEL,
+            *GROUPS,
             *CALCULATIONS,
         )
         raise InputError(f"{name}: no such experiment", hint="there are " + ", ".join(names))
