@@ -67,9 +67,9 @@ def samples_of(
 ) -> list[Sample]:
     """The states that results show. Planned maintenance counts as the site file says."""
     samples = []
-    planned = [note for note in notes if note.planned] if maintenance_is_available else []
+    planned = [note for note in notes if note.planned]
     for result in results:
-        if planned and _in_maintenance(result, planned):
+        if maintenance_is_available and _in_maintenance(result, planned):
             samples.append(Sample(result.began, True, is_joined(result)))
         elif result.outcome is not Outcome.NOT_OBSERVED:
             is_up = result.outcome is Outcome.PASS
