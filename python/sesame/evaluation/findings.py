@@ -10,7 +10,7 @@ from sesame.evaluation.incidents import Incident
 from sesame.evaluation.levels import SeriesChange, SeriesSummary
 from sesame.evaluation.periods import shown
 from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
-from sesame.evaluation.words import counted, figure, interval, mean_time, percent
+from sesame.evaluation.words import counted, figure, mean_time, percent, share
 
 MOST_LISTED = 10  # incidents, changes and times that were not observed; the tables have the rest
 
@@ -38,7 +38,7 @@ def _of_target(target: TargetSummary) -> list[str]:
     if found.estimate is None:
         return [f"{name}: not observed"]
     first = (
-        f"{name}: available {percent(found.estimate.value)} ({interval(found.estimate)}), "
+        f"{name}: available {share(found.estimate)}, "
         f"{counted(whole.incidents, 'incident')}, {mean_time(whole.time_to_incident)}"
     )
     if whole.reboots:

@@ -17,7 +17,7 @@ from sesame.evaluation.probing import Outcome, Result
 from sesame.evaluation.store import Store
 from sesame.evaluation.summary import Summary
 from sesame.evaluation.tables import SummaryTable, probe_tables, series_of_probe, tables_of
-from sesame.evaluation.words import counted, interval, percent
+from sesame.evaluation.words import counted, percent, share
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
@@ -59,8 +59,9 @@ def _headline(summary: Summary) -> Headline | None:
     for one in summary.targets:
         estimate = one.whole.availability.estimate
         if estimate is not None:
-            limits = f"of the observed time, {interval(estimate)} %"
-            return Headline(percent(estimate.value), f"availability of {one.target}, {limits}")
+            value, limits = share(estimate).split(" (")
+            about = f"availability of {one.target}, of the observed time ({limits}"
+            return Headline(value, about)
     return None
 
 
@@ -105,12 +106,12 @@ def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path
         ]
     last = store.results(probe.probe, probe.target, summary.begin, summary.end, MOST_FAILURES * 50)
     failures = [one for one in last if one.outcome is not Outcome.PASS][-MOST_FAILURES:]
-    share = percent(passed / (passed + failed)) if passed + failed else "–"
+    worked = percent(passed / (passed + failed)) if passed + failed else "–"
     write_page(
         path,
         title=f"{probe.probe} on {probe.target}",
         subtitle=f"{summary.site}, {_period(summary)}",
-        headline=Headline(share, f"of {counted(passed + failed, 'run')} passed"),
+        headline=Headline(worked, f"of {counted(passed + failed, 'run')} passed"),
         sections=[
             Section("Site", "", '<p><a href="index.html">All probes</a></p>'),
             *map(_plot, plots),

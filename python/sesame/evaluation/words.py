@@ -12,8 +12,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def interval(estimate: Estimate) -> str:
-    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+def share(estimate: Estimate) -> str:
+    """`98.9 % (98.1 to 99.4)`, with as many digits as the interval is worth, at most three."""
+    width = 100 * (estimate.high - estimate.low)
+    digits = 1 if width >= 0.2 else 2 if width >= 0.02 else 3
+    value, low, high = (
+        f"{100 * part:.{digits}f}" for part in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} % ({low} to {high})"
 
 
 def hours(seconds: float) -> str:

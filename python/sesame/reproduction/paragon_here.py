@@ -12,7 +12,7 @@ from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 from sesame.evaluation.stretches import TargetSummary
 from sesame.evaluation.summary import Summary, summarize
-from sesame.evaluation.words import counted, figure, hours, interval, percent
+from sesame.evaluation.words import counted, figure, hours, share
 from sesame.reproduction.outcome import Outcome, Table
 from sesame.reproduction.paragon import NAME, REPORT
 
@@ -51,10 +51,10 @@ def here(path: Path) -> Outcome:
 
 def _target_rows(target: TargetSummary) -> list[list[str]]:
     whole = target.whole
-    share, at = whole.availability.estimate, whole.time_to_incident
+    up, at = whole.availability.estimate, whole.time_to_incident
     where = f" of {target.target}"
     days = (whole.end - whole.begin) / 86400
-    available = MISSING if share is None else f"{percent(share.value)} ({interval(share)})"
+    available = MISSING if up is None else share(up)
     between = MISSING
     if at is not None:
         between = f"at least {hours(at.low)}"
