@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sesame.evaluation import paragon
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.store import Store
-from sesame.reproduction import paragon
 
 SITE = """\
 [target.t]

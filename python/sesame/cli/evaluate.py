@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sesame.cli.evaluate_monitoring import install, metrics
 from sesame.errors import AlreadyReported, InputError, OutputError
 
 if TYPE_CHECKING:
@@ -279,3 +280,7 @@ def report(
     else:
         for line in found.findings or ["no findings"]:
             click.echo(line)
+
+
+evaluate.add_command(install)
+evaluate.add_command(metrics)

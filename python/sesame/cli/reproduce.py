@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Calculation,
         Case,
         Experiment,
+        Groups,
         Measured,
         Observation,
         Outcome,
@@ -100,7 +101,7 @@ def _reproduce(options: ReproduceOptions) -> None:
     if options.listed or options.name is None:
         _print_list()
         return
-    found = find_experiments(options.name)
+    found = find_experiments(options.name, _groups())
     if options.site is not None and options.name != "paragon-metrics":
         raise InputError("--site is for paragon-metrics only")
     _check_outputs(options)
@@ -118,7 +119,7 @@ def _reproduce(options: ReproduceOptions) -> None:
             outcomes += [experiment.outcome(results) for experiment in experiments]
             facts = _facts(experiments)
     if options.site is not None:
-        from sesame.reproduction.paragon_here import here
+        from sesame.evaluation.paragon_here import here
 
         outcomes.append(here(options.site))
     _write(options, outcomes, facts, begin, console)
@@ -172,7 +173,7 @@ def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
 
 
 def _print_list() -> None:
-    from sesame.reproduction import GROUPS, OBSERVATIONS, SECTIONS
+    from sesame.reproduction import OBSERVATIONS, SECTIONS
 
     table = Table("name", "what", "source", box=None, header_style="bold", pad_edge=False)
     for observation in OBSERVATIONS:
@@ -181,11 +182,18 @@ def _print_list() -> None:
         table.add_row(section, f"all of these {len(experiments)}", "")
         for experiment in experiments:
             table.add_row(experiment.name, experiment.title, experiment.source)
-    for group, calculations in GROUPS.items():
+    for group, calculations in _groups().items():
         table.add_row(group, f"all of these {len(calculations)}", "")
         for one in calculations:
             table.add_row(one.name, one.title, one.source)
     Console(highlight=False).print(table)
+
+
+def _groups() -> Groups:
+    from sesame.evaluation import paragon
+    from sesame.reproduction import GROUPS
+
+    return {**GROUPS, paragon.NAME: paragon.CALCULATIONS}
 
 
 def _calculate(calculation: Calculation, console: Console) -> Outcome:

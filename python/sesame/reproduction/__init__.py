@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from sesame.errors import InputError
-from sesame.reproduction import faults, initialization, opening, paradyn, paragon, records
+from sesame.reproduction import faults, initialization, opening, paradyn, records
 from sesame.reproduction.calculation import Calculation
 from sesame.reproduction.experiment import Case, Experiment, Finding, Measured, Panel, Results, Row
 from sesame.reproduction.observed import Laboratory, Observation
@@ -20,12 +22,11 @@ OBSERVATIONS = [
     records.OBSERVATION,
     faults.OBSERVATION,
 ]
+Groups = Mapping[str, Sequence[Calculation]]
 # Experiments that are calculated with models of this package, without running programs.
-GROUPS = {paradyn.MODEL: paradyn.CALCULATIONS, paragon.NAME: paragon.CALCULATIONS}
-CALCULATIONS = {one.name: one for group in GROUPS.values() for one in group}
+GROUPS: Groups = {paradyn.MODEL: paradyn.CALCULATIONS}
 
 __all__ = [
-    "CALCULATIONS",
     "GROUPS",
     "MACHINE",
     "OBSERVATIONS",
@@ -53,13 +54,16 @@ __all__ = [
 ]
 
 
-def find_experiments(name: str) -> list[Experiment] | list[Calculation] | Observation:
-    """The observation, experiment or calculation of this name, or all of a section. Raises
-    InputError."""
-    if name in GROUPS:
-        return list(GROUPS[name])
-    if name in CALCULATIONS:
-        return [CALCULATIONS[name]]
+def find_experiments(
+    name: str, groups: Groups = GROUPS
+) -> list[Experiment] | list[Calculation] | Observation:
+    """The observation, experiment or calculation of this name, or all of a section or a group.
+    Raises InputError."""
+    calculations = {one.name: one for group in groups.values() for one in group}
+    if name in groups:
+        return list(groups[name])
+    if name in calculations:
+        return [calculations[name]]
     if name in SECTIONS:
         return list(SECTIONS[name])
     for observation in OBSERVATIONS:
@@ -71,8 +75,8 @@ def find_experiments(name: str) -> list[Experiment] | list[Calculation] | Observ
             *(one.name for one in OBSERVATIONS),
             *SECTIONS,
             *by_name,
-            *GROUPS,
-            *CALCULATIONS,
+            *groups,
+            *calculations,
         )
         raise InputError(f"{name}: no such experiment", hint="there are " + ", ".join(names))
     return [by_name[name]]

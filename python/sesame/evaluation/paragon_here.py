@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sesame.evaluation.levels import SeriesSummary
+from sesame.evaluation.paragon import NAME, REPORT
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 from sesame.evaluation.stretches import TargetSummary
 from sesame.evaluation.summary import Summary, summarize
 from sesame.evaluation.words import counted, figure, hours, share
 from sesame.reproduction.outcome import Outcome, Table
-from sesame.reproduction.paragon import NAME, REPORT
 
 MISSING = "not measured"
 # Published (August 1993, release T10), and the figures of a site that measure the same. The least

@@ -1,0 +1,72 @@
+"""`sesame evaluate install|metrics`
+
+Large modules are imported where they are used, so that the command starts quickly.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from sesame.errors import InputError
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("install", short_help="Run what is due every minute: systemd, or cron.")
+@click.argument("site", metavar="SITE.toml", type=FILE)
+@click.option("--directory", type=FILE, metavar="DIR", help="Only write the units, to DIR.")
+def install(site: Path, directory: Path | None) -> None:
+    """Run what is due every minute: a systemd timer and service, or a line of cron.
+
+    As root the units are the system's, else the user's. Without systemd a line is added to the
+    user's crontab.
+
+    \b
+    sesame evaluate install mysite.toml
+    """
+    from sesame.evaluation import installing
+    from sesame.evaluation.site import read_site
+
+    done = installing.install(read_site(site), directory)
+    for path in done.files:
+        click.echo(f"wrote {path}")
+    for line in done.says:
+        click.echo(f"next: {line}" if done.files else line)
+
+
+@click.command("metrics", short_help="Print the state for Prometheus.")
+@click.argument("site", metavar="SITE.toml", type=FILE)
+@click.option("--objective", default=99.0, metavar="PERCENT", help="Availability to reach.")
+@click.option("-o", "--output", type=FILE, metavar="FILE.prom", help="Write a file, at once.")
+@click.option("--monitoring", type=FILE, metavar="DIR", help="Write alert rules and a dashboard.")
+def metrics(site: Path, objective: float, output: Path | None, monitoring: Path | None) -> None:
+    """Print the state of all probes, the availability and its burn rate for Prometheus.
+
+    Let the textfile collector of Prometheus' node exporter read a file that is written every
+    minute. Windows of burn rates end with the last observation.
+
+    \b
+    sesame evaluate metrics mysite.toml -o /var/lib/prometheus/node-exporter/mysite.prom
+    sesame evaluate metrics mysite.toml --monitoring monitoring
+    """
+    from sesame.evaluation.metrics import metrics_text, write_monitoring
+    from sesame.evaluation.site import read_site
+    from sesame.evaluation.store import Store
+    from sesame.web.page import write_whole
+
+    if not 0 < objective < 100:
+        raise InputError(f"--objective {objective:g}: expected more than 0 and less than 100")
+    read = read_site(site)
+    if monitoring is not None:
+        for path in write_monitoring(monitoring):
+            click.echo(f"wrote {path}")
+        return
+    with Store(read.database) as store:
+        text = metrics_text(read, store, time.time(), objective / 100)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text)
