@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from sesame.trust import Doubt, Estimate, Reason
@@ -215,17 +215,15 @@ def uniform_sum_half_width(widths: Sequence[float], confidence: float) -> float:
     if len(widths) > MOST_CHANGES:
         half = normal_quantile((1 + confidence) / 2) * math.sqrt(power / 12)
         return min(half, total / 2)
-    density, spread = [1.0], 1.0
+    import numpy as np
+
+    density, spread = np.ones(1), 1.0
     for width in widths:
         cells = max(round(CELLS * width / total), 1)
         spread += cells * cells - 1
-        sums = [0.0, *accumulate(density)]
-        density = [
-            (sums[min(i + 1, len(density))] - sums[max(i + 1 - cells, 0)]) / cells
-            for i in range(len(density) + cells - 1)
-        ]
+        density = np.convolve(density, np.full(cells, 1 / cells))
     # A cell has the width that makes the variance exact.
-    return min(_half_width_of(density, confidence) * math.sqrt(power / spread), total / 2)
+    return min(_half_width_of(density.tolist(), confidence) * math.sqrt(power / spread), total / 2)
 
 
 def _half_width_of(density: Sequence[float], confidence: float) -> float:

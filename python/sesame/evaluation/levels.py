@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,49 +68,64 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
     runs = sum(day.runs for each in days.values() for day in each)
     releases = store.releases()
     by_month, by_week = months(begin, end), weeks(begin, end)
+    columns = {one: _Days(each) for one, each in days.items() if each}
     return [
         SeriesSummary(
             *one,
-            _by_period(each, by_month),
-            _by_period(each, by_week),
-            _by_release(each),
-            _level(each),
+            each.by_period(by_month),
+            each.by_period(by_week),
+            each.by_release(),
+            each.whole(),
             _changes(store, one, each, (begin, end), releases, runs <= MOST_RUNS),
         )
-        for one, each in days.items()
-        if each
+        for one, each in columns.items()
     ]
 
 
-def _level(days: Sequence[SeriesDay]) -> Level:
-    runs = sum(day.runs for day in days)
-    total = math.fsum(day.total for day in days)
-    least, most = min(day.least for day in days), max(day.most for day in days)
-    return Level(runs, total / runs, least, most)
+class _Days:
+    """The columns of the days of a series, in order."""
 
+    def __init__(self, days: Sequence[SeriesDay]) -> None:
+        columns = zip(*((one[0], *one[2:]) for one in days), strict=True)
+        self.day, self.runs, self.total, self.least, self.most = map(np.array, columns)
+        self.releases = [one.release for one in days]
 
-def _by_period(
-    days: Sequence[SeriesDay], periods: Sequence[tuple[str, float, float]]
-) -> dict[str, Level]:
-    begins = [int(low // DAY) for _, low, _ in periods]
-    parts: dict[str, list[SeriesDay]] = {}
-    for day in days:
-        name = periods[max(bisect_right(begins, day.day) - 1, 0)][0]
-        parts.setdefault(name, []).append(day)
-    return {name: _level(part) for name, part in parts.items()}
+    def levels(self, groups: np.ndarray[Any, Any]) -> dict[int, Level]:
+        """By the numbers of the groups that the days belong to."""
+        order = np.argsort(groups, kind="stable")
+        numbers = groups[order]
+        first = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+        runs = np.add.reduceat(self.runs[order], first).tolist()
+        total = np.add.reduceat(self.total[order], first).tolist()
+        least = np.minimum.reduceat(self.least[order], first).tolist()
+        most = np.maximum.reduceat(self.most[order], first).tolist()
+        each = zip(numbers[first].tolist(), runs, total, least, most, strict=True)
+        return {number: Level(n, t / n, low, high) for number, n, t, low, high in each}
 
+    def whole(self) -> Level:
+        return self.levels(np.zeros(len(self.day), int))[0]
 
-def _by_release(days: Sequence[SeriesDay]) -> dict[str, Level]:
-    parts: dict[str, list[SeriesDay]] = {}
-    for day in days:
-        parts.setdefault(day.release, []).append(day)
-    return {name: _level(part) for name, part in parts.items()}
+    def by_period(self, periods: Sequence[tuple[str, float, float]]) -> dict[str, Level]:
+        begins = np.array([int(low // DAY) for _, low, _ in periods])
+        places = np.maximum(np.searchsorted(begins, self.day, "right") - 1, 0)
+        return {periods[place][0]: level for place, level in self.levels(places).items()}
+
+    def by_release(self) -> dict[str, Level]:
+        names = list(dict.fromkeys(self.releases))
+        numbers = {name: number for number, name in enumerate(names)}
+        groups = np.array([numbers[name] for name in self.releases])
+        return {names[number]: level for number, level in self.levels(groups).items()}
+
+    def means(self) -> tuple[list[int], np.ndarray[Any, Any]]:
+        """The days, and the mean of each."""
+        days = self.levels(self.day)
+        return list(days), np.array([level.mean for level in days.values()])
 
 
 def _changes(
     store: Store,
     one: Series,
-    days: Sequence[SeriesDay],
+    days: _Days,
     period: tuple[float, float],
     releases: Mapping[str, dict[str, str]],
     by_run: bool,
@@ -122,13 +137,8 @@ def _changes(
             first = change.first_after
             found.append((runs[first - 1][0], runs[first][0], change))
     else:
-        sums: dict[int, list[float]] = {}
-        for day in days:
-            total = sums.setdefault(day.day, [0.0, 0.0])
-            total[0] += day.total
-            total[1] += day.runs
-        ordered = list(sums)
-        for change in changes(np.array([total / count for total, count in sums.values()])):
+        ordered, means = days.means()
+        for change in changes(means):
             around = _runs_around(store, one, ordered[change.first_after] * DAY)
             found.append((*around, change))
     return [
