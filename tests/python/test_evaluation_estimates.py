@@ -6,8 +6,10 @@ from __future__ import annotations
 import functools
 import math
 import random
+import sys
 from bisect import bisect_right
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,9 @@ from sesame.evaluation.estimates import (
     uniform_sum_half_width,
 )
 from sesame.trust import Reason
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import evaluation_coverage as bench
 
 HOUR = 3600.0
 MONTH = 30 * 24 * HOUR
@@ -163,3 +168,12 @@ def test_simulated_months_hold_the_mean_time_to_incident():
         mid += other.low <= mean <= other.high
     assert exact >= 950
     assert 930 <= mid <= 970
+
+
+def test_whole_months_with_reboots_and_a_failing_prober_hold_the_truth():
+    """As docs/models/evaluation.md tabulates; 3 standard deviations of 400 months are allowed."""
+    found = bench.held(400, 8, 5)
+    assert found.bounds == 400
+    assert 0.93 - 0.033 <= found.interval / 400 <= 0.97 + 0.033
+    assert found.exact / 400 >= 0.95 - 0.033
+    assert 0.93 - 0.033 <= found.mid_p / 400 <= 0.97 + 0.033

@@ -1,0 +1,163 @@
+"""Reports of periods with gaps, clocks that were set, notes, several probes; and the pages."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from browser import axe_script, chromium, look
+from sesame.evaluation.page import write_pages
+from sesame.evaluation.periods import moment
+from sesame.evaluation.probing import Figure, Outcome, Result
+from sesame.evaluation.site import Site, read_site
+from sesame.evaluation.store import Note, Store
+from sesame.evaluation.summary import Summary, summarize
+
+HOUR = 3600.0
+BEGIN, END = moment("2026-04", ""), moment("2026-07", "")
+PROBE = """\
+[probe.{name}]
+target = "t"
+interval = "1h"
+{more}
+[[probe.{name}.step]]
+command = ["true"]
+timeout = "1min"
+"""
+SITE = "[target.t]\n" + "".join(
+    PROBE.format(name=name, more=more)
+    for name, more in (
+        ("p", "availability = true"),
+        ("q", "availability = true"),
+        ("use", 'aspect = "utilisation"'),
+        ("speed", 'aspect = "performance"'),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def browser(debian_program) -> Iterator[Browser]:
+    with chromium(debian_program("chromium", "chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    (tmp_path / "s.toml").write_text(SITE)
+    return read_site(tmp_path / "s.toml")
+
+
+def result(
+    probe: str, at: float, is_up: bool = True, key: str = "", figures: tuple[Figure, ...] = ()
+) -> Result:
+    outcome = Outcome.PASS if is_up else Outcome.FAIL
+    name = f"{probe} {at} {key}"
+    return Result(name, probe, "t", at, 1.0, outcome, "" if is_up else "run", "", "", figures)
+
+
+def summary_of(site: Site, results: list[Result], notes: tuple[Note, ...] = ()) -> Summary:
+    with Store(site.database) as store:
+        store.add(results)
+        for note in notes:
+            store.add_note(note)
+        return summarize(site, store, BEGIN, END)
+
+
+def hourly(begin: float, end: float) -> list[float]:
+    return [begin + HOUR * hour for hour in range(int((end - begin) / HOUR))]
+
+
+def test_a_month_without_runs_is_not_observed_and_neither_up_nor_down(site):
+    may, june = moment("2026-05", ""), moment("2026-06", "")
+    found = summary_of(site, [result("p", at) for at in (*hourly(BEGIN, may), *hourly(june, END))])
+    target = found.targets[0]
+    assert [month.name for month in target.months] == ["2026-04", "2026-05", "2026-06"]
+    assert target.months[1].availability.estimate is None
+    assert (target.months[1].availability.low, target.months[1].availability.high) == (0, 1)
+    assert target.months[0].availability.estimate.value == 1
+    assert (
+        "t: not observed from 2026-04-30 23:00 to 2026-06-01 00:00: the prober did not run"
+        in found.findings
+    )
+
+
+def test_a_clock_that_is_set_back_or_ahead_loses_no_result(site):
+    """Back by an hour: two results at the same moment. Ahead by a day: a time without results."""
+    first = hourly(BEGIN, BEGIN + 10 * HOUR)
+    back = hourly(BEGIN + 9 * HOUR, BEGIN + 20 * HOUR)
+    ahead = hourly(BEGIN + 44 * HOUR, BEGIN + 60 * HOUR)
+    ran = [result("p", at) for at in first]
+    ran += [result("p", at, key="after") for at in (*back, *ahead)]
+    found = summary_of(site, ran)
+    assert found.probes[0].months[0].passed == 10 + 11 + 16
+    unseen = [(one.begin, one.end) for one in found.targets[0].unseen]
+    assert unseen == [(BEGIN + 19 * HOUR, BEGIN + 44 * HOUR)]
+    assert found.targets[0].incidents == []
+
+
+def test_a_target_is_down_while_one_of_its_probes_fails(site):
+    times = hourly(BEGIN, BEGIN + 48 * HOUR)
+    ran = [result("p", at) for at in times]
+    ran += [result("q", at + 60, not 10 <= number < 20) for number, at in enumerate(times)]
+    low = summary_of(site, ran).targets[0].months[0].availability
+    # Nine hours are certainly down; one before and one after may be.
+    length = moment("2026-05", "") - BEGIN
+    assert (1 - low.high) * length == pytest.approx(9 * HOUR, abs=1)
+    assert low.estimate.value == pytest.approx(1 - 10 / 47, abs=0.001)
+
+
+def test_planned_maintenance_ends_where_its_note_does(site):
+    times = hourly(BEGIN, BEGIN + 48 * HOUR)
+    ran = [result("p", at, not 10 <= number < 20) for number, at in enumerate(times)]
+    planned = Note("firmware", BEGIN + 9.5 * HOUR, BEGIN + 15.5 * HOUR, True)
+    found = summary_of(site, ran, (planned,)).targets[0]
+    assert [(one.began, one.ended) for one in found.incidents] == [
+        (BEGIN + 16 * HOUR, BEGIN + 20 * HOUR)
+    ]
+    estimate = found.whole.availability.estimate
+    assert estimate.value == pytest.approx(1 - (3 + 0.5 + 0.25) / 47, abs=0.006)
+
+
+def test_a_note_takes_the_offset_of_summer_time(sesame, site):
+    """In Berlin the clock went from 2 to 3 on 29 March 2026: an hour and a half, not two and a
+    half."""
+    words = ("evaluate", "note", "s.toml", "switch", "--planned")
+    times = ("--from", "2026-03-29T01:30+01:00", "--to", "2026-03-29T04:00+02:00")
+    assert sesame(*words, *times).status == 0
+    with Store(site.database) as store:
+        note = store.notes()[0]
+    assert note.ended - note.began == 1.5 * HOUR
+    assert note.began == moment("2026-03-29T00:30", "")
+
+
+def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, browser):
+    rng = random.Random(1)
+    ran = []
+    for at in hourly(BEGIN, END):
+        ran += [
+            result("p", at, rng.random() > 0.01),
+            result("use", at, figures=(Figure("users", 3.0, "1"),)),
+        ]
+        if at % (24 * HOUR) == 0:
+            curve = tuple(Figure(f"bandwidth at {2**k} B", 2.0**k, "MB/s") for k in range(3, 12))
+            ran.append(result("speed", at, figures=curve))
+    found = summary_of(site, ran)
+    assert any(line.startswith("t: users 3 on average") for line in found.findings)
+    assert "q on t: never ran in this period" in found.findings
+    with Store(site.database) as store:
+        write_pages(found, store, tmp_path / "pages")
+    index = tmp_path / "pages/index.html"
+    text = index.read_text()
+    for title in ("Weekly availability of t", "Utilisation by month", "bandwidth of speed on t"):
+        assert f"{title}</h2>" in text
+    for page in (index, tmp_path / "pages/probe-speed-t.html", tmp_path / "pages/probe-p-t.html"):
+        for width, scheme in ((1400, "light"), (390, "dark")):
+            seen = look(browser, page.as_uri(), axe_script(), width, scheme)
+            assert seen.problems == [], page.name
+            assert seen.charts == seen.drawn
+    assert math.isclose(found.series[0].whole.mean, 3.0)
