@@ -217,6 +217,31 @@ def test_results_wait_while_the_database_is_full_or_gone(site, tmp_path):
         assert store.last("p", "t").figures == (Figure("n", 5.0, "ms"),)
 
 
+def test_results_wait_while_a_server_is_gone_and_none_comes_twice(postgres, sesame, tmp_path):
+    url = postgres.new_database()
+    (tmp_path / "s.toml").write_text(f'database = "{url}"\n{SITE}')
+    run = ("evaluate", "run", "s.toml", "--once", "p")
+    assert sesame(*run).status == 0
+    postgres.stop()
+    try:
+        for _ in range(2):
+            outcome = sesame(*run)
+            assert outcome.status == 0, outcome.stderr
+            assert "note: the database is unavailable: results wait in " in outcome.stderr
+        report = sesame("evaluate", "report", "s.toml")
+        assert report.status == 2
+        assert "the database is unavailable" in report.stderr and "@" not in report.stderr
+    finally:
+        postgres.start()
+    assert (tmp_path / "s.toml.waiting").exists()
+    assert sesame(*run).stderr == ""
+    assert not (tmp_path / "s.toml.waiting").exists()
+    with Store(url) as store:
+        found = store.results("p", "t", 0, math.inf)
+    assert len(found) == len({one.began for one in found}) == 4
+    assert "t: available" in sesame("evaluate", "report", "s.toml").stdout
+
+
 def test_a_damaged_and_a_newer_database_are_refused(tmp_path):
     (tmp_path / "no.db").write_bytes(b"this is a text file of some length" * 100)
     with pytest.raises(InputError, match="no database of results"):

@@ -79,6 +79,7 @@ def run(site: Path, stays: bool, once: str | None) -> None:
     from sesame.evaluation.probing import Outcome
     from sesame.evaluation.runner import locked, run_due, watch
     from sesame.evaluation.site import read_site
+    from sesame.evaluation.store import Waiting
 
     if stays and once is not None:
         raise InputError("--watch and --once exclude each other")
@@ -87,6 +88,12 @@ def run(site: Path, stays: bool, once: str | None) -> None:
         if stays:
             watch(read, _print_result)
         results = run_due(read, _print_result, once)
+    waiting = Waiting(read.path).path
+    if waiting.exists():
+        click.echo(
+            f"note: the database is unavailable: results wait in {waiting} and come in later",
+            err=True,
+        )
     outcomes = {result.outcome for result in results}
     if not results:
         click.echo("nothing is due")
