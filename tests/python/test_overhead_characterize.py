@@ -23,7 +23,7 @@ from sesame.overhead.occupancy import (
     lengths_of,
 )
 from sesame.overhead.occupancy_files import read_lengths
-from sesame.overhead.waits import Events
+from sesame.overhead.waits import FILE, MESSAGE, OTHER, Events, events_of
 
 NEW = (
     "{command:>16} {thread:>7} [{cpu:03}] {time:.9f}: sched:sched_switch: {before}:{left} [120] "
@@ -176,9 +176,10 @@ def stays_and_events() -> Stays:
     ones = np.ones(10, np.int64)
     files, messages = [0, 4], [1, 5, 6]
     events = Events(
-        file_thread=7 * ones[:2],
-        file_begin_ns=ends[files] - 10_000,
-        file_end_ns=begins[files] + 3_010_000,
+        call_thread=7 * ones[:2],
+        call_begin_ns=ends[files] - 10_000,
+        call_end_ns=begins[files] + 3_010_000,
+        call_reason=np.full(2, FILE),
         message_thread=7 * ones[:3],
         message_ns=begins[messages] + 3_020_000,
     )
@@ -203,3 +204,22 @@ def test_measured_waits_do_not_queue_once_more():
     """They contain the queueing, so each process has a channel of its own."""
     made = characterise(lengths_of(stays_and_events()), "job")
     assert made.model.node.network_channels == made.model.processes[0].count
+
+
+def test_calls_on_sockets_wait_for_messages_and_calls_on_files_for_disks():
+    pa = pytest.importorskip("pyarrow")
+    classes = ["ext4 /", "socket", "proc", "tmpfs /dev/shm", "tcp"]
+    table = pa.table(
+        {
+            "subsystem": ["fs"] * 4 + ["ipc"],
+            "point": ["read"] * 4 + ["receive"],
+            "class": classes,
+            "pid": [7, 7, 7, 7, 8],
+            "time_ns": [1000, 2000, 3000, 4000, 5000],
+            "duration_ns": [900] * 4 + [0],
+        }
+    )
+    found = events_of(table)
+    assert found is not None
+    assert found.call_reason.tolist() == [FILE, MESSAGE, OTHER, OTHER]
+    assert (found.message_thread.tolist(), found.message_ns.tolist()) == ([8], [5000])

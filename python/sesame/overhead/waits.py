@@ -14,23 +14,27 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 OTHER, FILE, MESSAGE = 0, 1, 2
-# Classes of fs that are no files of a device: calls on them wait for other programs, or not at all.
-NOT_FILES = ("sockfs", "pipefs", "proc", "sysfs", "devtmpfs", "tmpfs", "anon_inodefs", "devpts")
+# Classes of fs: calls on these wait for other programs, and on the others below for nothing or for
+# what is not known. The rest are files.
+TALKS = ("socket", "pipe")
+NO_FILES = ("unknown", "other", "proc", "sysfs", "cgroup", "cgroup2", "anon", "tmpfs", "devtmpfs")
 
 
 @dataclass(frozen=True)
 class Events:
-    """File calls with their begin, and arrivals of messages, each ordered by thread, then time."""
+    """Calls on files, sockets and pipes, and arrivals of messages; each ordered by thread, then by
+    the time of its end."""
 
-    file_thread: Ints
-    file_begin_ns: Ints
-    file_end_ns: Ints
+    call_thread: Ints
+    call_begin_ns: Ints
+    call_end_ns: Ints
+    call_reason: Ints
     message_thread: Ints
     message_ns: Ints
 
     def reasons(self, thread: int, begin_ns: Ints, end_ns: Ints, until_ns: Ints) -> Ints:
         """Why a thread waited from `begin_ns` to `end_ns`, when it worked until `until_ns`
-        afterwards: it was in a file call, or the first thing that it did then was to receive a
+        afterwards: it was in a call, or the first thing that it did then was to receive a
         message."""
         found = np.full(len(begin_ns), OTHER)
         low, high = np.searchsorted(self.message_thread, [thread, thread + 1])
@@ -39,46 +43,44 @@ class Events:
             places = np.searchsorted(times, end_ns)
             has = places < len(times)
             found[has & (times[np.minimum(places, len(times) - 1)] <= until_ns)] = MESSAGE
-        low, high = np.searchsorted(self.file_thread, [thread, thread + 1])
-        ends, begins = self.file_end_ns[low:high], self.file_begin_ns[low:high]
+        low, high = np.searchsorted(self.call_thread, [thread, thread + 1])
+        ends, begins = self.call_end_ns[low:high], self.call_begin_ns[low:high]
         if len(ends):
             places = np.searchsorted(ends, end_ns)
-            has = places < len(ends)
-            found[has & (begins[np.minimum(places, len(ends) - 1)] <= begin_ns)] = FILE
+            nearest = np.minimum(places, len(ends) - 1)
+            is_in_call = (places < len(ends)) & (begins[nearest] <= begin_ns)
+            found[is_in_call] = self.call_reason[low:high][nearest[is_in_call]]
         return found
 
 
 def events_of(table: Any) -> Events | None:
-    """Of a table kernel_event; None if it has neither file calls nor messages."""
+    """Of a table kernel_event; None if it has neither calls nor messages."""
     import pyarrow.compute as pc
 
     subsystem = table["subsystem"].cast("string")
-    fs = table.filter(pc.equal(subsystem, "fs"))
-    kinds = pc.list_element(pc.split_pattern(fs["class"].cast("string"), " "), 0)
-    fs = fs.filter(pc.invert(pc.is_in(kinds, _array(NOT_FILES))))
+    calls = table.filter(pc.equal(subsystem, "fs"))
+    kinds = pc.list_element(pc.split_pattern(calls["class"].cast("string"), " "), 0)
+    names = np.asarray(kinds.to_pylist(), object)
+    reason = np.where(np.isin(names, TALKS), MESSAGE, FILE)
+    reason[np.isin(names, NO_FILES)] = OTHER
     received = pc.and_(
         pc.equal(subsystem, "ipc"), pc.equal(table["point"].cast("string"), "receive")
     )
     messages = table.filter(received)
-    if not len(fs) and not len(messages):
+    if not len(calls) and not len(messages):
         return None
-    file_thread, file_end, file_length = (_ints(fs[n]) for n in ("pid", "time_ns", "duration_ns"))
+    thread, end, length = (_ints(calls[name]) for name in ("pid", "time_ns", "duration_ns"))
     message_thread, message_ns = (_ints(messages[name]) for name in ("pid", "time_ns"))
-    files = np.lexsort((file_end, file_thread))
-    order = np.lexsort((message_ns, message_thread))
+    order = np.lexsort((end, thread))
+    others = np.lexsort((message_ns, message_thread))
     return Events(
-        file_thread[files],
-        (file_end - file_length)[files],
-        file_end[files],
-        message_thread[order],
-        message_ns[order],
+        thread[order],
+        (end - length)[order],
+        end[order],
+        reason[order],
+        message_thread[others],
+        message_ns[others],
     )
-
-
-def _array(names: tuple[str, ...]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(names)
 
 
 def _ints(column: object) -> Ints:
