@@ -223,3 +223,15 @@ def test_calls_on_sockets_wait_for_messages_and_calls_on_files_for_disks():
     assert found is not None
     assert found.call_reason.tolist() == [FILE, MESSAGE, OTHER, OTHER]
     assert (found.message_thread.tolist(), found.message_ns.tolist()) == ([8], [5000])
+
+
+def test_what_two_threads_of_a_daemon_do_for_a_sample_is_one_request():
+    """Each 50 ms one reads for 1 ms, and another sends for 2 ms, 1 ms later."""
+    reads = np.arange(40, dtype=np.int64) * 50_000_000
+    begins = np.sort(np.concatenate([reads, reads + 2_000_000]))
+    lengths, threads = np.tile([1_000_000, 2_000_000], 40), np.tile([7, 8], 40)
+    none = np.zeros(80, np.int64)
+    stays = Stays(begins, lengths, none, threads, none, none > 0, ("sesamed",), 1)
+    found = lengths_of(stays).classes[DAEMON]
+    np.testing.assert_allclose(found[CPU], 3e-3)
+    np.testing.assert_allclose(found[INTERARRIVAL], 50e-3)

@@ -30,6 +30,9 @@ DAEMON_NAMES = ("sesamed*", "sesame*")
 PREEMPTED = "preempted"
 # A thread of the application counts as a process if it has this share of its processor time.
 COUNTED_SHARE = 0.01
+# Threads of a daemon that work within this time after each other work for the same sample: one
+# reads, another sends. The shortest period of ours is 50 ms.
+SAME_SAMPLE_NS = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,10 @@ def lengths_of(stays: Stays, application: str | None = None, daemon: str | None 
         if requests.count == 0:
             continue
         is_closed = name == APPLICATION
-        found.classes[name] = requests.closed() if is_closed else requests.open()
+        if is_closed:
+            found.classes[name] = requests.closed()
+        else:
+            found.classes[name] = requests.open(SAME_SAMPLE_NS if name == DAEMON else 0)
         if is_closed:
             found.counts[name] = requests.processes
     return found
@@ -233,8 +239,13 @@ class _Requests:
         ]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
-    def open(self) -> dict[str, Array]:
-        """Lengths, and the intervals between arrivals of any of the threads."""
+    def open(self, same_ns: int = 0) -> dict[str, Array]:
+        """Lengths, and the intervals between arrivals of any of the threads. Requests that follow
+        each other within `same_ns` count as one."""
         order = np.argsort(self.arrival, kind="stable")
-        intervals = np.diff(self.arrival[order])
-        return {CPU: _seconds(self.length[order]), INTERARRIVAL: _seconds(intervals)}
+        arrival, length = self.arrival[order], self.length[order]
+        if same_ns:
+            ends = np.maximum.accumulate(self.end[order])
+            begins = np.flatnonzero(np.append(True, arrival[1:] - ends[:-1] > same_ns))
+            arrival, length = arrival[begins], np.add.reduceat(length, begins)
+        return {CPU: _seconds(length), INTERARRIVAL: _seconds(np.diff(arrival))}
