@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from sesame.cli.console import console as terminal
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.host_load import LoadWatch, load_of
@@ -186,7 +187,7 @@ def _print_list() -> None:
         table.add_row(group, f"all of these {len(calculations)}", "")
         for one in calculations:
             table.add_row(one.name, one.title, one.source)
-    Console(highlight=False).print(table)
+    terminal(highlight=False).print(table)
 
 
 def _groups() -> Groups:
@@ -257,7 +258,7 @@ def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Re
 
 
 def _print_outcome(outcome: Outcome) -> None:
-    console = Console(highlight=False)
+    console = terminal(highlight=False)
     console.print(f"[bold]{outcome.name}[/]: {outcome.title} ({outcome.source})")
     for doubt in outcome.doubts:
         console.print(f"doubtful: {doubt}", markup=False)
