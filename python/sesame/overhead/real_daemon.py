@@ -137,11 +137,21 @@ class _Journal:
                 self._path = next(self._directory.glob(".journal-*"), None)
             size = 0 if self._path is None else self._path.stat().st_size
             if size > self._size:
-                self._size = size
-                self.arrivals.append((time.monotonic(), size))
+                now = time.monotonic()
+                self._size = self._whole(size)
+                self.arrivals.append((now, self._size))
                 return
             time.sleep(LOOK_S)
         raise SesameError(f"no reading has arrived at the collector in {self._patience_s:.0f} s")
+
+    def _whole(self, size: int) -> int:
+        """The size when it has stopped growing: a write is seen page by page."""
+        assert self._path is not None
+        while True:
+            time.sleep(LOOK_S)
+            before, size = size, self._path.stat().st_size
+            if size == before:
+                return size
 
     def latencies_s(self, first: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Of the readings in all messages from the `first` on."""
