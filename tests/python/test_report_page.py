@@ -269,10 +269,16 @@ def test_report_of_a_simulated_run_is_that_of_simulate(sesame, tmp_path, run_pat
     assert "Message matrix" in (tmp_path / "r.html").read_text()
 
 
-def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):
-    done = sesame("report", str(run_path), "r.html", "--json")
-    assert done.status == 2
-    assert "not a traced run, --json is of traced runs only" in done.stderr
+def test_report_of_a_simulated_run_as_json_has_what_its_page_shows(sesame, tmp_path, run_path):
+    content = sesame("report", str(run_path), "--json").json
+    data_set = DataSet(run_path)
+    assert content["kind"] == "simulated"
+    assert content["result"]["predicted_time_s"] == data_set.info.result["predicted_time_s"]
+    marks = {mark["name"]: mark for mark in content["charts"]["ranks"]["marks"]}
+    computed = data_set.table("rank").column("compute_s").to_pylist()
+    scale = marks["computation"]["y"][0] / computed[0]
+    assert marks["computation"]["y"] == pytest.approx([scale * one for one in computed])
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):

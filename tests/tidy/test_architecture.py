@@ -262,6 +262,51 @@ def test_imports_never_run_upward():
     assert wrong == []
 
 
+def loaded_with(tree: ast.Module) -> list[str]:
+    """What is imported when the module is: neither in functions nor for type checkers alone."""
+    found = []
+    for node in tree.body:
+        inner = node.body if isinstance(node, ast.Try) else [node]
+        for one in inner:
+            if isinstance(one, ast.ImportFrom) and one.module:
+                found += [f"{one.module}.{alias.name}" for alias in one.names]
+            elif isinstance(one, ast.Import):
+                found += [alias.name for alias in one.names]
+    return found
+
+
+def module_uses(files: dict[str, str]) -> dict[str, set[str]]:
+    """The modules that each module loads; `files` are their texts."""
+    return {
+        module: {
+            name if name in files else name.rpartition(".")[0]
+            for name in loaded_with(ast.parse(text))
+        }
+        & files.keys() - {module}
+        for module, text in files.items()
+    }
+
+
+def test_a_module_that_imports_its_user_makes_a_cycle():
+    files = {"s.a": "from s import b", "s.b": "import s.c", "s.c": "from s.a import x"}
+    assert cycles(module_uses(files)) == [["s.a", "s.b", "s.c"]]
+    files["s.c"] = "def f():\n    from s.a import x"
+    assert cycles(module_uses(files)) == []
+
+
+def test_no_python_module_imports_itself_by_way_of_others():
+    root = ROOT / "python"
+    files = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): (
+            path.read_text()
+        )
+        for path in PYTHON
+        if path.is_relative_to(root)
+    }
+    assert len(files) > 100
+    assert cycles(module_uses(files)) == []
+
+
 def test_only_one_module_imports_the_binding():
     users = [
         short(path)

@@ -37,11 +37,35 @@ VERBS = {
     "token": "sesame.cli.token:token",
     "evaluate": "sesame.cli.evaluate:evaluate",
 }
+# The help lists the verbs by job. Their summaries are here, so that it imports none of them.
 SECTIONS = {
-    "Predict": ("simulate", "replay", "overhead", "machine", "accuracy"),
-    "Record and explain": ("trace", "report", "info", "diff", "characterize", "import", "export"),
-    "Measure the operating system": ("measure", "collect", "token"),
-    "Test and judge": ("check", "bench", "evaluate", "reproduce"),
+    "Predict": {
+        "simulate": "Predict how an MPI program runs on a machine.",
+        "replay": "Repeat the I/O of a traced run on a real file system.",
+        "overhead": "Predict what measuring costs, before it is switched on.",
+        "machine": "List, show, check and calibrate machine models.",
+        "accuracy": "Keep pairs of predicted and real runs; show past errors.",
+    },
+    "Record and explain": {
+        "trace": "Record what a real run does with files and messages.",
+        "report": "Write a page about a run: where its time went.",
+        "info": "Show what a data set contains.",
+        "diff": "Compare data sets: what takes longer, beyond noise.",
+        "characterize": "Show how a disk or an application is really used.",
+        "import": "Convert a trace of another tool to a data set.",
+        "export": "Write a data set in a format of other tools.",
+    },
+    "Measure the operating system": {
+        "measure": "Measure inside the running operating system.",
+        "collect": "Collect or forward the measurements of many nodes.",
+        "token": "Make and revoke tokens for clients of daemons.",
+    },
+    "Test and judge": {
+        "check": "Fail when a program is slower than its baseline.",
+        "bench": "Run real MPI programs that check their own answers.",
+        "evaluate": "Judge a machine over months: availability and speed.",
+        "reproduce": "Repeat the experiments of a published report.",
+    },
 }
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01

@@ -17,7 +17,7 @@ from sesame.analysis.quantities import format_seconds
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
 
-@click.group(short_help="Keep pairs of predicted and real runs; show past errors.")
+@click.group()
 def accuracy() -> None:
     """Keep predicted and measured runs, and show how wrong machine models have been.
 

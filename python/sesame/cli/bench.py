@@ -49,7 +49,7 @@ class BenchOptions:
     as_json: bool
 
 
-@click.group(short_help="Run real MPI programs that check their own answers.")
+@click.group()
 def bench() -> None:
     """Run real MPI programs that check their own answers.
 

@@ -55,7 +55,6 @@ class CheckOptions:
         Output=("output", "report", "as_json", "force"),
     ),
     context_settings={"allow_interspersed_args": False},
-    short_help="Fail when a program is slower than its baseline.",
 )
 @click.option(
     "--baseline",

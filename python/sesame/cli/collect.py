@@ -33,7 +33,6 @@ FILE = click.Path(path_type=Path)
         ),
         Fetching=("nodes", "nodes_token_file", "nodes_ca", "interval"),
     ),
-    short_help="Collect or forward the measurements of many nodes.",
 )
 @click.option(
     "-o",

@@ -13,7 +13,7 @@ import click
 from sesame.errors import InputError
 
 
-@click.command(short_help="Compare data sets: what takes longer, beyond noise.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option(
     "--report",

@@ -26,7 +26,7 @@ SITE = click.argument("site", metavar="SITE.toml", type=FILE)
 FAILED, NOT_OBSERVED = 1, 3
 
 
-@click.group(short_help="Judge a machine over months: availability and speed.")
+@click.group()
 def evaluate() -> None:
     """Judge a machine over months: probes at intervals, availability, incidents, changes of speed.
 

@@ -31,21 +31,17 @@ class GroupedCommand(click.Command):
 
 
 class GroupedCommands(click.Group):
-    """A group that shows its commands by job: `sections` maps a title to names of commands."""
+    """A group that shows its commands by job: `sections` maps a title to commands with what each
+    does. Its help imports no command."""
 
-    sections: Mapping[str, Sequence[str]] = {}
+    sections: Mapping[str, Mapping[str, str]] = {}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes one list for each section, all with columns of the same width."""
         width = max(map(len, self.commands))
-        for title, names in self.sections.items():
+        for title, summaries in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
-                        for name in names
-                    ]
-                )
+                formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
 
 
 def grouped(

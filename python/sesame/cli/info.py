@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sesame.datasets import DataSet
 
 
-@click.command(short_help="Show what a data set contains.")
+@click.command()
 @click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
 @click.option("--fields", is_flag=True, help="Also the fields of every record type.")
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")

@@ -51,7 +51,6 @@ class ReplayOptions:
         Time=("scale_compute", "only_io", "as_fast_as_possible"),
         Output=("output", "as_json", "force"),
     ),
-    short_help="Repeat the I/O of a traced run on a real file system.",
 )
 @click.option(
     "--dir",

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from sesame.errors import InputError
 
-
-@click.command(short_help="Write a page about a run: where its time went.")
+@click.command()
 @click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
 @click.argument("page", metavar="[FILE.html]", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -21,7 +20,7 @@ from sesame.errors import InputError
     "as_json",
     is_flag=True,
     help="Print the content of the page as one JSON object on stdout; write the page only if you "
-    "name it. For traced runs only.",
+    "name it.",
 )
 def report(path: Path, page: Path | None, as_json: bool) -> None:
     """Write a page about a run: where its time went, and what to do about it.
@@ -32,6 +31,7 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     \b
     sesame report run.sesame report.html
     """
+    from sesame.analysis.report.content_json import content_json
     from sesame.analysis.report.traced_json import traced_json
     from sesame.analysis.reports import write_page
     from sesame.analysis.study import study_run
@@ -43,15 +43,13 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     written = page or (None if as_json else path.with_suffix(".html"))
     if written is not None:
         check_file(written)
-    if as_json and not is_traced(data_set):
-        raise InputError(
-            f"{path}: not a traced run, --json is of traced runs only",
-            hint="for a simulated run, `sesame info --json` prints the figures",
-        )
     study = study_run(data_set) if is_traced(data_set) else None
+    content: dict[str, Any] | None = None
+    if as_json:
+        content = content_json(data_set) if study is None else traced_json(study)
     if written is not None:
         write_page(data_set, written, study)
     if written is not None and page is None:
         click.echo(f"report: {written}", err=True)
-    if as_json and study is not None:
-        click.echo(json.dumps(traced_json(study), indent=1))
+    if content is not None:
+        click.echo(json.dumps(content, indent=1))

@@ -54,7 +54,7 @@ class ReproduceOptions:
     as_json: bool
 
 
-@click.command(short_help="Repeat the experiments of a published report.")
+@click.command()
 @click.argument("name", required=False)
 @click.option(
     "-o",

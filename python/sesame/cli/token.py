@@ -25,7 +25,7 @@ LONGEST_DAYS = 3650
 Command = Callable[..., Any]
 
 
-@click.group(short_help="Make and revoke tokens for clients of daemons.")
+@click.group()
 def token() -> None:
     """Give clients of a daemon or collector tokens of their own, each with a role and an end.
 

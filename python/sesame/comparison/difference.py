@@ -68,9 +68,7 @@ class Difference:
         lines = [f"<sesame.Difference of {len(self.sides)}"]
         for side, ratio in zip(self.sides, (None, *self.ratios), strict=True):
             words = "" if ratio is None else f", {in_words(ratio)}"
-            lines.append(
-                f"  {side.label} {format_seconds(side.time.value)}{words}: {side.run.path}"
-            )
+            lines.append(f"  {side.label} {format_seconds(side.time.value)}{words}: {side.name}")
         lines = _shortened(lines, MOST_SIDES_SHOWN + 1, "sides")
         lines += [f"  doubtful: {doubt}" for doubt in self.doubts[:MOST_DOUBTS_SHOWN]]
         changed = [change for change in self.changes if change.largest_s > 0]

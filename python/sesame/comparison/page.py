@@ -37,8 +37,8 @@ def write_difference(difference: Difference, path: Path) -> None:
         subtitle=" ".join(str(run.path) for side in difference.sides for run in side.runs),
         headline=Headline(
             format_seconds(others[0].time.value) if ratio is None else percent(ratio.value),
-            f"time of {others[0].label} ({others[0].run.path.name}) relative to {first.label} "
-            f"({first.run.path.name}): {'' if ratio is None else in_words(ratio)}",
+            f"time of {others[0].label}, {others[0].name}, relative to {first.label}, "
+            f"{first.name}: {'' if ratio is None else in_words(ratio)}",
         ),
         outcome="completed",
         doubts=[doubt.as_json() for doubt in difference.doubts],

@@ -44,6 +44,12 @@ class Side:
         return self.runs[0]
 
     @property
+    def name(self) -> str:
+        """What the first run is, and the name of its data set."""
+        title = self.run.title or self.run.program
+        return f"{title} ({self.run.path.name})"
+
+    @property
     def samples_s(self) -> tuple[float, ...]:
         """Times of all runs and of their repeats."""
         return tuple(sample for run in self.runs for sample in run.samples_s)
