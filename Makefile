@@ -3,9 +3,10 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
-PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
-  nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
-  openmpi-bin libopenmpi-dev clang libbpf-dev liblz4-dev
+PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libtomlplusplus-dev ninja-build \
+  nlohmann-json3-dev python3-dev python3-venv
+# What the tests are built with: both MPIs, whatever the machine's own is.
+BUILD_TEST_PACKAGES := babeltrace2 gfortran libgtest-dev libmpich-dev libopenmpi-dev mpich openmpi-bin otf2-tools
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
 TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 lammps libhdf5-mpich-dev \
   libhdf5-openmpi-dev libhypre-dev liburing-dev linux-perf mocassin netpipe-mpich2 netpipe-openmpi openssl \
@@ -38,6 +39,10 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 	@bash tools/setup.sh $(VENV) $(PACKAGES)
 	@touch $@
 
+$(VENV)/.ready-to-build-tests: $(VENV)/.ready Makefile
+	@bash tools/setup.sh $(VENV) $(BUILD_TEST_PACKAGES)
+	@touch $@
+
 $(VENV)/.ready-to-test: $(VENV)/.ready Makefile
 	@bash tools/setup.sh $(VENV) $(TEST_PACKAGES) || echo "tests skip what is not there" >&2
 	@touch $@
@@ -52,7 +57,7 @@ INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --
 build: setup
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
 
-build-tests: setup
+build-tests: setup $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 
 test: build-tests $(VENV)/.ready-to-test
@@ -84,7 +89,7 @@ format: setup
 	$(VENV)/bin/ruff format python tests tools bench
 	$(VENV)/bin/clang-format -i $(CXX_FILES)
 
-sanitize: setup
+sanitize: setup $(VENV)/.ready-to-build-tests
 	cmake -S . -B build-sanitize -G Ninja -DSESAME_TESTS=ON -DSESAME_BINDINGS=OFF \
 	  -DSESAME_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build-sanitize --parallel $(JOBS)

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # setup.sh VENV PACKAGE…: installs the Debian packages that are missing (as root; else names
-# them) and makes the Python environment VENV with everything that building and testing needs.
+# them), an MPI if there is none, and makes the Python environment VENV with everything that building
+# and testing needs.
 set -euo pipefail
 venv=$1
 shift
 
+# Any MPI will do; Debian's default where there is none.
+command -v mpicc >/dev/null || set -- "$@" mpi-default-dev
 bash "$(dirname "$0")/install_packages.sh" "$@"
 
 python=${SESAME_PYTHON:-python3}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test.sh RELEASE…: tries the wheel of dist/ in fresh roots of Debian RELEASEs (bookworm, trixie)
-# without a compiler. The program that is simulated is compiled in the root of build.sh.
+# test.sh RELEASE…: tries the wheel of dist/ in fresh roots of Debian RELEASEs (bookworm, trixie),
+# first without a compiler. The program that is simulated then is compiled in the root of build.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD/tools/wheel
@@ -20,7 +20,10 @@ for release in "$@"; do
   rm -rf "$root"
   cp -a "$directory/test-$release" "$root"
   mkdir "$root/try"
-  cp dist/*.whl "$here/test_inside.sh" "$directory/bookworm/var/tmp/heat/heat" "$root/try"
+  cp dist/*.whl "$here/test_inside.sh" "$directory/bookworm/var/tmp/heat/heat" examples/heat.c "$root/try"
+  mkdir "$root/try/programs"
+  cp core/abi/programs/interface.c tests/programs/fortran/* tests/programs/files/iostream.cc \
+    "$root/try/programs"
   "$here/in_root.sh" "$root" bash /try/test_inside.sh </dev/null
   rm -rf "$root"
   echo "$release: passed"

@@ -1,5 +1,6 @@
-# Runs inside a root: installs the wheel that fits and runs what needs no compiler. First without
-# any MPI, then with Debian's MPICH.
+# Runs inside a root: installs the wheel that fits and runs what needs no compiler, without any MPI.
+# Then with Debian's default MPI only, which is Open MPI 4 in Debian 12 and Open MPI 5 in Debian 13, and
+# its compilers. Then with Debian's MPICH.
 set -euo pipefail
 cd /try
 if command -v cc gcc clang >/dev/null; then
@@ -29,8 +30,33 @@ quiet sesame measure list
 say sesame measure run -o measured.sesame -- cp heat copied
 say sesame report measured.sesame measured.html
 
-quiet env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mpich
-say sesame trace -o run.sesame -- mpiexec -n 4 ./heat
+install() {
+  quiet env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+
+# Each of the programs prints how many of its checks failed.
+passes() {
+  say sesame simulate -n 5 --machine infiniband -- "$1" | tee said
+  grep -q '^0 checks failed' said
+}
+
+install mpi-default-dev g++ gfortran
+say mpicc -O2 -w -o app heat.c -lm
+say sesame simulate -n 64 --machine infiniband -- ./app
+say mpicc -w -o interface programs/interface.c
+passes ./interface
+say mpicxx -w -o streams programs/iostream.cc
+say sesame simulate -n 5 --machine infiniband -- ./streams
+say mpicc -c programs/interface_c.c
+say mpifort -w -DMPIF_H -fallow-argument-mismatch -o mpif programs/interface.F90 interface_c.o
+passes ./mpif
+say mpifort -w -o module programs/interface.F90 interface_c.o
+passes ./module
+say mpifort -w -o f08 programs/interface_f08.f90
+passes ./f08
+
+install mpich
+say sesame trace -o run.sesame -- mpiexec.mpich -n 4 ./heat
 say sesame report run.sesame run.html
 say sesame simulate run.sesame --machine paragon
 ls -l -- *.html
