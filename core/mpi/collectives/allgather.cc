@@ -4,6 +4,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
+#include "core/mpi/collectives/exchange.h"
 #include "core/mpi/collectives/gather.h"
 #include "core/mpi/collectives/neighbor_steps.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
@@ -67,12 +68,20 @@ void allgather_neighbor(Transfer& transfer, const Target& all) {
                      [&](int peer, int sent, int received) { exchange(peer, sent, received, 2); });
 }
 
+void allgather_at_once(Transfer& transfer, const Target& all) {
+  const auto block = [&all](int rank) {
+    return InBlock{all.at(rank * all.count), all.count, all.type.get()};
+  };
+  send_to_all(transfer, block(transfer.rank()), block);
+}
+
 namespace {
 
 // An algorithm that does not serve this number of ranks is replaced as in Open MPI.
 void allgather_as_open_mpi(Transfer& transfer, const Target& all) {
   using enum open_mpi::Allgather;
   const int size = transfer.size();
+  if (!transfer.is_blocking()) return allgather_at_once(transfer, all);
   switch (open_mpi::choose_allgather(size, all.bytes())) {
     case kDoubling:
       if (std::has_single_bit(static_cast<unsigned>(size)))

@@ -21,6 +21,8 @@ void allgather_ring(Transfer& transfer, const Target& all);
 // and Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with fast
 // Ethernet", 2005). Requires an even number of ranks.
 void allgather_neighbor(Transfer& transfer, const Target& all);
+// Each rank sends to all others.
+void allgather_at_once(Transfer& transfer, const Target& all);
 // The source may be MPI_IN_PLACE.
 int allgather(Transfer& transfer, const Source& mine, const Target& all);
 
@@ -38,6 +40,7 @@ void allgatherv_bruck(Transfer& transfer, const RankBlocks& parts);
 // A block is sent in messages of at most `segment_bytes`.
 void allgatherv_ring(Transfer& transfer, const RankBlocks& parts, Count segment_bytes);
 void allgatherv_neighbor(Transfer& transfer, const RankBlocks& parts);
+void allgatherv_at_once(Transfer& transfer, const RankBlocks& parts);
 int allgatherv(Transfer& transfer, const Source& mine, const RankBlocks& parts);
 
 }  // namespace sesame::mpi::collectives

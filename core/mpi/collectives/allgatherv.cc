@@ -7,6 +7,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/allgather.h"
 #include "core/mpi/collectives/bcast.h"
+#include "core/mpi/collectives/exchange.h"
 #include "core/mpi/collectives/gather.h"
 #include "core/mpi/collectives/neighbor_steps.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
@@ -174,6 +175,13 @@ void allgatherv_neighbor(Transfer& transfer, const RankBlocks& parts) {
   packed.store_all_but(rank);
 }
 
+void allgatherv_at_once(Transfer& transfer, const RankBlocks& parts) {
+  const auto block = [&parts](int rank) {
+    return InBlock{parts.at(rank), parts.counts[rank], parts.all.type.get()};
+  };
+  send_to_all(transfer, block(transfer.rank()), block);
+}
+
 namespace {
 
 // Gatherv at rank 0, which broadcasts all blocks.
@@ -192,6 +200,7 @@ void allgatherv_as_open_mpi(Transfer& transfer, const RankBlocks& parts) {
   using enum open_mpi::Allgatherv;
   constexpr Count kWhole = std::numeric_limits<Count>::max();
   const int size = transfer.size();
+  if (!transfer.is_blocking()) return allgatherv_at_once(transfer, parts);
   switch (open_mpi::choose_allgatherv(size, total_bytes(parts, size) / size)) {
     case kGatherBcast:
       return allgatherv_by_root(transfer, parts);

@@ -127,6 +127,12 @@ void allreduce_by_root(Transfer& transfer, void* vector, const Reduction& reduct
   bcast(transfer, Target{vector, reduction.count, reduction.type}, 0);
 }
 
+void allreduce_binomial(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const void* const send = transfer.rank() == 0 ? MPI_IN_PLACE : vector;
+  reduce_binomial(transfer, send, vector, reduction, 0);
+  bcast_binomial(transfer, Target{vector, reduction.count, reduction.type}, 0);
+}
+
 void allreduce_linear(Transfer& transfer, void* vector, const Reduction& reduction) {
   const void* const send = transfer.rank() == 0 ? MPI_IN_PLACE : vector;
   reduce_linear(transfer, send, vector, reduction, 0);
@@ -134,11 +140,16 @@ void allreduce_linear(Transfer& transfer, void* vector, const Reduction& reducti
 }
 
 // Where an algorithm needs more elements than there are, Open MPI uses another.
-void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction) {
+void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction,
+                           bool in_place) {
   using enum open_mpi::Allreduce;
   const int size = transfer.size();
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
-  switch (open_mpi::choose_allreduce(size, reduction.bytes(), reduction.is_commutative())) {
+  const Count bytes = reduction.bytes();
+  const bool commutes = reduction.is_commutative();
+  switch (transfer.is_blocking()
+              ? open_mpi::choose_allreduce(size, bytes, commutes)
+              : open_mpi::choose_iallreduce(size, bytes, reduction.count, commutes, in_place)) {
     case kLinear:
       return allreduce_linear(transfer, vector, reduction);
     case kReduceBcast:
@@ -151,6 +162,8 @@ void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& re
     case kHalvingDoubling:
       if (reduction.count < core_ranks) return allreduce_linear(transfer, vector, reduction);
       return allreduce_halving_doubling(transfer, vector, reduction);
+    case kBinomial:
+      return allreduce_binomial(transfer, vector, reduction);
   }
 }
 
@@ -160,7 +173,7 @@ int allreduce_intra(Transfer& transfer, const void* send, void* receive,
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, receive, reduction.count);
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
   if (open_mpi::is_followed()) {
-    allreduce_as_open_mpi(transfer, receive, reduction);
+    allreduce_as_open_mpi(transfer, receive, reduction, send == MPI_IN_PLACE);
   } else if (reduction.bytes() > kThresholds.allreduce_short && reduction.op->is_predefined() &&
              reduction.count >= core_ranks) {
     allreduce_halving_doubling(transfer, receive, reduction);

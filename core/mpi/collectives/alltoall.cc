@@ -64,6 +64,8 @@ template <typename OutBlocks, typename InBlocks>
 void alltoall_as_open_mpi(Transfer& transfer, const Source& out, const Target& in,
                           const OutBlocks& out_block, const InBlocks& in_block) {
   using enum open_mpi::Alltoall;
+  if (!transfer.is_blocking())
+    return exchange_scattered(transfer, out_block, in_block, transfer.size());
   switch (open_mpi::choose_alltoall(transfer.size(), in.bytes())) {
     case kScattered:
       return exchange_scattered(transfer, out_block, in_block, transfer.size());

@@ -36,7 +36,8 @@ int alltoallv(Transfer& transfer, const OutBlocks& out, const InBlocks& in) {
     exchange_in_place(transfer, in);
   } else if (!open_mpi::is_followed()) {
     exchange_scattered(transfer, out, in);
-  } else if (open_mpi::choose_alltoallv(transfer.size()) == open_mpi::Alltoall::kPairwise) {
+  } else if (transfer.is_blocking() &&
+             open_mpi::choose_alltoallv(transfer.size()) == open_mpi::Alltoall::kPairwise) {
     exchange_pairwise(transfer, out, in);
   } else {
     exchange_scattered(transfer, out, in, transfer.size());

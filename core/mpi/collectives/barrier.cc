@@ -77,6 +77,7 @@ namespace {
 
 void barrier_as_open_mpi(Transfer& transfer) {
   using enum open_mpi::Barrier;
+  if (!transfer.is_blocking()) return barrier_dissemination(transfer);
   switch (open_mpi::choose_barrier(transfer.size())) {
     case kLinear:
       return barrier_linear(transfer);

@@ -36,6 +36,23 @@ void bcast_linear(Transfer& transfer, const Target& buffer, int root) {
   bcast_tree(transfer, buffer, place);
 }
 
+// While a segment is received the one before it is sent.
+void bcast_pipeline(Transfer& transfer, const Target& buffer, int root, Count segment_bytes) {
+  const TreePlace place = chain_place(transfer.rank(), transfer.size(), root);
+  const int child = place.children.empty() ? MPI_PROC_NULL : place.children.front();
+  const Count segments = segment_count(buffer.count, buffer.bytes(), segment_bytes);
+  const Count length = buffer.count / segments;
+  const auto count = [&](Count i) { return i < segments - 1 ? length : buffer.count - i * length; };
+  for (Count i = 0; i <= segments; ++i) {
+    const bool has_receive = i < segments;
+    const bool has_send = i > 0;
+    transfer.send_receive(
+        has_send ? buffer.at((i - 1) * length) : nullptr, has_send ? count(i - 1) : 0, *buffer.type,
+        has_send ? child : MPI_PROC_NULL, has_receive ? buffer.at(i * length) : nullptr,
+        has_receive ? count(i) : 0, *buffer.type, has_receive ? place.parent : MPI_PROC_NULL);
+  }
+}
+
 // The odd ones of the ranks, counted from the root, are the first child's side. The root and, if
 // the number of ranks is even, the last rank are a pair.
 void bcast_split_binary(Transfer& transfer, const Target& buffer, int root) {
@@ -168,11 +185,15 @@ void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root) {
   constexpr int kRadix = 4;  // of Open MPI's parameter bcast_algorithm_knomial_radix
   const int rank = transfer.rank();
   const int size = transfer.size();
-  switch (open_mpi::choose_bcast(size, buffer.bytes())) {
+  const Count bytes = buffer.bytes();
+  switch (transfer.is_blocking() ? open_mpi::choose_bcast(size, bytes)
+                                 : open_mpi::choose_ibcast(size, bytes)) {
     case kLinear:
       return bcast_linear(transfer, buffer, root);
     case kChain:
       return bcast_tree(transfer, buffer, chain_place(rank, size, root));
+    case kPipeline:
+      return bcast_pipeline(transfer, buffer, root, open_mpi::bcast_segment(bytes));
     case kSplitBinary:
       if (buffer.count < 2) return bcast_tree(transfer, buffer, chain_place(rank, size, root));
       return bcast_split_binary(transfer, buffer, root);

@@ -10,6 +10,8 @@ namespace sesame::mpi::collectives {
 void bcast_binomial(Transfer& transfer, const Target& buffer, int root);
 // The root sends to all other ranks at once.
 void bcast_linear(Transfer& transfer, const Target& buffer, int root);
+// From rank to rank in segments of about `segment_bytes`. For at least one element.
+void bcast_pipeline(Transfer& transfer, const Target& buffer, int root, Count segment_bytes);
 // Each half of the data down one side of a binary tree (binary_place() in tree.h); then pairs of
 // ranks, one of each side, exchange their halves. For at least two elements and ranks.
 void bcast_split_binary(Transfer& transfer, const Target& buffer, int root);

@@ -35,6 +35,25 @@ void copy_own_block(Transfer& transfer, const Out& out, const In& in) {
   copy_own(transfer, from.data, from.count, *from.type, to.data, to.count, *to.type);
 }
 
+// The same block to all ranks, a block from each, all at once; empty blocks are not sent.
+template <typename In>
+void send_to_all(Transfer& transfer, const InBlock& own, const In& in) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  RequestBatch requests(2 * static_cast<size_t>(size));
+  for (int i = 1; i < size; ++i) {
+    const int peer = (rank + i) % size;
+    const InBlock to = in(peer);
+    if (!to.is_empty()) {
+      transfer.start_receive(requests.next(), to.data, to.count, *to.type, peer);
+    }
+  }
+  for (int i = 1; !own.is_empty() && i < size; ++i) {
+    transfer.start_send(requests.next(), own.data, own.count, *own.type, (rank - i + size) % size);
+  }
+  transfer.wait_all(requests.started());
+}
+
 // Non-blocking messages to and from all ranks, of `most` peers at a time; empty blocks are not
 // sent.
 template <typename Out, typename In>

@@ -81,6 +81,23 @@ void gather_linear(Transfer& transfer, const Source& mine, const Target& all, in
   }
 }
 
+void gather_at_once(Transfer& transfer, const Source& mine, const Target& all, int root) {
+  if (transfer.rank() != root) {
+    if (mine.bytes() > 0) transfer.send(mine.data, mine.count, *mine.type, root);
+    return;
+  }
+  if (all.bytes() == 0) return;
+  RequestBatch receives(static_cast<size_t>(transfer.size()));
+  for (int from = 0; from < transfer.size(); ++from) {
+    if (from == root) {
+      gather_own(transfer, mine, all, root);
+    } else {
+      transfer.start_receive(receives.next(), all.at(from * all.count), all.count, *all.type, from);
+    }
+  }
+  transfer.wait_all(receives.started());
+}
+
 void gather_linear_sync(Transfer& transfer, const Source& mine, const Target& all, int root) {
   if (transfer.rank() != root) {
     if (mine.bytes() == 0) return;
@@ -108,6 +125,7 @@ namespace {
 void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& all, int root) {
   using enum open_mpi::Gather;
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  if (!transfer.is_blocking()) return gather_at_once(transfer, mine, all, root);
   switch (open_mpi::choose_gather(transfer.size(), block)) {
     case kLinear:
       return gather_linear(transfer, mine, all, root);

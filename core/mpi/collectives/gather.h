@@ -13,8 +13,10 @@ namespace sesame::mpi::collectives {
 void gather_binomial(Transfer& transfer, const Source& mine, const Target& all, int root);
 // The root receives from one rank after the other.
 void gather_linear(Transfer& transfer, const Source& mine, const Target& all, int root);
-// The same, but a rank sends when the root asks it to. A second, empty message follows each block,
-// as Open MPI's algorithm has it.
+// The root receives from all ranks at once.
+void gather_at_once(Transfer& transfer, const Source& mine, const Target& all, int root);
+// As gather_linear(), but a rank sends when the root asks it to. A second, empty message follows
+// each block, as Open MPI's algorithm has it.
 void gather_linear_sync(Transfer& transfer, const Source& mine, const Target& all, int root);
 int gather(Transfer& transfer, const Source& mine, const Target& all, int root);
 

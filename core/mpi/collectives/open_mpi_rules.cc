@@ -5,6 +5,7 @@
 // MPI_Alltoall; two_proc is the algorithm that does the same for two ranks.
 #include "core/mpi/collectives/open_mpi_rules.h"
 
+#include <bit>
 #include <limits>
 
 namespace sesame::mpi::collectives::open_mpi {
@@ -353,5 +354,34 @@ ReduceScatter choose_reduce_scatter_block(int ranks, Count block_bytes, bool com
 Scatter choose_scatter(int ranks, Count block_bytes) {
   return first_of(kScatter, ranks, block_bytes);
 }
+
+// ompi/mca/coll/libnbc/nbc_iallreduce.c, nbc_ibcast.c and nbc_ireduce.c of Open MPI 4.1.4, with the
+// defaults in coll_libnbc_component.c; 5.0 chooses the same.
+
+namespace {
+
+bool has_element_for_each(int ranks, Count elements) {
+  return elements >= static_cast<Count>(std::bit_floor(static_cast<unsigned>(ranks)));
+}
+
+}  // namespace
+
+Allreduce choose_iallreduce(int ranks, Count bytes, Count elements, bool commutes, bool in_place) {
+  if (ranks < 4 || bytes < 64 * kKi || !commutes || in_place) return Allreduce::kBinomial;
+  return has_element_for_each(ranks, elements) ? Allreduce::kHalvingDoubling : Allreduce::kRing;
+}
+
+Bcast choose_ibcast(int ranks, Count bytes) {
+  if (ranks <= 4) return Bcast::kLinear;
+  return bytes < 64 * kKi ? Bcast::kBinomial : Bcast::kPipeline;
+}
+
+Reduce choose_ireduce(int ranks, Count bytes, Count elements, bool commutes) {
+  if (commutes && ranks > 2 && has_element_for_each(ranks, elements)) return Reduce::kScatterGather;
+  if (ranks > 4 || bytes < 64 * kKi || !commutes) return Reduce::kBinomial;
+  return Reduce::kPipeline;
+}
+
+Count bcast_segment(Count bytes) { return bytes < 512 * kKi ? 8 * kKi : 32 * kKi; }
 
 }  // namespace sesame::mpi::collectives::open_mpi

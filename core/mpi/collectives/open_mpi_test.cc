@@ -13,14 +13,6 @@ using namespace testing;
 
 const Comm kWorld = MPI_COMM_WORLD;
 
-double open_mpi_ns(int ranks, const std::function<void(int rank)>& call) {
-  SimulatedJob job(ranks);
-  job.world().open_mpi_collectives = true;
-  return static_cast<double>(job.run(call).ps()) / 1000;
-}
-
-std::vector<char> bytes_of(Count bytes) { return std::vector<char>(static_cast<size_t>(bytes)); }
-
 // The choices that coll_tuned_decision_fixed.c of Open MPI 4.1.4 makes, read there.
 TEST(OpenMpiRules, AreThoseOfItsSource) {
   using namespace collectives::open_mpi;

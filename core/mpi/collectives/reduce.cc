@@ -145,14 +145,21 @@ void reduce_linear(Transfer& transfer, const void* send, void* receive, const Re
 
 namespace {
 
-// Along a tree that is rooted at `tree_root`, which sends the result to the root.
+// Along a tree that is rooted at `tree_root`, which sends the result to the root. The vector is
+// divided into `segments`, which follow each other.
 void reduce_along(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
-                  int root, const TreePlace& place, int tree_root) {
+                  int root, const TreePlace& place, int tree_root, Count segments = 1) {
   const int rank = transfer.rank();
   TypedWorkspace own_vector(rank == root ? 0 : reduction.count, *reduction.type);
   void* const vector = rank == root ? receive : own_vector.data();
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, vector, reduction.count);
-  reduce_tree(transfer, vector, reduction, place);
+  Reduction segment = reduction;
+  segment.count = reduction.count / segments;
+  for (Count i = 0; i < segments; ++i) {
+    const Count begin = i * segment.count;
+    if (i == segments - 1) segment.count = reduction.count - begin;
+    reduce_tree(transfer, shift(vector, reduction.offset(begin)), segment, place);
+  }
   if (tree_root == root) return;
   if (rank == tree_root) transfer.send(vector, reduction.count, *reduction.type, root);
   if (rank == root) transfer.receive(receive, reduction.count, *reduction.type, tree_root);
@@ -164,12 +171,19 @@ void reduce_as_open_mpi(Transfer& transfer, const void* send, void* receive,
   const int rank = transfer.rank();
   const int size = transfer.size();
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
-  switch (open_mpi::choose_reduce(size, reduction.bytes(), reduction.is_commutative())) {
+  const Count bytes = reduction.bytes();
+  const bool commutes = reduction.is_commutative();
+  switch (transfer.is_blocking()
+              ? open_mpi::choose_reduce(size, bytes, commutes)
+              : open_mpi::choose_ireduce(size, bytes, reduction.count, commutes)) {
     case kLinear:
       return reduce_linear(transfer, send, receive, reduction, root);
     case kChain:
       return reduce_along(transfer, send, receive, reduction, root, chain_place(rank, size, root),
                           root);
+    case kPipeline:
+      return reduce_along(transfer, send, receive, reduction, root, chain_place(rank, size, root),
+                          root, segment_count(reduction.count, bytes, open_mpi::kReduceSegment));
     case kBinary:
       return reduce_along(transfer, send, receive, reduction, root, binary_place(rank, size, root),
                           root);

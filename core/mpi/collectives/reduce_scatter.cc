@@ -54,7 +54,11 @@ void reduce_scatter_by_root(Transfer& transfer, const void* send, void* receive,
   Reduction whole = reduction;
   whole.count = parts.total();
   TypedWorkspace result(transfer.rank() == 0 ? whole.count : 0, *reduction.type);
-  reduce_intra(transfer, send, result.data(), whole, 0);
+  if (transfer.is_blocking()) {
+    reduce_intra(transfer, send, result.data(), whole, 0);
+  } else {
+    reduce_binomial(transfer, send, result.data(), whole, 0);
+  }
   if (parts.is_block()) {
     const Count count = parts.count(0);
     scatter(transfer, Source{result.data(), count, reduction.type},
@@ -79,6 +83,8 @@ open_mpi::ReduceScatter choose_as_open_mpi(const Partition& parts, const Reducti
 void reduce_scatter_as_open_mpi(Transfer& transfer, const void* send, void* receive,
                                 const Partition& parts, const Reduction& reduction) {
   using enum open_mpi::ReduceScatter;
+  if (!transfer.is_blocking())
+    return reduce_scatter_by_root(transfer, send, receive, parts, reduction);
   switch (choose_as_open_mpi(parts, reduction)) {
     case kReduceScatterv:
       return reduce_scatter_by_root(transfer, send, receive, parts, reduction);

@@ -110,6 +110,7 @@ namespace {
 void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mine, int root) {
   using enum open_mpi::Scatter;
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  if (!transfer.is_blocking()) return scatter_at_once(transfer, all, mine, root);
   switch (open_mpi::choose_scatter(transfer.size(), block)) {
     case kLinear:
       return scatter_linear(transfer, all, mine, root);

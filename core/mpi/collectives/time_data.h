@@ -9,6 +9,7 @@
 #include <bit>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/mpi/collectives/test_data.h"
 
@@ -30,6 +31,17 @@ inline double measured_ns(int ranks, const std::function<void(int rank)>& call,
                           const std::string& network = kCrossbar) {
   SimulatedJob job(ranks, network);
   return static_cast<double>(job.run(call).ps()) / 1000;
+}
+
+// The same with Open MPI's algorithms.
+inline double open_mpi_ns(int ranks, const std::function<void(int rank)>& call) {
+  SimulatedJob job(ranks);
+  job.world().open_mpi_collectives = true;
+  return static_cast<double>(job.run(call).ps()) / 1000;
+}
+
+inline std::vector<char> bytes_of(Count bytes) {
+  return std::vector<char>(static_cast<size_t>(bytes));
 }
 
 inline void expect_time(double measured, double expected, const std::string& what) {

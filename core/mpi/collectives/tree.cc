@@ -1,5 +1,6 @@
 #include "core/mpi/collectives/tree.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/mpi/collectives/workspace.h"
@@ -79,6 +80,11 @@ TreePlace ordered_place(int rank, int size) {
       end = subtree_root;
     }
   }
+}
+
+Count segment_count(Count count, Count bytes, Count segment_bytes) {
+  const Count segments = (bytes + segment_bytes - 1) / segment_bytes;
+  return std::clamp<Count>(segments, 1, std::max<Count>(count, 1));
 }
 
 void bcast_tree(Transfer& transfer, const Target& buffer, const TreePlace& place) {

@@ -28,6 +28,10 @@ TreePlace nomial_place(int rank, int size, int root, int radix);
 // that follows the second child's.
 TreePlace ordered_place(int rank, int size);
 
+// Into how many segments of about `segment_bytes` an algorithm divides `count` elements of `bytes`
+// bytes, at least one element each.
+Count segment_count(Count count, Count bytes, Count segment_bytes);
+
 // From the root to all ranks. A rank sends to its children at the same time.
 void bcast_tree(Transfer& transfer, const Target& buffer, const TreePlace& place);
 // The root of the tree gets the result at `vector`, where all ranks have their contribution; the

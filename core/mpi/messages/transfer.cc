@@ -145,7 +145,7 @@ void launch(RequestObject& request, const CollectiveBody& body, int tag) {
   CommObject& comm = *request.comm;
   Strand& caller = self();
   caller.rank->world.start_strand(*caller.rank, caller.now, [&request, body, &comm, tag] {
-    Transfer transfer(comm, tag);
+    Transfer transfer(comm, tag, false);
     const int error = body(transfer);
     request.error = error != MPI_SUCCESS ? error : transfer.error();
     complete(request, self().now);

@@ -25,16 +25,19 @@ namespace sesame::mpi {
 class Transfer {
  public:
   // Peers are ranks in the communicator; of the remote group in an inter-communicator.
-  Transfer(CommObject& comm, int tag) : comm_(comm), tag_(tag) {}
+  Transfer(CommObject& comm, int tag, bool is_blocking = true)
+      : comm_(comm), tag_(tag), is_blocking_(is_blocking) {}
 
   CommObject& comm() const { return comm_; }
   int tag() const { return tag_; }
   int rank() const { return comm_.rank; }
   int size() const { return comm_.size(); }
   int remote_size() const { return comm_.remote_size(); }
+  // Whether the collective was called in its blocking form: MPI_X, not MPI_IX or MPI_X_init.
+  bool is_blocking() const { return is_blocking_; }
 
   // A Transfer inside the local group (inter-communicators only).
-  Transfer local() const { return Transfer(*comm_.local_comm, tag_); }
+  Transfer local() const { return Transfer(*comm_.local_comm, tag_, is_blocking_); }
 
   void send(const void* buffer, Count count, const DatatypeObject& type, int to);
   void receive(void* buffer, Count count, const DatatypeObject& type, int from);
@@ -69,6 +72,7 @@ class Transfer {
 
   CommObject& comm_;
   int tag_;
+  bool is_blocking_;
   int error_ = MPI_SUCCESS;
 };
 

@@ -1,0 +1,150 @@
+// The algorithms that Open MPI chooses for non-blocking and persistent collectives, and their
+// simulated times against the closed forms of docs/models/collectives.md.
+#include <gtest/gtest.h>
+
+#include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/time_data.h"
+
+namespace sesame::mpi {
+namespace {
+
+using namespace testing;
+
+const Comm kWorld = MPI_COMM_WORLD;
+
+// Those that nbc_iallreduce.c, nbc_ibcast.c and nbc_ireduce.c of its component libnbc make.
+TEST(OpenMpiRules, OfNonBlockingCollectivesAreThoseOfItsSource) {
+  using namespace collectives::open_mpi;
+  EXPECT_EQ(choose_iallreduce(3, 1 << 20, 1 << 20, true, false), Allreduce::kBinomial);
+  EXPECT_EQ(choose_iallreduce(4, 65535, 65535, true, false), Allreduce::kBinomial);
+  EXPECT_EQ(choose_iallreduce(4, 65536, 65536, true, false), Allreduce::kHalvingDoubling);
+  EXPECT_EQ(choose_iallreduce(4, 65536, 65536, false, false), Allreduce::kBinomial);
+  EXPECT_EQ(choose_iallreduce(4, 65536, 65536, true, true), Allreduce::kBinomial);
+  EXPECT_EQ(choose_iallreduce(9, 65536, 7, true, false), Allreduce::kRing);
+  EXPECT_EQ(choose_ibcast(4, 1 << 20), Bcast::kLinear);
+  EXPECT_EQ(choose_ibcast(5, 65535), Bcast::kBinomial);
+  EXPECT_EQ(choose_ibcast(5, 65536), Bcast::kPipeline);
+  EXPECT_EQ(bcast_segment(524287), 8192);
+  EXPECT_EQ(bcast_segment(524288), 32768);
+  EXPECT_EQ(choose_ireduce(3, 8, 2, true), Reduce::kScatterGather);
+  EXPECT_EQ(choose_ireduce(3, 8, 1, true), Reduce::kBinomial);
+  EXPECT_EQ(choose_ireduce(2, 65536, 8192, true), Reduce::kPipeline);
+  EXPECT_EQ(choose_ireduce(2, 65536, 8192, false), Reduce::kBinomial);
+}
+
+// The time of a non-blocking collective that each rank starts and waits for.
+double non_blocking_ns(int ranks, const std::function<void(int rank, Request* request)>& call) {
+  return open_mpi_ns(ranks, [&call](int rank) {
+    Request request = MPI_REQUEST_NULL;
+    call(rank, &request);
+    Wait(&request, MPI_STATUS_IGNORE);
+  });
+}
+
+double ibcast_ns(int ranks, Count bytes) {
+  std::vector<std::vector<char>> data(static_cast<size_t>(ranks), bytes_of(bytes));
+  return non_blocking_ns(ranks, [&](int rank, Request* request) {
+    Ibcast(data[static_cast<size_t>(rank)].data(), bytes, MPI_BYTE, 0, kWorld, request);
+  });
+}
+
+TEST(TimeOfOpenMpisNonBlockingBarrier, IsThatOfDissemination) {
+  const double ibarrier =
+      non_blocking_ns(256, [](int, Request* request) { Ibarrier(kWorld, request); });
+  expect_time(ibarrier, 8 * kLatency, "256 ranks");
+  const double persistent = open_mpi_ns(256, [](int) {
+    Request request = MPI_REQUEST_NULL;
+    Barrier_init(kWorld, MPI_INFO_NULL, &request);
+    Start(&request);
+    Wait(&request, MPI_STATUS_IGNORE);
+  });
+  expect_time(persistent, 8 * kLatency, "persistent");
+}
+
+TEST(TimeOfOpenMpisNonBlockingBcast, IsThatOfItsAlgorithms) {
+  expect_time(ibcast_ns(4, 1 << 20), message(1 << 20) + 2 * apart(1 << 20), "linear");
+  expect_time(ibcast_ns(16, 50'000), 4 * message(50'000), "binomial");
+  expect_time(ibcast_ns(5, 1 << 18), 4 * message(8192) + 31 * apart(8192), "short segments");
+  expect_time(ibcast_ns(5, 1 << 20), 4 * message(32768) + 31 * apart(32768), "long segments");
+}
+
+TEST(TimeOfOpenMpisNonBlockingAllgather, IsThatOfMessagesToAll) {
+  const int ranks = 40;
+  const Count bytes = 1000;
+  std::vector<std::vector<char>> all(40, bytes_of(ranks * bytes));
+  const double measured = non_blocking_ns(ranks, [&](int rank, Request* request) {
+    Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, all[static_cast<size_t>(rank)].data(), bytes, MPI_BYTE,
+               kWorld, request);
+  });
+  expect_time(measured, message(bytes) + 38 * apart(bytes), "40 ranks");
+}
+
+TEST(TimeOfOpenMpisNonBlockingGather, IsLinear) {
+  const int ranks = 16;
+  const Count bytes = 200;
+  std::vector<std::vector<char>> all(16, bytes_of(ranks * bytes));
+  const double gather = non_blocking_ns(ranks, [&](int rank, Request* request) {
+    char* const data = all[static_cast<size_t>(rank)].data();
+    Igather(rank == 0 ? MPI_IN_PLACE : data, bytes, MPI_BYTE, data, bytes, MPI_BYTE, 0, kWorld,
+            request);
+  });
+  expect_time(gather, message(bytes) + 14 * kReceiveOverhead, "gather");
+  const double scatter = non_blocking_ns(ranks, [&](int rank, Request* request) {
+    char* const data = all[static_cast<size_t>(rank)].data();
+    Iscatter(data, bytes, MPI_BYTE, rank == 0 ? MPI_IN_PLACE : data, bytes, MPI_BYTE, 0, kWorld,
+             request);
+  });
+  expect_time(scatter, message(bytes) + 14 * apart(bytes), "scatter");
+}
+
+// Vectors of 8-byte integers, those of all ranks together.
+struct Vectors {
+  Vectors(int ranks, Count count) : in(vectors(ranks, count)), out(vectors(ranks, count)) {}
+  static std::vector<std::vector<int64_t>> vectors(int ranks, Count count) {
+    return {static_cast<size_t>(ranks), std::vector<int64_t>(static_cast<size_t>(count), 1)};
+  }
+  int64_t* input(int rank) { return in[static_cast<size_t>(rank)].data(); }
+  int64_t* output(int rank) { return out[static_cast<size_t>(rank)].data(); }
+
+  std::vector<std::vector<int64_t>> in;
+  std::vector<std::vector<int64_t>> out;
+};
+
+TEST(TimeOfOpenMpisNonBlockingReductions, IsThatOfTheirAlgorithms) {
+  const auto iallreduce = [](int ranks, Count count) {
+    Vectors vectors(ranks, count);
+    const double measured = non_blocking_ns(ranks, [&](int rank, Request* request) {
+      Iallreduce(vectors.input(rank), vectors.output(rank), count, MPI_INT64_T, MPI_SUM, kWorld,
+                 request);
+    });
+    EXPECT_EQ(vectors.output(ranks - 1)[count - 1], ranks);
+    return measured;
+  };
+  expect_time(iallreduce(16, 100), 2 * 4 * message(800), "two binomial trees");
+  expect_time(iallreduce(16, 10'000), 2 * (4 * kLatency + 15.0 / 16 * 80'000), "halving");
+  const auto ireduce = [](int ranks, Count count) {
+    Vectors vectors(ranks, count);
+    const double measured = non_blocking_ns(ranks, [&](int rank, Request* request) {
+      Ireduce(vectors.input(rank), vectors.output(rank), count, MPI_INT64_T, MPI_SUM, 0, kWorld,
+              request);
+    });
+    EXPECT_EQ(vectors.output(0)[count - 1], ranks);
+    return measured;
+  };
+  expect_time(ireduce(16, 8), 4 * message(64), "binomial");
+  expect_time(ireduce(16, 1600), 2 * (4 * kLatency + 15.0 / 16 * 12'800), "halving and gather");
+  expect_time(ireduce(2, 1 << 15), message(8192) + 31 * apart(8192), "segments");
+}
+
+TEST(TimeOfOpenMpisNonBlockingReduceScatter, IsThatOfReduceAndScatter) {
+  Vectors vectors(16, 16 * 100);
+  const double measured = non_blocking_ns(16, [&](int rank, Request* request) {
+    Ireduce_scatter_block(vectors.input(rank), vectors.output(rank), 100, MPI_INT64_T, MPI_SUM,
+                          kWorld, request);
+  });
+  EXPECT_EQ(vectors.output(15)[99], 16);
+  expect_time(measured, 4 * message(12'800) + message(800) + 14 * apart(800), "16 ranks");
+}
+
+}  // namespace
+}  // namespace sesame::mpi
