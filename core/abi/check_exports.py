@@ -23,7 +23,10 @@ LEFT_OUT_OF_STANDARD = {
 }
 LEFT_OUT_OF_OPEN_MPI = {
     r"P?MPI_(AINT_ADD|AINT_DIFF|WTICK|WTIME)_F90": "called by modules of older versions only",
-    r"MPI_F_STATUS(ES)?_IGNORE": "C programs that pass Fortran's ignored statuses are not known",
+    r"MPI_F(08)?_STATUS(ES)?_IGNORE": "C programs that pass Fortran's ignored statuses are not known",
+    r"P?MPI_Session_set_info": "of Open MPI 5, in no version of the standard",
+    r"(?i)(o|p)?MPIX_COMM_(ACK_FAILED|I?AGREE|FAILURE_ACK|FAILURE_GET_ACKED|GET_FAILED|IS_REVOKED|"
+    r"REVOKE|SHRINK)(_|__|_F|_F08)?": "of Open MPI 5, to survive failures: no process fails here",
     r"MPIR_.*": "for debuggers that attach to Open MPI",
     r"ompi_intercept_extra_state_t_class": "inside of libmpi_mpifh.so.40",
     r"mpiext_\w+_dummy": "inside of libmpi_mpifh.so.40",

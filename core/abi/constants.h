@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "core/mpi/calls/tools.h"
+#include "core/mpi/communicators/split_types.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::abi {

@@ -82,6 +82,37 @@ def test_programs_of_other_mpis_do_not_see_the_variables(compiled, simulate):
     assert ours.stdout.splitlines() == ["OMPI_COMM_WORLD_RANK is not set"]
 
 
+SPLIT = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int type = OMPI_COMM_TYPE_HWTHREAD; type <= OMPI_COMM_TYPE_HOST; type++) {
+    MPI_Comm part;
+    int size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, MPI_INFO_NULL, &part);
+    MPI_Comm_size(part, &size);
+    printf("%d: %d has %d\\n", rank, type, size);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_open_mpis_split_types_go_by_core_or_node(simulate, tmp_path):
+    (tmp_path / "split.c").write_text(SPLIT)
+    nodes = ("--set", "nodes=2", "--set", "node.cores=2", "--placement", "cyclic")
+    program = build(tmp_path / "split.c", tmp_path)
+    done = simulate("-n", 3, "--machine", "ethernet", *nodes, "--", program)
+    assert done.status == 0, done.stderr
+    alone, shared = range(1, 5), range(5, 10)
+    expected = [f"{rank}: {type} has 1" for rank in range(3) for type in alone]
+    expected += [f"{rank}: {type} has {2 - rank % 2}" for rank in range(3) for type in shared]
+    assert sorted(done.stdout.splitlines()) == sorted(expected)
+
+
 BCAST = """
 #include <mpi.h>
 static char data[1 << 20];

@@ -21,9 +21,10 @@ for release in "$@"; do
   cp -a "$directory/test-$release" "$root"
   mkdir "$root/try"
   cp dist/*.whl "$here/test_inside.sh" "$directory/bookworm/var/tmp/heat/heat" examples/heat.c "$root/try"
-  mkdir "$root/try/programs"
+  mkdir "$root/try/programs" "$root/try/source"
+  cp --parents core/abi/check_*.py core/abi/openmpi_*.def "$root/try/source"
   cp core/abi/programs/interface.c tests/programs/fortran/* tests/programs/files/iostream.cc \
-    "$root/try/programs"
+    tests/programs/answers/mpi4.* "$root/try/programs"
   "$here/in_root.sh" "$root" bash /try/test_inside.sh </dev/null
   rm -rf "$root"
   echo "$release: passed"

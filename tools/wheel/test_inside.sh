@@ -55,6 +55,17 @@ passes ./module
 say mpifort -w -o f08 programs/interface_f08.f90
 passes ./f08
 
+if mpicc --showme:version | grep -q 'Open MPI 5'; then
+  say mpicc -o mpi4 programs/mpi4.c
+  passes ./mpi4
+  say mpifort -o mpi4-f08 programs/mpi4.f90
+  passes ./mpi4-f08
+fi
+# Its constants and symbols against ours.
+simulator=$(echo environment/lib/python3*/site-packages/sesame/bin/sesame-simulator-openmpi)
+say python3 source/core/abi/check_constants.py source openmpi /usr/lib/*/openmpi/include/mpi.h
+say python3 source/core/abi/check_exports.py "$simulator" /usr/lib/*/libmpi{,_mpifh}.so.40
+
 install mpich
 say sesame trace -o run.sesame -- mpiexec.mpich -n 4 ./heat
 say sesame report run.sesame run.html

@@ -8,6 +8,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
+#include "core/mpi/communicators/split_types.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/world.h"
@@ -356,6 +357,9 @@ int Comm_split_type(Comm comm, int split_type, int key, Info info, Comm* newcomm
           split(*parent,
                 asks_for_shared_memory(info) ? rank.world.network.node_of(rank.id) : MPI_UNDEFINED,
                 key, &part));
+      break;
+    case kSplitByCore:
+      MPI_TRY(split(*parent, parent->rank, key, &part));
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
     case MPI_UNDEFINED:
