@@ -22,7 +22,8 @@ from pathlib import Path
 
 DOC = Path("/usr/share/doc")
 SESAME = [sys.executable, "-m", "sesame"]
-REAL = ["mpiexec.openmpi", "--allow-run-as-root", "--bind-to", "none", "-n", "2"]
+REAL = ["mpiexec.openmpi", "--bind-to", "none", "-n", "2"]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TIMEOUT_S = 300
 
 MELT = """
@@ -156,7 +157,7 @@ def run(command: list[str], directory: Path) -> str:
     done = subprocess.run(
         command,
         cwd=directory,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, **AS_ROOT, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -205,7 +206,7 @@ def main() -> None:
         if machine is None:
             machine = directory / "here.toml"
             calibrate = ["machine", "calibrate", "--mpi", "mpicxx.openmpi", "--file", str(machine)]
-            subprocess.run([*SESAME, *calibrate], check=True)
+            subprocess.run([*SESAME, *calibrate], check=True, env={**os.environ, **AS_ROOT})
         for program in PROGRAMS:
             if program.name not in wanted:
                 continue

@@ -19,7 +19,7 @@ from sesame.errors import BuildError, InputError
 from sesame.settings import setting
 from sesame.workloads.catalogue import SOURCES, Workload
 
-PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpich libmpich-dev"
+PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpi-default-dev"
 HINT = f"on Debian and Ubuntu: apt-get install {PACKAGES}"
 MOST_LINES = 30  # of a compiler's messages
 
