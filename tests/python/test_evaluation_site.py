@@ -48,7 +48,7 @@ def test_a_site_file_is_read(site, tmp_path):
     assert [step.timeout for step in probe.steps] == [10, 5400]
     assert probe.steps[0].command == ("true",)
     assert probe.steps[1].command[:2] == ("/bin/sh", "-c")
-    assert probe.target.command(["./a"]) == ["srun", "-n", "4", "./a"]
+    assert probe.target.command(["./a"], 10) == ["srun", "-n", "4", "./a"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,8 @@ def test_a_probe_of_several_targets_becomes_one_for_each(site):
     assert list(read.probes) == ["p-t", "p-u", "q-u"]
     assert read.probes["q-u"].needs == ("p-u",)
     target = read.probes["q-u"].target
-    assert target.command(read.probes["q-u"].steps[0].command)[-2:] == ["n7", "echo u 'a b'"]
+    words = target.command(read.probes["q-u"].steps[0].command, 3600)
+    assert words[0] == "ssh" and words[-2:] == ["n7", "exec timeout -k 5 3600 echo u 'a b'"]
 
 
 def test_no_probe_no_text_and_no_file(site, tmp_path):

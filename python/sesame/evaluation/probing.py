@@ -190,7 +190,9 @@ def _run_step(probe: Probe, step: Step, directory: Path, answers: Answers) -> En
         return run_job(probe, step, directory, environment, answers.figures)
     if step.ranks:
         target = replace(target, ranks=step.ranks)
-    words = target.command(step.command) if step.launch else target.filled(step.command)
+    words = (
+        target.command(step.command, step.timeout) if step.launch else target.filled(step.command)
+    )
     return run_command(words, directory, step.timeout, environment, probe.user)
 
 

@@ -93,14 +93,14 @@ def fingerprint(facts: dict[str, str]) -> str:
 def boots_here() -> list[tuple[str, float]]:
     """(id, time) of the boot of now, and of earlier ones that wtmp knows, so that those are seen
     that happened while no probe ran. In wtmp a boot has no id, only its time."""
-    from sesame.evaluation.utmp import BOOT_TIME, WTMP, records
+    from sesame.evaluation import utmp
 
     since = re.search(r"^btime (\d+)", _text("/proc/stat"), re.M)
     booted = float(since[1]) if since else 0.0
     found = [
         (f"wtmp {at:.0f}", at)
-        for kind, _, at in records(WTMP)
-        if kind == BOOT_TIME and at < booted - SAME_BOOT_S
+        for kind, _, at in utmp.records(utmp.WTMP)
+        if kind == utmp.BOOT_TIME and at < booted - SAME_BOOT_S
     ]
     return [*found, (_text("/proc/sys/kernel/random/boot_id").strip(), booted)]
 

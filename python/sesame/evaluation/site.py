@@ -66,11 +66,14 @@ class Target:
     maintenance: Maintenance | None = None
     directory: Path | None = None  # where the directories of probes are made
 
-    def command(self, words: Sequence[str]) -> list[str]:
+    def command(self, words: Sequence[str], timeout: float) -> list[str]:
+        """What to start. On another host timeout(1) ends the command, also if the connection is
+        lost."""
         if self.quotes:
             import shlex
 
-            return [*self.filled(self.launcher), shlex.join(self.filled(words))]
+            limit = ("exec", "timeout", "-k", "5", f"{timeout:g}")
+            return [*self.filled(self.launcher), shlex.join((*limit, *self.filled(words)))]
         return self.filled((*self.launcher, *words))
 
     def filled(self, words: Sequence[str], **more: str) -> list[str]:

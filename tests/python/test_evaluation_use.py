@@ -1,0 +1,89 @@
+"""Use by Slurm's accounting, and boots and releases by what the system keeps."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+import pytest
+
+from sesame.evaluation import release, utmp
+from sesame.evaluation.accounting import job_rows, jobs_of, node_rows
+from sesame.evaluation.release import boots_here, fingerprint, release_facts
+from sesame.evaluation.utmp import BOOT_TIME, RECORD, USER_PROCESS, records
+
+# Node, state, processors (allocated/idle/other/total), load: sinfo(1); n1 is in two partitions.
+NODES = """\
+n1|allocated|4/0/0/4|4.02
+n1|allocated|4/0/0/4|4.02
+n2|mixed|1/3/0/4|0.98
+n3|idle|0/4/0/4|0.01
+n4|down*|0/0/4/4|N/A
+n5|drained|0/0/4/4|0.00
+n6|reserved|0/4/0/4|0.00
+n7|idle~|0/4/0/4|N/A
+n8|draining@|2/0/2/4|1.00
+n9|maint|0/4/0/4|0.00
+"""
+
+
+def test_nodes_are_counted_by_their_state():
+    found = {name: value for name, value, _ in node_rows(NODES)}
+    states = ("allocated", "idle", "down", "drained", "reserved")
+    assert [found[f"nodes {one}"] for one in states] == [2, 2, 1, 2, 2]
+    assert found["processors allocated"] == pytest.approx(100 * 7 / 36)
+    loads = [4.02, 0.98, 0.01, 0, 0, 1, 0]
+    assert found["load average of the nodes"] == pytest.approx(sum(loads) / len(loads))
+
+
+def test_processor_time_of_jobs_is_that_within_the_hour():
+    """Jobs of 2, 4 and 8 processors: half an hour before, in, and since before the hour."""
+    text = (
+        "COMPLETED|2026-05-04T11:30:00|2026-05-04T12:30:00|2\n"
+        "FAILED|2026-05-04T12:10:00|2026-05-04T12:20:00|4\n"
+        "RUNNING|2026-05-04T12:45:00|Unknown|8\n"
+        "PENDING|Unknown|Unknown|0\n"
+        "CANCELLED by 1000|2026-05-04T09:00:00|2026-05-04T10:00:00|16\n"
+    )
+    end = time.mktime(time.strptime("2026-05-04T13:00:00", "%Y-%m-%dT%H:%M:%S"))
+    jobs = jobs_of(text, end)
+    assert [job.state for job in jobs] == ["COMPLETED", "FAILED", "RUNNING", "CANCELLED"]
+    found = {name: value for name, value, _ in job_rows(jobs, end - 3600, end)}
+    minutes = 2 * 30 + 4 * 10 + 8 * 15
+    assert found["processor time of jobs in the last hour"] == 60 * minutes
+    assert found["jobs completed in the last hour"] == 1
+    assert found["jobs failed in the last hour"] == 1
+
+
+def record(kind: int, user: str, at: float) -> bytes:
+    seconds = int(at)
+    micros = int(1e6 * math.modf(at)[0])
+    return RECORD.pack(kind, 1, b"tty", b"", user.encode(), b"6.1.0", 0, 0, 0, seconds, micros, b"")
+
+
+def test_boots_that_no_prober_saw_are_in_wtmp(tmp_path, monkeypatch):
+    (own,) = [at for name, at in boots_here() if not name.startswith("wtmp")]
+    wtmp = tmp_path / "wtmp"
+    earlier = (own - 90_000, own - 5_000)
+    data = [record(BOOT_TIME, "reboot", at) for at in (*earlier, own + 20)]
+    wtmp.write_bytes(b"".join([data[0], record(USER_PROCESS, "ann", own - 80_000), *data[1:]]))
+    assert [one[1] for one in records(wtmp)] == ["reboot", "ann", "reboot", "reboot"]
+    monkeypatch.setattr(utmp, "WTMP", wtmp)
+    found = boots_here()
+    assert [round(at) for _, at in found] == [round(at) for at in (*earlier, own)]
+    assert found[-1][0] == release._text("/proc/sys/kernel/random/boot_id").strip()
+
+
+def test_a_release_changes_with_a_compiler_and_names_the_kernel(tmp_path, monkeypatch):
+    before = release_facts(tmp_path)
+    assert before["kernel"].startswith(os.uname().release)
+    assert before["C library"].startswith(os.confstr("CS_GNU_LIBC_VERSION") or "?")
+    assert f"file system of {tmp_path}" in before
+    assert release_facts(tmp_path) == before
+    (tmp_path / "cc").write_text("#!/bin/sh\n")
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    after = release_facts(tmp_path)
+    assert [name for name in after if after[name] != before.get(name)] == ["C compiler"]
+    assert fingerprint(after) != fingerprint(before)
