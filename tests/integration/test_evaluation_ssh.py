@@ -61,9 +61,8 @@ def options(tmp_path_factory, debian_program):
     settings |= {"AuthorizedKeysFile": directory / "authorized", "StrictModes": "no"}
     settings |= {"PidFile": "none", "UsePAM": "no", "PermitRootLogin": "prohibit-password"}
     words = [f"-o{name}={value}" for name, value in settings.items()]
-    server = subprocess.Popen(
-        [sshd, "-D", "-f", "/dev/null", *words], stderr=(directory / "log").open("w")
-    )
+    with (directory / "log").open("w") as log:
+        server = subprocess.Popen([sshd, "-D", "-f", "/dev/null", *words], stderr=log)
     deadline = time.monotonic() + DEADLINE_S
     while not is_open(port):
         assert time.monotonic() < deadline, (directory / "log").read_text()

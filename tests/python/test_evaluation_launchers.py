@@ -148,3 +148,20 @@ def test_in_maintenance_nothing_is_started(tmp_path):
     (tmp_path / "announced").write_text("open\n")
     site.database.unlink()
     assert run_due(site, lambda _: None)[0].outcome is Outcome.PASS
+
+
+def test_what_becomes_due_beside_a_long_queue_runs_in_the_same_run(tmp_path):
+    """The slow probe of one target ends when the probe of the other, due every 0.2 s, ran again."""
+    wait = f"while test $(wc -l < {tmp_path}/runs) -lt 2; do sleep 0.02; done"
+    text = ""
+    for name, interval, script in (
+        ("slow", "1h", wait),
+        ("quick", "0.2s", f"echo >> {tmp_path}/runs"),
+    ):
+        text += f"[target.{name}]\n[probe.{name}]\ntarget = '{name}'\ninterval = '{interval}'\n"
+        text += f"[[probe.{name}.step]]\ntimeout = '120s'\nshell = '{script}'\n"
+    (tmp_path / "runs").touch()
+    (tmp_path / "s.toml").write_text(text)
+    results = run_due(read_site(tmp_path / "s.toml"), lambda _: None)
+    assert {one.outcome for one in results} == {Outcome.PASS}
+    assert [one.probe for one in results].count("quick") >= 2

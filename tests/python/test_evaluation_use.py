@@ -10,6 +10,7 @@ import pytest
 
 from sesame.evaluation import release, utmp
 from sesame.evaluation.accounting import job_rows, jobs_of, node_rows
+from sesame.evaluation.bench_probe import _jumps
 from sesame.evaluation.release import boots_here, fingerprint, release_facts
 from sesame.evaluation.utmp import BOOT_TIME, RECORD, USER_PROCESS, records
 
@@ -87,3 +88,27 @@ def test_a_release_changes_with_a_compiler_and_names_the_kernel(tmp_path, monkey
     after = release_facts(tmp_path)
     assert [name for name in after if after[name] != before.get(name)] == ["C compiler"]
     assert fingerprint(after) != fingerprint(before)
+
+
+def test_jumps_and_knees_of_curves_are_figures():
+    """Messages cost 10 us more above 4,096 B; a page costs three times as much above 1,000."""
+    sizes = [float(size) for size in range(256, 8193, 256)]
+    times = [1e-6 + 1e-10 * size + (1e-5 if size > 4096 else 0) for size in sizes]
+    pages = [float(count) for count in range(100, 2801, 100)]
+    first = [1e-7 * count + max(count - 1000, 0) * 2e-7 for count in pages]
+    second = [1e-9 * count for count in pages]
+
+    def table(**columns):
+        return {name: {"values": values} for name, values in columns.items()}
+
+    tables = {
+        "pipe": table(size=sizes, message=times),
+        "pages": table(pages=pages, first=first, second=second),
+    }
+    found = {one["name"]: one["value"] for one in _jumps(tables)}
+    assert found["pipe: jump 1 above"] == 4096
+    assert found["pipe: jump 1"] == pytest.approx(1e-5, rel=0.01)
+    assert found["first touch: knee 1"] == pytest.approx(1000, abs=100)
+    assert not [
+        name for name in found if name.startswith(("second", "pipe: jump 2", "first touch: knee 2"))
+    ]

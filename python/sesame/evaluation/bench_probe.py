@@ -25,6 +25,8 @@ from sesame.evaluation.reference_machines import CLASS, reference_times
 if TYPE_CHECKING:
     from sesame.workloads import Built
 
+BETWEEN_PROCESSES = ("pipe", "unix", "tcp")  # tables of the workload ipc
+
 
 def run(name: str, ranks: str, *options: str) -> None:
     from sesame.workloads import run_here
@@ -88,6 +90,7 @@ def _print(report: dict[str, Any]) -> None:
     figures += _regression(full["tables"].get("segments", {}))
     figures += _curve(full["tables"].get("bandwidth", {}))
     figures += _knees(full["tables"].get("levels", {}))
+    figures += _jumps(full["tables"])
     figures += _ratios(full)
     print(json.dumps({"verified": full["verified"], "figures": figures}))
 
@@ -121,6 +124,28 @@ def _curve(table: dict[str, Any]) -> list[dict[str, Any]]:
     return _figures(
         [(f"bandwidth at {size:.0f} B", value, unit) for size, value in pairs if size > 0]
     )
+
+
+def _jumps(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where the time of a message between processes steps (figure 7 of the Paragon report), and
+    where the cost of a page changes (figure 8)."""
+    from sesame.analysis.segments import breaks_of, fit_segments
+
+    rows = []
+    for table in BETWEEN_PROCESSES:
+        if {"size", "message"} <= set(tables.get(table, {})):
+            sizes, times = (tables[table][name]["values"] for name in ("size", "message"))
+            steps = [one for one in breaks_of(fit_segments(sizes, times)) if one.is_step]
+            for number, one in enumerate(steps, 1):
+                rows.append((f"{table}: jump {number} above", one.before, "B"))
+                rows.append((f"{table}: jump {number}", one.step, "s"))
+    if "pages" in tables:
+        pages = tables["pages"]["pages"]["values"]
+        for name in ("first", "second"):
+            segments = fit_segments(pages, tables["pages"][name]["values"])
+            for number, segment in enumerate(segments[:-1], 1):
+                rows.append((f"{name} touch: knee {number}", segment.last, "1"))
+    return _figures(rows)
 
 
 def _ratios(report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -112,12 +112,7 @@ def watch(site: Site, report: Report) -> None:
     round_ = Round(site, report)
     while True:
         round_.start(round_.due())
-        now = round_.now()
-        next_due = min(
-            (math.floor(now / probe.interval) + 1) * probe.interval
-            for probe in site.probes.values()
-        )
-        round_.collect(min(max(next_due - now, 0.01), LONGEST_SLEEP_S))
+        round_.collect(round_.until_due())
 
 
 class Round:
@@ -145,12 +140,22 @@ class Round:
             if probe.name not in busy and self._latest.is_due(probe, now)
         ]
 
+    def until_due(self) -> float:
+        """Seconds to sleep at most: until the next interval of a probe begins."""
+        now = self.now()
+        intervals = {probe.interval for probe in self._site.probes.values()}
+        next_due = min((math.floor(now / one) + 1) * one for one in intervals)
+        return min(max(next_due - now, 0.01), LONGEST_SLEEP_S)
+
     def run(self, probes: Sequence[Probe], *, force: bool = False) -> list[Result]:
-        """Runs probes until all have ended. With `force` whatever they need."""
+        """Runs probes until all have ended; with `force` whatever they need. Without it, what
+        becomes due on other targets meanwhile runs too: a long queue must not keep it waiting."""
         self._force = force
         self.start(probes)
         while self._waiting or self._running:
-            self.collect(LONGEST_SLEEP_S)
+            self.collect(LONGEST_SLEEP_S if force else self.until_due())
+            if self._running and not force:
+                self.start(self.due())
         return self._found
 
     def start(self, probes: Sequence[Probe]) -> None:
