@@ -156,8 +156,8 @@ class ProbeTables(Tables):
             else None,
             self.pattern(table, keys, "pattern") if table.get("pattern") else None,
             tuple(self._number((*keys, "numbers"), one) for one in numbers),
-            reads,
-            self.text(table, keys, "file", ""),
+            reads=reads,
+            file=self.text(table, keys, "file", ""),
         )
 
     def _bench(self, keys: Keys, table: dict[str, Any], target: Target) -> list[Step]:
