@@ -201,7 +201,8 @@ class ProbeTables(Tables):
         command = ("cat", "/proc/sys/kernel/random/boot_id", "/proc/stat")
         timeout = self.duration(table, keys, "timeout", "1min")
         shown = self.text(table, keys, "name", "boot")
-        return Step(shown, command, timeout, table.get("launch", True) is True, 0, boot=True)
+        launch = self.yes_or_no({"launch": True, **table}, keys, "launch")
+        return Step(shown, command, timeout, launch, 0, boot=True)
 
     def _number(self, keys: Keys, table: Any) -> Number:
         self.check_keys(table, keys, ("name", "pattern", "unit"))
