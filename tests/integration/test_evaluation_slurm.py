@@ -98,17 +98,22 @@ def test_a_job_that_another_ends_is_a_failure(probe, cluster, tmp_path):
     assert re.search(r"job \d+ ended before its command did: JobState=CANCELLED", done.stdout)
 
 
-def test_a_partition_that_is_not_there_and_nodes_that_are_down(probe, cluster):
+def test_a_partition_that_is_not_there(probe, cluster):
     done = probe("command = ['true']", options='"--partition=none"')
     assert done.status == 1
     assert "cannot be submitted: sbatch: error: " in done.stdout
-    cluster.ask("scontrol", "update", "nodename=node", "state=down", "reason=test")
+
+
+def test_a_job_that_waits_for_a_node_that_is_down_is_a_failure(probe, cluster):
+    cluster.end_daemon("slurmd")  # or the node would be back at once
     try:
-        done = probe("command = ['true']", limit="0.5s")
+        cluster.ask("scontrol", "update", "nodename=node", "state=down", "reason=test")
+        cluster.wait_for_node("down")
+        done = probe("command = ['true']", limit="1s")
         assert done.status == 1, done.stdout
-        assert re.search(r"job \d+ cannot start, nodes are down: Reason=", done.stdout), done.stdout
+        assert re.search(r"job \d+ cannot start, (all )?nodes are down: ", done.stdout), done.stdout
     finally:
-        cluster.ask("scontrol", "update", "nodename=node", "state=resume")
+        cluster.start_daemon("slurmd")
         cluster.wait_for_node("idle")
 
 

@@ -26,6 +26,10 @@ POLL_S = (0.1, 10.0)  # the first and the longest wait between two questions
 FACTOR = 1.3  # from one wait to the next
 UNKNOWN = 3  # answers in a row that name neither state, until the job counts as ended
 SILENCE_S = 10.0  # for which the batch system may refuse to answer, as it does when it restarts
+# A reason of Slurm that leaves open whether nodes are down or jobs of a higher priority have them.
+NODES_OR_PRIORITY = re.compile(r"Reason=Nodes_required_for_job_are_DOWN")
+# States of nodes that answer (sinfo(1); `*` marks one that does not).
+UP = re.compile(r"^(idle|mixed|allocated|completing|planned|reserved)[^*\n]*$", re.M)
 NETWORK_S = 5.0  # until a file that another node wrote is seen here
 
 
@@ -112,10 +116,19 @@ class Job:
                 down = re.search(pattern, self._said) if pattern else None
                 if down is not None:
                     return f"job {self._number} cannot start, nodes are down: {down[0]}", False
+                if NODES_OR_PRIORITY.search(self._said) and self._all_nodes_are_down():
+                    said = _reason(self._said)
+                    return f"job {self._number} cannot start, all nodes are down: {said}", False
                 limit = self._request["limit"]
                 said = f"the queue did not start job {self._number} within {limit:g} s"
                 return f"{said}: {_reason(self._said)}", True
         raise AssertionError
+
+    def _all_nodes_are_down(self) -> bool:
+        done = self._ask("nodes") if self._request["nodes"] else None
+        if done is None or done.returncode != 0:
+            return False
+        return bool(done.stdout.strip()) and not UP.search(done.stdout)
 
     def _wait_for_end(self) -> str:
         deadline = time.monotonic() + self._request["timeout"]

@@ -83,6 +83,7 @@ def _request(probe: Probe, step: Step) -> dict[str, Any]:
         "waiting": queue.waiting.pattern,
         "running": queue.running.pattern,
         "unavailable": queue.unavailable.pattern if queue.unavailable else None,
+        "nodes": target.filled(queue.nodes),
         "cancel": target.filled(queue.cancel),
         "limit": queue.limit,
         "timeout": step.timeout,

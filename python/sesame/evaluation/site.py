@@ -42,6 +42,7 @@ class Queue:
     cancel: tuple[str, ...]
     start: tuple[str, ...]  # before the command, in the job
     limit: float  # seconds that a job may wait
+    nodes: tuple[str, ...] = ()  # prints the states of nodes, where the reason leaves it open
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,14 @@ class TargetTables(Tables):
             self.words(given, keys, "cancel"),
             self.words(given, keys, "start", ()),
             self.duration(table, keys, "queue_limit", "30min"),
+            self._nodes(table, keys) if kind == "slurm" else (),
         )
+
+    def _nodes(self, table: dict[str, Any], keys: Keys) -> tuple[str, ...]:
+        """Asks for the nodes of the partition that the options name, or for all."""
+        options = self.words(table, keys, "options", ())
+        partition = [one for one in options if one.startswith("--partition=")]
+        return ("sinfo", "-h", "-N", "-o", "%T", *partition)
 
     def _maintenance(self, kind: str, table: dict[str, Any], keys: Keys) -> Maintenance | None:
         given = table.get("maintenance", SLURM_MAINTENANCE if kind == "slurm" else None)
