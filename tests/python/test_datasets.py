@@ -147,3 +147,25 @@ def test_a_table_that_cannot_be_written_is_an_error_of_output(tmp_path):
     ):
         (writer.directory / "figure.parquet").mkdir()
         writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})
+
+
+def figures(*values):
+    names = [f"figure {value}" for value in values]
+    return {"name": names, "value": list(values), "unit": ["s"] * len(values)}
+
+
+def test_batches_are_rows_in_the_order_in_which_they_were_made(tmp_path):
+    with DataSetWriter(tmp_path / "a.sesame") as writer:
+        writer.write_batches("figure", (figures(at, at + 0.5) for at in range(100)))
+        table = pq.read_table(writer.directory / "figure.parquet")
+        assert writer.rows == {"figure": 200}
+    assert table["value"].to_pylist() == [half / 2 for half in range(200)]
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_batch_that_cannot_be_written_is_an_error(tmp_path, wrong):
+    batches = [figures(1.0), figures(2.0), figures(3.0)]
+    batches[wrong]["value"] = ["many"]
+    with pytest.raises(pa.ArrowInvalid), DataSetWriter(tmp_path / "a.sesame") as writer:
+        writer.write_batches("figure", batches)
+    assert list(tmp_path.iterdir()) == []

@@ -89,13 +89,21 @@ class DataSetWriter:
         self.rows[described.name] = len(values[0])
 
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
-        """Writes the records of one type in batches, for tables larger than memory."""
+        """Writes the records of one type in batches, for tables larger than memory. Each batch is
+        written while the next one is made, so its arrays must not change afterwards."""
         self._write_batches(self._type(name), batches)
 
     def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:
-        with self._appending(described) as append:
+        from concurrent.futures import Future, ThreadPoolExecutor
+
+        with self._appending(described) as append, ThreadPoolExecutor(1) as thread:
+            written: Future[None] | None = None
             for columns in batches:
-                append(columns)
+                if written is not None:
+                    written.result()
+                written = thread.submit(append, columns)
+            if written is not None:
+                written.result()
 
     def appending(self, name: str) -> AbstractContextManager[Append]:
         """Gives a function that appends a batch of records of one type. Several types may be

@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 
 from sesame.errors import InputError
-from sesame.exchange.dftracer_columns import Key
+from sesame.exchange.dftracer_columns import Key, coded_numbers
 from sesame.exchange.dftracer_file import CELLS, FIELDS, ParsedFile, Process, open_trace, parse_file
 from sesame.exchange.record_file import (
     CELL,
@@ -167,7 +167,7 @@ class _Run:
             while data := file.read(SORTED_RECORDS * CELLS * CELL.size):
                 rows = np.frombuffer(data, np.int64).reshape(-1, CELLS).copy()
                 owner = rows[:, 0].copy()
-                for number in np.unique(owner).tolist():
+                for number in coded_numbers(owner).values:
                     of_owner = owner == number
                     rows[of_owner, 1] = threads[number][rows[of_owner, 1]]
                 rows[:, 0], rows[:, 4] = numbers[owner], calls[rows[:, 4]]

@@ -46,6 +46,7 @@ BLOCK_BYTES = 1 << 22  # read at once
 SMALL_BLOCK_BYTES = 1 << 17  # as long as Arrow does not know the types of the fields
 BLOCK_LINES = 512  # per group where Arrow refused the block: a group fits the processor's cache
 LONGEST_LINE = 16 << 20
+NEWLINE = ord("\n")
 METADATA = {"M", 4}
 OWN = "dftracer"  # the category of the tracer's own metadata
 NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}
@@ -195,7 +196,7 @@ class _Reader:
                     end = data.rfind(b"\n") + 1
                     if end:
                         block = b"".join((*rest, data[:end]))
-                        count = block.count(b"\n")
+                        count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == NEWLINE))
                         yield block, count
                         lines += count
                         rest, length = [], len(data) - end
@@ -371,7 +372,7 @@ class _Reader:
                 self.parsed.directories.add(int(cells[at, 5]))
 
     def _note_processes(self, process: Ints, begin: Ints, end: Ints) -> None:
-        for number in np.unique(process).tolist():
+        for number in coded_numbers(process).values:
             mine, owner = process == number, self.parsed.processes[number]
             owner.begin_ns = min(owner.begin_ns, int(begin[mine].min()))
             owner.end_ns = max(owner.end_ns, int(end[mine].max()))
