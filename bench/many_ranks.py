@@ -1,11 +1,12 @@
 """What many ranks cost the simulator: processor time and memory of starting them, of making
 communicators, and of receiving from any source.
 
-Prints processor time (user and system), which other load disturbs less than elapsed time, and
-peak resident memory, which counts the pages of text that all ranks share for each of them. The
-figures are differences of two runs; the time of a start is also printed as a ratio to that of an
-empty process. More ranks than the kernel's limit of memory mappings admits
-are left out: see the message of `sesame simulate`. Needs mpicc.
+Prints processor time (user and system), which other load disturbs less than elapsed time. Of the
+memory it prints the peak of two sums: what the run occupies (pages of its own and page tables,
+read from /proc every 20 ms), and resident memory, which counts the pages of text that all ranks
+share for each of them, and no page tables. The figures are differences of two runs; the time of a
+start is also printed as a ratio to that of an empty process. More ranks than the kernel's limit of
+memory mappings admits are left out: see the message of `sesame simulate`. Needs mpicc.
 
     python bench/many_ranks.py [--ranks 256,1024,4096,16000] [--rounds 20]
 """
@@ -18,6 +19,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +33,8 @@ WAYS = ("named", "any", "tags", "probe", "iprobe", "workers")
 @dataclass
 class Cost:
     processor_s: float  # of the whole command
-    peak_kib: float  # of the simulator
+    peak_kib: float  # of the simulator: resident memory
+    own_kib: float  # of the simulator: pages of its own and page tables
 
 
 def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
@@ -39,6 +43,7 @@ def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
     command = [sys.executable, "-m", "sesame", "simulate", *options, "--json", "--", str(program)]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen([*command, *arguments], stdout=output, stderr=errors)
+        own_kib = peak_of_children_kib(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
@@ -49,7 +54,25 @@ def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
         if process.returncode != 0 or "correct" not in text:
             raise SystemExit(f"wrong answer from {' '.join(command)}:\n{text}")
         result = json.load(output)
-    return Cost(used.ru_utime + used.ru_stime, result["peak_rss_bytes"] / 1024)
+    return Cost(used.ru_utime + used.ru_stime, result["peak_rss_bytes"] / 1024, own_kib)
+
+
+def peak_of_children_kib(parent: int) -> float:
+    """The most memory that a child of this process occupies until the process ends."""
+    peak = 0.0
+    while os.waitid(os.P_PID, parent, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        with suppress(OSError):
+            children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+            peak = max([peak, *map(own_memory_kib, children)])
+        time.sleep(0.02)
+    return peak
+
+
+def own_memory_kib(process: str) -> float:
+    with suppress(OSError):
+        lines = map(str.split, Path(f"/proc/{process}/status").read_text().splitlines())
+        return sum(float(line[1]) for line in lines if line[0] in ("RssAnon:", "VmPTE:"))
+    return 0.0
 
 
 def process_us(count: int = 200) -> float:
@@ -74,7 +97,8 @@ def show_starts(startup: Path, halo: Path, ranks: int, base: Cost) -> None:
         each = (cost.processor_s - base.processor_s) / ranks * 1e6
         print(
             f"{ranks:6} ranks, {name}: {each:7.1f} us, {each / process:.2f} empty processes, "
-            f"and {(cost.peak_kib - base.peak_kib) / ranks:6.1f} KiB a rank",
+            f"{(cost.own_kib - base.own_kib) / ranks:5.1f} KiB of its own and "
+            f"{(cost.peak_kib - base.peak_kib) / ranks:5.1f} KiB resident a rank",
             flush=True,
         )
 
