@@ -179,14 +179,30 @@ def processor_time_s(pid: int) -> float:
 def _process(words: list[str], log: Path) -> Iterator[tuple[int, str]]:
     """A process of sesame until the end of the context: its number, and its address. Raises
     SesameError with what it said if it ends before it listens."""
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*SESAME, *words], stdout=out, stderr=out, start_new_session=True
-        )
-    try:
+    with ExitStack() as ending:
+        with log.open("wb") as out, _uninterrupted():
+            process = subprocess.Popen(
+                [*SESAME, *words], stdout=out, stderr=out, start_new_session=True
+            )
+            ending.callback(_end, process)
         yield process.pid, _address(process, log)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of the context, so that a process that has just been started is
+    known to those who end it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
     finally:
-        _end(process)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
