@@ -41,11 +41,12 @@ Planned = tuple["DaemonSetting", str]  # and the program beside it
 
 
 @click.command(
+    short_help="Compare a prediction with a real run of sesamed.",
     cls=grouped(
         Experiments=("periods", "batches", "beside", "size", "seconds"),
         Model=("settings",),
         Output=("output", "as_json"),
-    )
+    ),
 )
 @click.argument("model", metavar="MODEL")
 @click.option(
