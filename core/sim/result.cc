@@ -36,7 +36,8 @@ const char* outcome_name(Outcome outcome) {
 
 SimTime time_in_calls(const mpi::Rank& rank) {
   SimTime total;
-  rank.profile.visit([&](const auto& entry) { total += entry.time; });
+  rank.profile.visit(rank.world.call_slots,
+                     [&](uint16_t, const auto& entry) { total += entry.time; });
   return total;
 }
 
@@ -74,8 +75,8 @@ Json call_table(const mpi::World& world) {
   };
   std::map<uint16_t, Total> totals;
   for (const auto& rank : world.ranks) {
-    rank->profile.visit([&](const auto& entry) {
-      Total& total = totals[entry.call];
+    rank->profile.visit(world.call_slots, [&](uint16_t call, const auto& entry) {
+      Total& total = totals[call];
       total.count += entry.count;
       total.bytes += entry.bytes;
       total.time += entry.time;

@@ -64,7 +64,7 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
       target = meter.scale(host, rank.slowdown);
       break;
     case ComputeMode::kNone:
-      break;
+      return SimTime::zero();
     case ComputeMode::kFixed:
       if (end == ComputeEnd::kCall) target = meter.options().fixed;
       break;
@@ -123,7 +123,8 @@ void CallScope::enter() {
 
 void CallScope::leave() {
   Rank& rank = *strand_.rank;
-  CallProfile::Entry& entry = rank.profile.at(static_cast<uint16_t>(id_));
+  const size_t slot = rank.world.call_slots.of(static_cast<uint16_t>(id_));
+  CallProfile::Entry& entry = rank.profile.at(slot);
   ++entry.count;
   entry.time += strand_.now - begin_;
   entry.bytes += rank.call_bytes;
@@ -142,7 +143,7 @@ void CallScope::leave() {
   }
   rank.compute_before_call = SimTime::zero();
   strand_.call = 0;
-  resume_compute(strand_);
+  rank.world.meter.resume();
 }
 
 void CallScope::record_file_call() {

@@ -8,7 +8,9 @@
 namespace sesame::mpi {
 namespace {
 
-[[gnu::cold]] int bad_comm(Comm handle) {
+// Reports of wrong arguments, apart from the checks, which are inlined.
+
+[[gnu::cold, gnu::noinline]] int bad_comm(Comm handle) {
   const Rank& rank = this_rank();
   if (!rank.initialized) return fail(MPI_ERR_COMM, "MPI_Init has not been called");
   if (rank.finalized) return fail(MPI_ERR_COMM, "MPI_Finalize has been called already");
@@ -16,16 +18,28 @@ namespace {
                                                     : "no such communicator, or it was freed");
 }
 
-[[gnu::cold]] int bad_type(Datatype datatype, const DatatypeObject* type) {
+[[gnu::cold, gnu::noinline]] int bad_type(Datatype datatype, const DatatypeObject* type) {
   if (datatype == MPI_DATATYPE_NULL) return fail(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
   return fail(MPI_ERR_TYPE, type == nullptr ? "no such datatype, or it was freed"
                                             : "the datatype is not committed");
 }
 
-[[gnu::cold]] int bad_rank(const CommObject& comm, int peer) {
+[[gnu::cold, gnu::noinline]] int bad_rank(const CommObject& comm, int peer) {
   return fail(MPI_ERR_RANK, "rank " + std::to_string(peer) +
                                 " is not in the communicator, which has " +
                                 std::to_string(comm.remote_size()) + " ranks");
+}
+
+[[gnu::cold, gnu::noinline]] int bad_tag(int tag) {
+  return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
+}
+
+[[gnu::cold, gnu::noinline]] int bad_count(Count count) {
+  return fail(MPI_ERR_COUNT, "the count is negative: " + std::to_string(count));
+}
+
+[[gnu::cold, gnu::noinline]] int null_buffer() {
+  return fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
 }
 
 }  // namespace
@@ -43,16 +57,14 @@ int check_comm(Comm handle, CommObject** comm) {
 }
 
 int check_buffer(const void* buffer, Count count, Datatype datatype, const DatatypeObject** type) {
-  if (count < 0) [[unlikely]] {
-    return fail(MPI_ERR_COUNT, "the count is negative: " + std::to_string(count));
-  }
+  if (count < 0) [[unlikely]]
+    return bad_count(count);
   *type = this_rank().datatypes.find(datatype);
   if (*type == nullptr || !(*type)->is_committed()) [[unlikely]]
     return bad_type(datatype, *type);
   if (buffer == nullptr && count > 0 && (*type)->is_contiguous() && (*type)->size() > 0 &&
-      (*type)->is_predefined()) [[unlikely]] {
-    return fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
-  }
+      (*type)->is_predefined()) [[unlikely]]
+    return null_buffer();
   return MPI_SUCCESS;
 }
 
@@ -71,9 +83,7 @@ int check_peer(const CommObject& comm, int peer, int tag, Direction direction) {
   if (peer < 0 || peer >= comm.remote_size()) {
     if (peer != MPI_PROC_NULL && !(receive && peer == MPI_ANY_SOURCE)) return bad_rank(comm, peer);
   }
-  if (tag < 0 && !(receive && tag == MPI_ANY_TAG)) {
-    return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
-  }
+  if (tag < 0 && !(receive && tag == MPI_ANY_TAG)) return bad_tag(tag);
   return MPI_SUCCESS;
 }
 

@@ -32,7 +32,7 @@ Count accept(World& world, RequestObject& receive, const MessageEnvelope& messag
   return accepted;
 }
 
-void move_direct(const RequestObject& send, RequestObject& receive, Count accepted) {
+void move_direct(const Operation& send, RequestObject& receive, Count accepted) {
   if (accepted == 0 || !receive.carries_data) return;
   if (send.type->is_contiguous() && receive.type->is_contiguous()) {
     if (receive.buffer != send.buffer) {
@@ -123,7 +123,7 @@ RequestObject* arrive(World& world, Matching& matching, Channel& channel,
 }
 
 void deliver_to_posted(World& world, int receiver, RequestObject& receive,
-                       const MessageEnvelope& message, const RequestObject& send) {
+                       const MessageEnvelope& message, const Operation& send) {
   __builtin_prefetch(receive.buffer, 1);
   __builtin_prefetch(receive.waiter, 1);
   move_direct(send, receive, accept(world, receive, message));

@@ -33,7 +33,7 @@ RequestObject* arrive(World& world, Matching& matching, Channel& channel, Messag
 // Delivers to a receive that was posted first, of the rank `receiver`: copies from the buffer of
 // `send` and completes both requests, at once or, for rendezvous, when the data is injected.
 void deliver_to_posted(World& world, int receiver, RequestObject& receive,
-                       const MessageEnvelope& message, const RequestObject& send);
+                       const MessageEnvelope& message, const Operation& send);
 // The same for a message of its own. Frees the message.
 void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message);
 

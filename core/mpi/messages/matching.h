@@ -105,7 +105,7 @@ class Matching {
   // source: the one that arrives first.
   QueuedMessage* wait_for(const Selector& selector);
 
-  // The end of the members that messages of the program use; the rest is for collectives.
+  // The end of the members that most messages of the program use.
   const void* end_of_hot() const { return &collective_channels_; }
 
   template <typename Visit>
@@ -157,10 +157,10 @@ class Matching {
   int rank_ = 0;
   ChannelTable program_channels_;
 
+  ChannelTable collective_channels_;
   // Keys of the channels that were marked as held; some may have nothing to match any more.
   std::vector<uint64_t> held_;
   WildcardEvent event_;
-  ChannelTable collective_channels_;
 };
 
 }  // namespace sesame::mpi

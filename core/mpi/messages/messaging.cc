@@ -19,7 +19,7 @@ AttachedBuffer* take_attached(RequestObject& send) {
              : nullptr;
 }
 
-void pack_payload(const RequestObject& send, char* out, Count bytes) {
+void pack_payload(const Operation& send, char* out, Count bytes) {
   if (send.type->is_contiguous()) {
     std::memcpy(out, send.buffer, static_cast<size_t>(bytes));
   } else {
@@ -27,9 +27,8 @@ void pack_payload(const RequestObject& send, char* out, Count bytes) {
   }
 }
 
-MessageEnvelope envelope_of(const Rank& sender, const RequestObject& send,
-                            const network::MessageCost& cost, SimTime sent, SimTime arrival) {
-  MessageEnvelope envelope;
+void describe(MessageEnvelope& envelope, const Rank& sender, const Operation& send,
+              const network::MessageCost& cost, SimTime sent, SimTime arrival) {
   envelope.context = send.context;
   envelope.source = send.comm->rank;
   envelope.tag = send.tag;
@@ -40,10 +39,9 @@ MessageEnvelope envelope_of(const Rank& sender, const RequestObject& send,
   envelope.arrival = arrival;
   envelope.receive_overhead = cost.receive_overhead;
   envelope.signature = send.type->signature();
-  return envelope;
 }
 
-void copy_payload(QueuedMessage& message, const RequestObject& send) {
+void copy_payload(QueuedMessage& message, const Operation& send) {
   if (message.bytes == 0 || !send.carries_data) return;
   message.payload = message.bytes <= QueuedMessage::kInlineBytes ? message.inline_payload
                                                                  : new char[message.bytes];
@@ -52,17 +50,18 @@ void copy_payload(QueuedMessage& message, const RequestObject& send) {
 
 // Whether the message may be delivered later, in a batch with others (in_flight.h): it is small and
 // its send is complete at once, so that nothing waits for its match.
-bool can_defer_delivery(const MessageEnvelope& message, const RequestObject& send) {
-  return !message.rendezvous && message.bytes <= QueuedMessage::kInlineBytes &&
-         (send.mode == RequestObject::Mode::kStandard || send.mode == RequestObject::Mode::kReady);
+bool can_defer_delivery(const network::MessageCost& cost, const Operation& send) {
+  return !cost.rendezvous && send.bytes() <= Count{QueuedMessage::kInlineBytes} &&
+         (send.mode == Operation::Mode::kStandard || send.mode == Operation::Mode::kReady);
 }
 
+// `request`: null if the send is complete.
 void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
-                     RequestObject& send) {
-  if (send.mode == RequestObject::Mode::kBuffered) {
-    message.set_attached(take_attached(send));
-  } else if (message.rendezvous || send.mode == RequestObject::Mode::kSynchronous) {
-    message.set_sender(send);
+                     const Operation& send, RequestObject* request) {
+  if (send.mode == Operation::Mode::kBuffered) {
+    message.set_attached(take_attached(*request));
+  } else if (message.rendezvous || send.mode == Operation::Mode::kSynchronous) {
+    message.set_sender(*request);
   }
   World& world = sender.world;
   InFlight::of(world).deliver_all();
@@ -73,7 +72,7 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   }
   auto* queued = new QueuedMessage(message);
   if (message.sender() != nullptr) {
-    send.queued = queued;
+    request->queued = queued;
   } else {
     copy_payload(*queued, send);
   }
@@ -83,25 +82,8 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   matching.enqueue(channel, queued);
 }
 
-}  // namespace
-
-Route route_of(const Strand& strand, const RequestObject& send) {
-  if (send.peer == MPI_PROC_NULL) return {};
-  const int target = (*send.comm->remote)[send.peer];
-  return {target, strand.rank->world.network.cost(strand.rank->id, target,
-                                                  static_cast<uint64_t>(send.bytes()))};
-}
-
-bool completes_on_post(const Route& route, const RequestObject& send) {
-  return route.target == MPI_PROC_NULL || send.mode == RequestObject::Mode::kBuffered ||
-         (!route.cost.rendezvous && send.mode != RequestObject::Mode::kSynchronous);
-}
-
-void post_send(Strand& strand, RequestObject& request, const Route& route) {
-  if (route.target == MPI_PROC_NULL) {
-    complete(request, strand.now);
-    return;
-  }
+// Starts a send to a rank. `request`: null if the send is complete afterwards.
+void post(Strand& strand, const Operation& send, const Route& route, RequestObject* request) {
   Rank& rank = *strand.rank;
   const network::MessageCost& cost = route.cost;
   strand.now += cost.send_overhead;
@@ -111,15 +93,39 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
     const SimTime start = rank.interface.reserve(strand.now, cost.injection);
     arrival = start + cost.latency + cost.transfer;
   }
-  MessageEnvelope message = envelope_of(rank, request, cost, strand.now, arrival);
-  if (can_defer_delivery(message, request)) {
-    auto* deferred = new QueuedMessage(message);
-    copy_payload(*deferred, request);
-    InFlight::of(rank.world).add(route.target, deferred);
+  if (can_defer_delivery(cost, send)) {
+    auto* message = new QueuedMessage;
+    describe(*message, rank, send, cost, strand.now, arrival);
+    copy_payload(*message, send);
+    InFlight::of(rank.world).add(route.target, message);
   } else {
-    deliver_at_once(rank, route, message, request);
+    MessageEnvelope message;
+    describe(message, rank, send, cost, strand.now, arrival);
+    deliver_at_once(rank, route, message, send, request);
   }
+}
+
+}  // namespace
+
+Route route_of(const Strand& strand, const Operation& send) {
+  if (send.peer == MPI_PROC_NULL) return {};
+  const int target = (*send.comm->remote)[send.peer];
+  return {target, strand.rank->world.network.cost(strand.rank->id, target,
+                                                  static_cast<uint64_t>(send.bytes()))};
+}
+
+bool completes_on_post(const Route& route, const Operation& send) {
+  return route.target == MPI_PROC_NULL || send.mode == Operation::Mode::kBuffered ||
+         (!route.cost.rendezvous && send.mode != Operation::Mode::kSynchronous);
+}
+
+void post_send(Strand& strand, RequestObject& request, const Route& route) {
+  if (route.target != MPI_PROC_NULL) post(strand, request, route, &request);
   if (completes_on_post(route, request)) complete(request, strand.now);
+}
+
+void post_complete_send(Strand& strand, const Operation& send, const Route& route) {
+  if (route.target != MPI_PROC_NULL) post(strand, send, route, nullptr);
 }
 
 void post_receive(Strand& strand, RequestObject& request) {

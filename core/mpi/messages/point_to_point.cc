@@ -13,23 +13,25 @@ namespace {
 using Kind = RequestObject::Kind;
 using Mode = RequestObject::Mode;
 
-void record_call(Rank& rank, const RequestObject& request) {
-  rank.call_bytes += static_cast<uint64_t>(request.bytes());
-  rank.call_peer = request.peer >= 0 ? (*request.comm->remote)[request.peer] : -1;
-  rank.call_tag = request.tag;
-  rank.call_context = request.context;
+void record_call(Rank& rank, const Operation& operation) {
+  rank.call_bytes += static_cast<uint64_t>(operation.bytes());
+  rank.call_peer = operation.peer >= 0 ? (*operation.comm->remote)[operation.peer] : -1;
+  rank.call_tag = operation.tag;
+  rank.call_context = operation.context;
 }
 
-int describe_checked(RequestObject& request, Kind kind, const void* buffer, Count count,
-                     Datatype datatype, int peer, int tag, Comm comm_handle) {
+// All checks are inlined: each message calls this.
+[[gnu::flatten]] int describe_checked(Operation& operation, Kind kind, const void* buffer,
+                                      Count count, Datatype datatype, int peer, int tag,
+                                      Comm comm_handle) {
   CommObject* comm = nullptr;
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_comm(comm_handle, &comm));
   MPI_TRY(check_message_buffer(buffer, count, datatype, &type));
   MPI_TRY(
       check_peer(*comm, peer, tag, kind == Kind::kSend ? Direction::kSend : Direction::kReceive));
-  describe_operation(request, kind, const_cast<void*>(buffer), count, *type, peer, tag, *comm);
-  record_call(*self().rank, request);
+  describe_operation(operation, kind, const_cast<void*>(buffer), count, *type, peer, tag, *comm);
+  record_call(*self().rank, operation);
   return MPI_SUCCESS;
 }
 
@@ -42,14 +44,20 @@ void set_status(const RequestObject& request, Status* status) {
 
 int send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest, int tag,
          Comm comm) {
-  RequestObject request;
-  MPI_TRY(describe_checked(request, Kind::kSend, buffer, count, datatype, dest, tag, comm));
-  request.mode = mode;
+  Operation operation;
+  MPI_TRY(describe_checked(operation, Kind::kSend, buffer, count, datatype, dest, tag, comm));
+  operation.mode = mode;
   Strand& strand = self();
+  const Route route = route_of(strand, operation);
+  if (mode != Mode::kBuffered && completes_on_post(route, operation)) {
+    post_complete_send(strand, operation, route);
+    return MPI_SUCCESS;
+  }
+  RequestObject request(operation);
   if (mode == Mode::kBuffered) {
     MPI_TRY(reserve_buffer(request, strand.rank->attached_buffer.get()));
   }
-  post_send(strand, request);
+  post_send(strand, request, route);
   await(strand, request);
   return request.error;
 }
@@ -71,26 +79,25 @@ void publish(RequestObject* request, Request* handle) {
 
 int start_send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest, int tag,
                Comm comm, Request* handle) {
-  RequestObject on_stack;
-  MPI_TRY(describe_checked(on_stack, Kind::kSend, buffer, count, datatype, dest, tag, comm));
-  on_stack.mode = mode;
+  Operation operation;
+  MPI_TRY(describe_checked(operation, Kind::kSend, buffer, count, datatype, dest, tag, comm));
+  operation.mode = mode;
   Strand& strand = self();
+  const Route route = route_of(strand, operation);
   if (mode == Mode::kBuffered) {
-    MPI_TRY(reserve_buffer(on_stack, strand.rank->attached_buffer.get()));
-  }
-  const Route route = route_of(strand, on_stack);
-  if (completes_on_post(route, on_stack)) {
-    post_send(strand, on_stack, route);
+    RequestObject request(operation);
+    MPI_TRY(reserve_buffer(request, strand.rank->attached_buffer.get()));
+    post_send(strand, request, route);
     *handle = kSentRequest;
-    return MPI_SUCCESS;
+  } else if (completes_on_post(route, operation)) {
+    post_complete_send(strand, operation, route);
+    *handle = kSentRequest;
+  } else {
+    auto* request = new RequestObject(operation);
+    request->hold_objects();
+    publish(request, handle);
+    post_send(strand, *request, route);
   }
-  auto* request = new RequestObject;
-  describe_operation(*request, Kind::kSend, on_stack.buffer, count, *on_stack.type, dest, tag,
-                     *on_stack.comm);
-  request->mode = mode;
-  request->hold_objects();
-  publish(request, handle);
-  post_send(strand, *request, route);
   return MPI_SUCCESS;
 }
 

@@ -50,9 +50,9 @@ struct Job {
   MembersRef members;  // made when the first of them initialises MPI
 };
 
-// Members that calls and messages use come first, down to `matching`. With thousands of ranks they
-// have left the cache by the rank's next turn; the executive loads them as one block shortly before
-// (Executive::set_hot_range).
+// Members that calls and messages use are together, from ObjectTables::world to `matching`. With
+// thousands of ranks they have left the cache by the rank's next turn; the executive loads them as
+// one block shortly before (Executive::set_hot_range).
 struct alignas(64) Rank final : ObjectOwner {
   Rank(World& world, Job& job, int id);
   ~Rank();

@@ -45,12 +45,12 @@ struct RequestExtra {
   AttachedBuffer* attached = nullptr;
 };
 
-// Two cache lines, since runs with thousands of ranks have tens of thousands of pending requests.
-struct alignas(64) RequestObject : Pooled<RequestObject> {
+// What a send or a receive transfers, and with whom. Persistent requests keep it from start to
+// start.
+struct Operation {
   enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized, kRemote };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
-  // The message. Persistent requests keep it from start to start.
   void* buffer = nullptr;
   Count count = 0;
   const DatatypeObject* type = nullptr;
@@ -61,6 +61,14 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
 
   Kind kind = Kind::kSend;
   Mode mode = Mode::kStandard;
+  bool carries_data = true;  // false: only the message's length matters, not its buffer
+
+  // The size of the message's data, or of a receive's buffer.
+  Count bytes() const { return count * type->size(); }
+};
+
+// Two cache lines, since runs with thousands of ranks have tens of thousands of pending requests.
+struct alignas(64) RequestObject : Pooled<RequestObject>, Operation {
   // Single bits: the overhead below needs 64 of them for every duration of a machine file.
   bool complete : 1 = false;
   bool persistent : 1 = false;
@@ -68,14 +76,13 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   bool wildcard_queued : 1 = false;  // receive: is in the list of receives from any source
   bool freed : 1 = false;            // MPI_Request_free: to be deleted on completion
   bool holds_objects : 1 = false;    // owns references to its type and communicator
-  bool carries_data : 1 = true;      // false: only the message's length matters, not its buffer
 
   SimTime receive_overhead;           // CPU time that the waiting call charges
   SimTime ready;                      // when it takes effect, once complete
   SimTime posted;                     // receive: when it was posted
   Strand* waiter = nullptr;           // the strand to resume on completion
   RequestObject* next = nullptr;      // in the queue that holds it
-  union {                             // by `kind`; clear_position() makes the right one active
+  union {                             // by `kind`
     QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
     uint64_t order;                   // receive: position in the rank's order of posting
   };
@@ -84,6 +91,7 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   std::unique_ptr<RequestExtra> extra;
 
   RequestObject() = default;
+  explicit RequestObject(const Operation& operation) : Operation(operation) {}
   ~RequestObject() {
     if (holds_objects) release_objects();
   }
@@ -91,8 +99,6 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   RequestObject& operator=(const RequestObject&) = delete;
 
   SimTime overhead() const { return receive_overhead; }
-  // The size of the message's data, or of a receive's buffer.
-  Count bytes() const { return count * type->size(); }
   // Marks the request as neither queued nor posted.
   void clear_position() {
     if (kind == Kind::kReceive) {
@@ -104,10 +110,17 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
 
   // Takes references to the type and the communicator: for requests that outlive the call that made
   // them.
-  void hold_objects();
+  void hold_objects() {
+    holds_objects = true;
+    if (type != nullptr) type->add_reference();
+    retain(comm);
+  }
 
  private:
-  void release_objects();
+  void release_objects() {
+    if (type != nullptr) type->release();
+    release(comm);
+  }
 };
 static_assert(sizeof(RequestObject) == 128);
 
@@ -124,8 +137,18 @@ inline constexpr Request kSentRequest = 0x6c000001;
 // For HandleTable: requests are not reference counted.
 inline void release(RequestObject* request) { delete request; }
 
-// Fills in the message of a request. The arguments must have been checked (arguments.h).
-void describe_operation(RequestObject& request, RequestObject::Kind kind, void* buffer, Count count,
-                        const DatatypeObject& type, int peer, int tag, CommObject& comm);
+// Fills in an operation of standard mode. The arguments must have been checked (arguments.h).
+inline void describe_operation(Operation& operation, Operation::Kind kind, void* buffer,
+                               Count count, const DatatypeObject& type, int peer, int tag,
+                               CommObject& comm) {
+  operation.kind = kind;
+  operation.buffer = buffer;
+  operation.count = count;
+  operation.type = &type;
+  operation.peer = peer;
+  operation.tag = tag;
+  operation.comm = &comm;
+  operation.context = comm.context;
+}
 
 }  // namespace sesame::mpi

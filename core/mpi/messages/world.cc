@@ -87,9 +87,9 @@ World::World(network::Network network_in, int rank_count)
   CHECK(add_ranks(rank_count, SimTime::zero()) != nullptr);
   universe_size = rank_count;
   const Rank& first = *ranks.front();
-  const auto* begin = reinterpret_cast<const char*>(&first);
+  const auto begin = reinterpret_cast<uintptr_t>(&first.objects.world) & ~uintptr_t{63};
   const auto bytes_until = [begin](const void* end) {
-    return static_cast<size_t>(static_cast<const char*>(end) - begin);
+    return static_cast<size_t>(reinterpret_cast<uintptr_t>(end) - begin);
   };
   executive.set_hot_range(bytes_until(static_cast<const pdes::Fiber*>(&first.main)),
                           bytes_until(first.matching.end_of_hot()));

@@ -22,6 +22,7 @@
 
 #include "core/base/error.h"
 #include "core/base/reserved_block.h"
+#include "core/mpi/messages/call_profile.h"
 #include "core/mpi/messages/compute_meter.h"
 #include "core/mpi/messages/interface.h"
 #include "core/mpi/messages/rank.h"
@@ -90,6 +91,7 @@ struct World {
   network::Network network;
   RequestObject sent;  // the request of kSentRequest; always complete
   ComputeMeter meter;
+  CallSlots call_slots;
   std::shared_ptr<InFlight> in_flight;  // made at the first message (in_flight.h)
   // Of all communicators, by context and group; outlives the ranks, which own the logs.
   std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;

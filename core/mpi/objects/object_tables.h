@@ -26,13 +26,8 @@ struct ObjectTables {
   ObjectTables();
   ~ObjectTables();
 
-  // Null until create_world_communicators() (communicators/predefined.h).
-  CommObject* world = nullptr;
-  CommObject* self = nullptr;
   CommObject* universe = nullptr;  // communicators/predefined.h
   CommObject* parent = nullptr;    // of MPI_Comm_get_parent; `comms` owns it
-  HandleTable<CommObject, 0x84000000, 0, 4> comms;
-
   GroupObject* empty_group = nullptr;
   HandleTable<GroupObject, 0x88000000> groups;
 
@@ -55,6 +50,12 @@ struct ObjectTables {
   std::shared_ptr<FileTables> files;
 
   int agreements = 0;  // on contexts, in progress (communicators/agree.h)
+
+  // Each message uses these. They are next to the frequently used members of a rank (rank.h).
+  // `world` and `self` are null until create_world_communicators() (communicators/predefined.h).
+  CommObject* world = nullptr;
+  CommObject* self = nullptr;
+  HandleTable<CommObject, 0x84000000, 0, 4> comms;
 };
 
 // What objects may use of the rank that owns them. Rank, which is in a higher module, derives from
@@ -62,9 +63,9 @@ struct ObjectTables {
 struct ObjectOwner {
   explicit ObjectOwner(int number) : id(number) {}
 
-  const int id;  // among all ranks of the run
-  ObjectTables objects;
   ErrorState errors;
+  ObjectTables objects;
+  const int id;  // among all ranks of the run
 
   // "rank 5", for messages to the user.
   virtual std::string name() const = 0;
