@@ -35,6 +35,7 @@ enum detail {
 
 #define SESAME_SAMPLING 16
 #define SESAME_RING (8 << 20)      /* bytes of trace records that wait to be read */
+#define SESAME_MESSAGES (64 << 10) /* bytes of messages that wait; they have a ring */
 #define SESAME_RING_WAKE (1 << 20) /* so many wake the reader */
 #define SESAME_RING_STEP (1 << 12) /* more than all CPUs write at once */
 #define SESAME_MAX_POINTS 16

@@ -43,5 +43,9 @@ void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /* The number of possible CPUs of the kernel. */
 unsigned cpu_count(void);
 
-/* Makes an opened object write its events into the ring of all subsystems. -1: errno. */
-int share_ring(struct bpf_object* object);
+/* Makes an opened object write its events and messages into the rings of all subsystems. -1: errno.
+ */
+int share_rings(struct bpf_object* object);
+
+/* Call it before a point writes events. -1: fail() was called. */
+int read_event_ring(void);

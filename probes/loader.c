@@ -170,7 +170,7 @@ static int map_memory(struct loaded* loaded) {
 }
 
 static int load_object(struct loaded* loaded) {
-  return share_ring(loaded->object) == 0 ? bpf_object__load(loaded->object) : -1;
+  return share_rings(loaded->object) == 0 ? bpf_object__load(loaded->object) : -1;
 }
 
 /* The last line of the verifier's log before its statistics. */
@@ -437,6 +437,7 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
     fail("%s.%s is unavailable: %s", subsystem->name, point->name, missing);
     return -1;
   }
+  if (tracing != 0 && detail != DETAIL_OFF && read_event_ring() != 0) return -1;
   loaded->settings->since_ns = now_ns(); /* begin times stored before are not used */
   loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   set_detail(loaded, number, detail < point->finest ? detail : point->finest);

@@ -30,11 +30,16 @@ struct {
   __type(value, struct cells);
 } cells SEC(".maps");
 
-/* The loader replaces it by the one ring of all subsystems. */
+/* The loader replaces both by the rings of all subsystems. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, SESAME_RING);
 } events SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, SESAME_MESSAGES);
+} messages SEC(".maps");
 
 volatile struct settings settings SEC(".data.settings") = {};
 
@@ -86,7 +91,7 @@ static __always_inline void fill(struct event* event) {
 
 /* Sends a message to the user side and wakes it. */
 static __always_inline void say(__u16 message) {
-  struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
+  struct event* event = bpf_ringbuf_reserve(&messages, sizeof *event, 0);
   if (!event) return;
   __builtin_memset(event, 0, sizeof *event);
   fill(event);
