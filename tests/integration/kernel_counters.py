@@ -33,7 +33,7 @@ def tracepoint(name: str) -> Path:
 
 
 def faults_in_progress() -> int:
-    """How many page faults have begun and not ended, at most: those of threads that wait in one,
+    """How many page faults have started and not ended, at most: those of threads that wait in one,
     and one on each processor.
 
     The kernel counts a fault at its end; points that only count do so at its begin.
@@ -56,6 +56,10 @@ class Event:
     @property
     def is_there(self) -> bool:
         return isinstance(self.name, int) or tracepoint(self.name).exists()
+
+
+STARTED = {"started": [Event("exceptions/page_fault_user"), Event("exceptions/page_fault_kernel")]}
+FAULTS = {"all": [Event(MINOR_FAULTS), Event(MAJOR_FAULTS)], "major": [Event(MAJOR_FAULTS)]}
 
 
 class Counter:

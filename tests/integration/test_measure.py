@@ -17,12 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.command_line import Outcome, sesame
-from tests.integration.kernel_counters import (
-    MAJOR_FAULTS,
-    MINOR_FAULTS,
-    Event,
-    Watch,
-)
+from tests.integration.kernel_counters import FAULTS, STARTED, Watch
 from tests.tutorials import commands_of
 
 from sesame.measurement import (
@@ -88,10 +83,6 @@ def test_faults_add_up_and_are_those_that_the_process_had():
     assert counts["total"] <= after - before
 
 
-BEGUN = {"begun": [Event("exceptions/page_fault_user"), Event("exceptions/page_fault_kernel")]}
-FAULTS = {"all": [Event(MINOR_FAULTS), Event(MAJOR_FAULTS)], "major": [Event(MAJOR_FAULTS)]}
-
-
 def vmstat() -> tuple[int, int]:
     """Faults of the whole machine, and the major ones of them."""
     values = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
@@ -114,7 +105,7 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
         "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
         "for i in range(0, 64 << 20, 4096): m[i] = 1\n"
     )
-    with loaded(["vm"]) as probes, Watch(FAULTS | BEGUN) as watch:
+    with loaded(["vm"]) as probes, Watch(FAULTS | STARTED) as watch:
         session = Session(probes, Wanted(all_points("vm"), detail=detail, budget=None))
         before = vmstat()
         watch.read()
@@ -135,7 +126,7 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
     least = watch.bounds["all"].least
     assert least >= 18_432
     if detail == Detail.COUNT:  # at their begin
-        least, most = least - watch.faults_in_progress, watch.bounds["begun"].most
+        least, most = least - watch.faults_in_progress, watch.bounds["started"].most
     assert least <= counts["total"] <= most
     assert watch.bounds["major"].least - 4 <= counts["page-in"] <= most_major + 4
 

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from tests.integration.kernel_counters import (
     MAJOR_FAULTS,
     MINOR_FAULTS,
+    STARTED,
     Bounds,
     Event,
     Watch,
 )
-from tests.integration.test_measure import BEGUN, all_points
+from tests.integration.test_measure import all_points
 
 from sesame.installed import find_installed
 from sesame.measurement import (
@@ -143,7 +144,7 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)
 def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
-    with Watch(COUNTERS | BEGUN) as watch:
+    with Watch(COUNTERS | STARTED) as watch:
         wanted = Wanted(all_points(*all_probes), detail=detail, budget=None)
         session = Session(all_probes, wanted)
 
@@ -155,11 +156,11 @@ def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
 
         counts = measure(session, watch, load)
     bounds = watch.bounds
-    begun = bounds.pop("begun")
+    started = bounds.pop("started")
     bounds["sched.wait"] = bounds["sched.wait"].wider(PROCESSORS)
     if detail == Detail.COUNT:  # at their begin: also faults that fail
         ended = bounds["vm.total"]
-        bounds["vm.total"] = Bounds(ended.least - watch.faults_in_progress, begun.most)
+        bounds["vm.total"] = Bounds(ended.least - watch.faults_in_progress, started.most)
     wrong = {p: (b, counts[p]) for p, b in bounds.items() if counts[p] not in b}
     if detail == Detail.COUNT:
         wrong.pop("vm.page-in", None)  # counted with the next first touch of the processor

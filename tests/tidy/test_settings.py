@@ -50,7 +50,7 @@ def options_in(source: str) -> list[tuple[int, str]]:
     return [
         (line, text)
         for line, text in texts(ast.parse(source))
-        if not OPTION.fullmatch(text)  # a word of another program's command line
+        if not OPTION.fullmatch(text.removesuffix("="))  # a word of another program's command line
         and OPTION.search(COMMAND.sub("", text))
     ]
 

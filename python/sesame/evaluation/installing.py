@@ -91,7 +91,8 @@ def install(site: Site, directory: Path | None) -> Installation:
     timer; without systemd a line into the user's crontab. Raises OutputError."""
     if directory is not None:
         files = _write(site, directory)
-        return Installation(files, [f"systemctl enable --now {unit_name(site)}.timer"])
+        start = shlex.join(["systemctl", "enable", "--now", f"{unit_name(site)}.timer"])
+        return Installation(files, [start])
     if RUNNING.is_dir():
         return _install_units(site)
     return _install_line(site)

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.measurement.allowance import Allowance
 from sesame.measurement.counter_files import (
     CELL,
     FORMAT,
@@ -34,6 +33,7 @@ from sesame.measurement.counter_files import (
     CounterDirectory,
 )
 from sesame.measurement.probes import ChangeCheck
+from sesame.measurement.token_bucket import TokenBucket
 
 # magic, format, pid, start_time, pid_namespace, cpu, calls, charged_ns, events by point, unused
 _HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
@@ -138,7 +138,7 @@ class CounterFileReader:
         self._files_of: Counter[int] = Counter()  # number in `_threads` by user
         self._before = np.zeros((calls * GROUPS, SUMS), np.uint64)  # zero between calls
         self._done: set[str] = set()  # files that cannot be removed
-        self._scans = Allowance(SCAN_SHARE, SCAN_NS)
+        self._scans = TokenBucket(SCAN_SHARE, SCAN_NS)
         self._empty_since = -1  # modification time of the directory when it had no files
         self._begin()
         self.update(0)

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.installed import find_installed
-from sesame.measurement.allowance import Allowance
 from sesame.measurement.counter_files import (
     GROUPS,
     MOST_POINTS,
@@ -46,6 +45,7 @@ from sesame.measurement.probes import (
     Source,
     Subsystem,
 )
+from sesame.measurement.token_bucket import TokenBucket
 
 NAME = "mpi"
 VARIABLE = "SESAME_COUNTERS_DIRECTORY"
@@ -111,7 +111,7 @@ class _QuotaPipe:
 
     def __init__(self, pipe: int, on_notification: Callable[[], None]) -> None:
         self._pipe, self._on_notification = pipe, on_notification
-        self._allowance = Allowance(1e-9 * NOTIFICATIONS_PER_S, MOST_NOTIFICATIONS)
+        self._bucket = TokenBucket(1e-9 * NOTIFICATIONS_PER_S, MOST_NOTIFICATIONS)
         self._poll = select.epoll()
         self._poll.register(pipe, select.EPOLLIN | select.EPOLLONESHOT)
 
@@ -121,13 +121,13 @@ class _QuotaPipe:
     def take(self, buffer: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
         if not self._poll.poll(0):
             return set(), buffer[:0]
-        self._allowance.charge(1)
+        self._bucket.charge(1)
         self._on_notification()
         return {(QUOTA_REACHED, NAME)}, buffer[:0]
 
     def renew(self) -> None:
         """Quotas were renewed: reports of the old ones are discarded."""
-        if not self._allowance.is_left():
+        if not self._bucket.is_left():
             return
         with suppress(BlockingIOError):
             os.read(self._pipe, READ_BYTES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 
-class Allowance:
-    """An amount that grows by `rate` for each ns up to `most`, where it begins, and is used up by
-    `charge`. Not thread-safe."""
+class TokenBucket:
+    """A token bucket: it holds at most `most`, is full at first, is refilled by `rate` in each ns,
+    and emptied by `charge`. Not thread-safe."""
 
     def __init__(self, rate: float, most: float) -> None:
         self._rate, self._most = rate, most
