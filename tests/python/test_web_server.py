@@ -10,7 +10,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,15 +97,22 @@ class Served:
         self._thread.join()
 
     def ask(self, method: str, path: str, body: Any = None, token: str = "", **headers: str):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        chunked = not isinstance(body, bytes | None)
-        connection.request(method, path, body, headers, encode_chunked=chunked)
-        answer = connection.getresponse()
-        content = json.loads(answer.read())
-        connection.close()
-        return answer.status, content, dict(answer.getheaders())
+        if not isinstance(body, bytes | None):
+            headers["Transfer-Encoding"] = "chunked"
+            body = chunked(body)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with closing(connection):
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read()), dict(answer.getheaders())
+
+
+def chunked(chunks: Iterable[bytes]) -> bytes:
+    """A body in chunks. It is sent as a whole: a server that refuses it in the middle closes the
+    connection, and the next chunk could not be sent."""
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in (*chunks, b""))
 
 
 @pytest.fixture
