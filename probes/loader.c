@@ -133,8 +133,11 @@ static void leave_out_missing(struct program* program, const struct btf* kernel)
 /* Opens the object with all programs that are not known to be missing. */
 static int open_object(struct loaded* loaded, const struct btf* kernel) {
   const struct subsystem* subsystem = loaded->subsystem;
-  loaded->object = bpf_object__open_mem(subsystem->object,
-                                        (size_t)(subsystem->object_end - subsystem->object), NULL);
+  const bool is_older = subsystem->needs != NULL &&
+                        btf__find_by_name_kind(kernel, subsystem->needs, BTF_KIND_FUNC) < 0;
+  const unsigned char* begin = is_older ? subsystem->older : subsystem->object;
+  const unsigned char* end = is_older ? subsystem->older_end : subsystem->object_end;
+  loaded->object = bpf_object__open_mem(begin, (size_t)(end - begin), NULL);
   if (loaded->object == NULL) return -1;
   struct bpf_program* bpf;
   loaded->program_count = 0;
@@ -391,6 +394,20 @@ static uint32_t programs_needed(const struct loaded* loaded) {
   return programs;
 }
 
+/* Debian and Ubuntu have levels of this setting at which CAP_PERFMON does not count. */
+static const char* advice_for(int error) {
+  static char text[128];
+  int level = 0;
+  FILE* file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+  if (file != NULL && fscanf(file, "%d", &level) != 1) level = 0;
+  if (file != NULL) fclose(file);
+  if (error != EACCES || level <= 2) return "";
+  snprintf(text, sizeof text,
+           "; the setting kernel.perf_event_paranoid is %d: expected at most 2 (see sysctl(8))",
+           level);
+  return text;
+}
+
 /* Detaches before it attaches, so that no event is counted by an old and a new program. */
 static int attach_needed(struct loaded* loaded) {
   const uint32_t needed = programs_needed(loaded);
@@ -401,8 +418,9 @@ static int attach_needed(struct loaded* loaded) {
   for (unsigned i = 0; i < loaded->program_count; ++i) {
     struct program* program = &loaded->programs[i];
     if (program->links != NULL || (needed >> i & 1) == 0 || attach(program) == 0) continue;
-    snprintf(program->missing, sizeof program->missing, "%s cannot be attached: %s",
-             bpf_program__section_name(program->bpf), strerror(errno));
+    const int error = errno;
+    snprintf(program->missing, sizeof program->missing, "%s cannot be attached: %s%s",
+             bpf_program__section_name(program->bpf), strerror(error), advice_for(error));
     detach(program);
     return -1;
   }

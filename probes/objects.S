@@ -11,4 +11,5 @@
 
 .section .rodata
 #include "subsystems.def"
+SUBSYSTEM(fs_older)
 .section .note.GNU-stack, "", @progbits

@@ -64,6 +64,12 @@ struct subsystem {
   /* The compiled programs, as they are in this library. */
   const unsigned char* object;
   const unsigned char* object_end;
+  /* The same for kernels without the function `needs`; NULL: it needs none. A program that may do
+   * without it is not enough: libbpf before 1.4 looks for such a function in modules, which takes
+   * CAP_SYS_ADMIN. */
+  const char* needs;
+  const unsigned char* older;
+  const unsigned char* older_end;
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))

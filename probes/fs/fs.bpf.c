@@ -86,20 +86,25 @@ static __noinline __u32 learn_class(const struct super_block* super_block, volat
   return class_;
 }
 
+#ifndef OLDER
 /* Since Linux 6.2: with it, memory at an address is read without a call for each member. */
-extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym __weak;
+extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
+#endif
 
-/* The address of an open file's super block; 0 where there is none. `by_copies`: for older kernels.
- */
-static __always_inline __u64 super_block_of(__u32 descriptor, struct cells* mine, bool by_copies) {
+/* The address of an open file's super block; 0 where there is none. */
+static __always_inline __u64 super_block_of(__u32 descriptor, struct cells* mine) {
   const struct file* file = file_of(descriptor);
   if (!file) return 0;
-  if (by_copies) return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
+#ifdef OLDER
+  (void)mine;
+  return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
+#else
   file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
   /* The verifier does not let a program compute with a pointer, but with a number in memory. */
   volatile __u64* scratch = &mine->account.scratch;
   *scratch = (__u64)file->f_inode->i_sb;
   return *scratch;
+#endif
 }
 
 /* Runs at every counted call. All but the first call on a file system need only one word. */
@@ -127,7 +132,8 @@ int enter(__u64* ctx) {
   return 0;
 }
 
-static __always_inline int end(__u64* ctx, bool by_copies) {
+SEC("tp_btf/sys_exit")
+int leave(__u64* ctx) {
   struct cells* mine = begin_run();
   const struct pt_regs* registers = (const void*)ctx[0];
   const __s64 result = (__s64)ctx[1];
@@ -143,7 +149,7 @@ static __always_inline int end(__u64* ctx, bool by_copies) {
   }
   const __u32 descriptor = point == FS_OPEN ? (__u32)result : (__u32)FIRST_ARGUMENT(registers);
   const bool is_none = result < 0 && point == FS_OPEN;
-  const __u32 class_ = is_none ? FS_OTHER : class_of(super_block_of(descriptor, mine, by_copies));
+  const __u32 class_ = is_none ? FS_OTHER : class_of(super_block_of(descriptor, mine));
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
   __u64 now_ns = 0, duration_ns = 0;
@@ -156,10 +162,3 @@ static __always_inline int end(__u64* ctx, bool by_copies) {
   trace(point, class_, now_ns, duration_ns, descriptor, bytes, (__u32)CALL_NUMBER(registers));
   return 0;
 }
-
-SEC("tp_btf/sys_exit")
-int leave(__u64* ctx) { return end(ctx, false); }
-
-/* Before Linux 6.2. */
-SEC("tp_btf/sys_exit")
-int leave_by_copies(__u64* ctx) { return end(ctx, true); }

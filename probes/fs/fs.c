@@ -26,8 +26,6 @@ static const struct point points[POINTS] = {
     [FS_OPEN] = POINT("open", "a file is opened"),
 };
 
-static const struct substitute substitutes[] = {{"leave", "leave_by_copies"}, {NULL}};
-
 static const char* const classes[CLASSES] = {
     "unknown",
 #define FS_CLASS(name, magic) #name,
@@ -228,7 +226,9 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
   return freed;
 }
 
+extern const unsigned char sesame_fs_older_object[], sesame_fs_older_object_end[];
+
 DEFINE_SUBSYSTEM(fs, "system calls on files", "the descriptor", "the number of the system call",
                  .classes_seen = classes_seen, .name_classes = name_classes,
-                 .after_read = after_read, .free_classes = free_classes,
-                 .substitutes = substitutes);
+                 .after_read = after_read, .free_classes = free_classes, .needs = "bpf_rdonly_cast",
+                 .older = sesame_fs_older_object, .older_end = sesame_fs_older_object_end);
