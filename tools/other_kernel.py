@@ -4,6 +4,9 @@ The package is unpacked, not installed. The guest sees this machine's files, can
 has its own /dev, /proc, /run and /sys; what the command prints is printed here, and its status is
 ours. Needs qemu-system-x86 and busybox-static; newer kernels come in several packages.
 
+With --systemd the command is run by this machine's systemd as the guest's first process, and all
+files can be changed: changes are in the guest's memory.
+
     python tools/other_kernel.py linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb -- uname -r
 """
 
@@ -16,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 # The modules for access to the host's files (9p over virtio) and for block devices.
@@ -31,6 +35,7 @@ MODULES = [
     "9pnet_virtio",
     "9p",
     "loop",
+    "overlay",
 ]
 
 # The order of modules differs between kernels: those that were too early are tried again.
@@ -45,6 +50,7 @@ done 2> /dev/null
 options=trans=virtio,version=9p2000.L,msize=262144
 busybox mount -t 9p -o ro,cache=loose,$options files /root
 busybox mount -t 9p -o $options exchange /root/mnt
+@SYSTEMD@
 cd /root
 busybox mount -t proc none proc
 busybox mount -t sysfs none sys
@@ -56,6 +62,31 @@ busybox ip link set lo up
 busybox chroot /root /bin/bash /mnt/command < /dev/null > /root/mnt/output 2>&1
 echo $? > /root/mnt/status
 busybox poweroff -f
+"""
+
+# Of the unit that runs the command; the guest ends with it.
+UNIT = """[Unit]
+Requires=basic.target
+After=basic.target
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+ExecStart=/bin/bash -c '/bin/bash /mnt/command > /mnt/output 2>&1; echo $? > /mnt/status; sync'
+"""
+
+# In place of the rest of INIT.
+SYSTEMD = f"""busybox mkdir -p /changes /whole
+busybox mount -t tmpfs none /changes
+busybox mkdir -p /changes/upper /changes/work
+busybox mount -t overlay -o lowerdir=/root,upperdir=/changes/upper,workdir=/changes/work none /whole
+busybox mount -o move /root/mnt /whole/mnt
+busybox cat > /whole/etc/systemd/system/command.service << 'END'
+{UNIT}END
+: > /whole/etc/fstab
+# It would remove this machine's temporary files one by one.
+busybox ln -s /dev/null /whole/etc/systemd/system/systemd-tmpfiles-setup.service
+exec busybox switch_root /whole /lib/systemd/systemd --unit=command.service
 """
 
 
@@ -70,13 +101,13 @@ def unpack(packages: list[Path], directory: Path) -> tuple[Path, list[Path]]:
     return kernels[0], wanted
 
 
-def make_start(directory: Path, modules: list[Path]) -> Path:
+def make_start(directory: Path, modules: list[Path], is_systemd: bool) -> Path:
     """Makes the initial file system of the guest; returns the path of its archive."""
     start = directory / "start"
     for name in ("bin", "modules"):
         (start / name).mkdir(parents=True)
     shutil.copy2(shutil.which("busybox") or "/bin/busybox", start / "bin/busybox")
-    (start / "init").write_text(INIT)
+    (start / "init").write_text(INIT.replace("@SYSTEMD@", SYSTEMD if is_systemd else ""))
     (start / "init").chmod(0o755)
     for module in modules:
         data = module.read_bytes()
@@ -91,7 +122,7 @@ def make_start(directory: Path, modules: list[Path]) -> Path:
 
 
 def boot(kernel: Path, start: Path, exchange: Path, timeout_s: float) -> str:
-    """Boots the guest and waits until it powers off; returns its kernel's messages."""
+    """Boots the guest and waits until it powers off, or ends it; returns its kernel's messages."""
     shared = "local,security_model=none,multidevs=remap"
     command = [
         "qemu-system-x86_64",
@@ -108,11 +139,17 @@ def boot(kernel: Path, start: Path, exchange: Path, timeout_s: float) -> str:
     command += ["-append", "console=ttyS0 panic=-1 net.ifnames=0"]
     command += ["-virtfs", f"{shared},path=/,mount_tag=files,readonly=on"]
     command += ["-virtfs", f"{shared},path={exchange},mount_tag=exchange"]
-    done = subprocess.run(command, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
-    return (done.stdout + done.stderr).decode(errors="replace")
+    log = exchange.parent / "messages"
+    with log.open("wb") as file, suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            command, stdout=file, stderr=file, timeout=timeout_s, stdin=subprocess.DEVNULL
+        )
+    return log.read_text(errors="replace")
 
 
-def run(packages: list[Path], command: list[str], timeout_s: float = 600) -> tuple[int, str]:
+def run(
+    packages: list[Path], command: list[str], timeout_s: float = 600, *, is_systemd: bool = False
+) -> tuple[int, str]:
     """Status and output of the command on the kernel of the packages."""
     with tempfile.TemporaryDirectory() as name:
         directory, exchange = Path(name), Path(name) / "exchange"
@@ -121,22 +158,27 @@ def run(packages: list[Path], command: list[str], timeout_s: float = 600) -> tup
         # Programs can write to /run.
         settings = "export HOME=/run TMPDIR=/run PATH=/usr/sbin:/usr/bin; cd /run\n"
         (exchange / "command").write_text(settings + shlex.join(command) + "\n")
-        messages = boot(kernel, make_start(directory, modules), exchange, timeout_s)
+        messages = boot(kernel, make_start(directory, modules, is_systemd), exchange, timeout_s)
+        output = exchange / "output"
+        printed = output.read_text() if output.exists() else ""
         if not (exchange / "status").exists():
-            raise SystemExit(f"the guest did not finish; its messages:\n{messages[-4000:]}")
-        return int((exchange / "status").read_text()), (exchange / "output").read_text()
+            raise SystemExit(f"{printed}the guest did not finish; it said:\n{messages[-4000:]}")
+        return int((exchange / "status").read_text()), printed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("packages", type=Path, nargs="+", metavar="DEB")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS")
+    parser.add_argument("--systemd", action="store_true", help="under systemd")
     words = sys.argv[1:]
     if "--" not in words:
         parser.error("expected -- and a command after the packages")
     cut = words.index("--")
     options = parser.parse_args(words[:cut])
-    status, output = run(options.packages, words[cut + 1 :], options.timeout)
+    status, output = run(
+        options.packages, words[cut + 1 :], options.timeout, is_systemd=options.systemd
+    )
     sys.stdout.write(output)
     return status
 

@@ -1,0 +1,81 @@
+#!/bin/bash
+# Runs in a guest under systemd: both units as they are installed, their users, reload, limits, and
+# restart after kill -9. Arguments: the repository, its Python environment, the base of that Python.
+# Prints `name: value` for each fact, and the journal of both units.
+set -u
+repository=$1 environment=$2 base=$3
+
+# The interpreter may be in a home, which is closed to the units: it is put elsewhere, where its
+# library is not found by the path that it was built with.
+mkdir -p /opt/python && mount --bind "$base" /opt/python
+ln -sf /opt/python/bin/python3 "$environment/bin/python"
+sed -i 's|^home = .*|home = /opt/python/bin|' "$environment/pyvenv.cfg"
+cat > /usr/local/bin/sesame << END
+#!/bin/sh
+export LD_LIBRARY_PATH=/opt/python/lib
+exec $environment/bin/python -m sesame "\$@"
+END
+printf '#!/bin/sh\nexec sesame measure daemon "$@"\n' > /usr/local/bin/sesamed
+chmod 755 /usr/local/bin/sesame /usr/local/bin/sesamed
+
+units="sesamed sesame-collector"
+for unit in $units; do
+  cp "$repository/control/$unit.service" /etc/systemd/system/
+  # An emulated processor is twenty times slower.
+  mkdir -p /etc/systemd/system/$unit.service.d
+  printf '[Service]\nTimeoutStartSec=900\n' > /etc/systemd/system/$unit.service.d/slow.conf
+done
+systemd-sysusers "$repository"/control/sesame.sysusers "$repository"/control/sesame-collector.sysusers
+mkdir -p /etc/sesame
+printf 'interval = 1\n[levels]\nall = "summary"\n' > /etc/sesame/sesamed.toml
+printf 'output = "/var/lib/sesame-collector/measured"\nlisten = "127.0.0.1:7118"\n' > /etc/sesame/collector.toml
+systemctl daemon-reload
+
+property() { systemctl show --property "$2" --value "$1"; }
+wait_for() { # wait_for COMMAND: until it succeeds
+  for _ in $(seq 1500); do "$@" > /dev/null 2>&1 && return 0; sleep 0.2; done
+  return 1
+}
+is_said() { journalctl -u "$1" -o cat | grep -q "$2"; }
+is_again() { [ "$(property "$1" NRestarts)" = 1 ] && [ "$(property "$1" SubState)" = running ]; }
+user_of() { ps -o user:32= -p "$(property "$1" MainPID)" | tr -d ' '; }
+ask() { curl -sf -H "Authorization: Bearer $(cat /var/lib/sesame/token)" "http://127.0.0.1:7117$1"; }
+sesamed_change() { sed -i 's/^interval = 1/interval = 2/' /etc/sesame/sesamed.toml; }
+sesame-collector_change() { echo 'keep = "1d"' >> /etc/sesame/collector.toml; }
+# As root in the unit's mounts: what stops it is the sandbox.
+write_in() { nsenter -t "$(property "$1" MainPID)" -m sh -c "echo x > $2/by-unit" 2> /dev/null; }
+
+for unit in $units; do
+  # Debian's level; at it page faults cannot be measured.
+  [ $unit = sesamed ] && sysctl -wq kernel.perf_event_paranoid=3
+  systemctl start $unit; echo "$unit start: $?"
+  pid=$(property $unit MainPID)
+  echo "$unit user: $(user_of $unit)"
+  grep -E '^(CapPrm|CapBnd|NoNewPrivs|Seccomp|VmRSS):' "/proc/$pid/status" | sed "s/^/$unit /"
+  group=/sys/fs/cgroup$(property $unit ControlGroup)
+  for limit in memory.max cpu.max pids.max; do echo "$unit $limit: $(cat $group/$limit)"; done
+  echo "$unit files: $(awk '/Max open files/ {print $5}' "/proc/$pid/limits")"
+  ${unit}_change
+  systemctl reload $unit; echo "$unit reload: $?"
+  wait_for is_said $unit 'read again'; echo "$unit read again: $?"
+  [ $unit = sesamed ] && sysctl -wq kernel.perf_event_paranoid=2
+  kill -9 "$pid"
+  wait_for is_again $unit; echo "$unit again: $?"
+  echo "$unit user again: $(user_of $unit)"
+  for directory in /etc /usr /var/lib; do
+    write_in $unit $directory; echo "$unit writes $directory: $?"
+  done
+  write_in $unit /var/lib/${unit/sesamed/sesame}; echo "$unit writes its own: $?"
+done
+is_said sesamed 'vm.total .* kernel.perf_event_paranoid is 3'; echo "sesamed says why not: $?"
+wait_for ask /v1/state; echo "sesamed answers: $?"
+ask /v1/state > /run/state
+echo "sesamed has points: $(grep -o '"missing":null' /run/state | wc -l)"
+echo "sesamed is without: $(grep -o '"missing":"[^"]*"' /run/state | sort -u | tr '\n' ' ')"
+for unit in $units; do
+  systemctl stop $unit; echo "$unit stop: $? $(property $unit Result)"
+done
+echo 'wrong = 1' >> /etc/sesame/collector.toml
+systemctl start sesame-collector; echo "collector with a wrong setting: $?"
+sleep 6; echo "restarts then: $(property sesame-collector NRestarts)"
+journalctl -u sesamed -u sesame-collector -o cat | sed 's/^/journal: /'
