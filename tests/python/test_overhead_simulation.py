@@ -9,6 +9,7 @@ from occupancy_models import queue, sampled
 from sesame.errors import InputError
 from sesame.overhead import FIGURES, NodeModel, parse_model, predict, read_model
 from sesame.overhead.prediction import mean_of, student_quantile
+from sesame.overhead.studies import Limits, Run, advise
 
 
 def once(model: NodeModel, seconds: float = 20.0) -> dict[str, float]:
@@ -165,6 +166,18 @@ def test_queues_that_grow_are_reported_with_their_load():
     assert not found.is_steady
     assert "main process's processor is 2.0" in str(found.doubts[0])
     assert found.main_cpu[0] == pytest.approx(20, rel=0.01)
+
+
+def test_a_model_in_which_nothing_is_sampled_says_so():
+    text = sampled().as_toml().replace('sampling_period = "10ms"', "")
+    found = predict(parse_model(text), 1.0, 2)
+    assert found.throughput.sum() == 0
+    assert [doubt.text for doubt in found.doubts] == [
+        "nothing is sampled: the model has no sampling_period and no records_per_request"
+    ]
+    with pytest.raises(InputError, match="no sampling period") as caught:
+        advise(parse_model(text), Limits(0.01, 1.0), Run(1.0, 2))
+    assert "sampling_period = " in str(caught.value.hint)
 
 
 def test_one_replication_says_that_it_has_no_interval():

@@ -85,6 +85,10 @@ class ProcessClass:
             raise InputError("expected at least one of cpu, network and disk")
 
 
+# For models, as of a node that nothing measured, where only the costs are known.
+NO_PERIOD_HINT = 'set one, for instance sampling_period = "10ms" in [instrumentation]'
+
+
 @dataclass(frozen=True)
 class Instrumentation:
     """What instrumented processes record."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sesame.errors import InputError
 from sesame.overhead.distributions import MOST_SECONDS
-from sesame.overhead.model import BATCH, NodeModel
+from sesame.overhead.model import BATCH, NO_PERIOD_HINT, NodeModel
 from sesame.overhead.native_model import plain_model
 from sesame.overhead.prediction import Prediction
 from sesame.trust import Doubt, Reason
@@ -260,7 +260,7 @@ def _of_class(nodes: list[dict[str, Any]], number: int, figure: str, run: Run) -
 
 
 def _doubts(model: NodeModel, columns: dict[str, Any], run: Run) -> tuple[Doubt, ...]:
-    """A doubt for each queue that grows for ever, with its load."""
+    """A doubt for each queue that grows for ever, with its load; and for what was left out."""
     loads = {
         "the main process's processor": float(columns["main_load"].mean()),
         "the main process's network": float(columns["main_network_load"].mean()),
@@ -282,6 +282,9 @@ def _doubts(model: NodeModel, columns: dict[str, Any], run: Run) -> tuple[Doubt,
             text = f"{text} (load {load:.2f})"
         hint = "sample less often, or send larger batches"
         doubts.append(Doubt(Reason.MODEL_LIMIT, text, hint))
+    if model.instrumented_processes and not model.instrumentation.is_on:
+        text = "nothing is sampled: the model has no sampling_period and no records_per_request"
+        doubts.append(Doubt(Reason.INCOMPLETE_INPUT, text, NO_PERIOD_HINT))
     if run.replications == 1:
         text = "one replication has no confidence interval"
         doubts.append(Doubt(Reason.FEW_SAMPLES, text, "simulate at least 2 replications"))

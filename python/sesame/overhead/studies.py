@@ -25,7 +25,7 @@ from sesame.overhead.experiments import (
     analyse,
     fractional_design,
 )
-from sesame.overhead.model import BATCH, FORWARD, SETTINGS, NodeModel
+from sesame.overhead.model import BATCH, FORWARD, NO_PERIOD_HINT, SETTINGS, NodeModel
 from sesame.overhead.prediction import FIGURES, Prediction, mean_of
 from sesame.overhead.simulate import predict
 from sesame.settings import setting
@@ -267,7 +267,9 @@ def advise(
     """The shortest sampling period with a policy and a batch size that keep to both limits, the
     cheapest of those. Raises InputError for limits that no setting can have."""
     if not model.is_instrumented or model.setting("sampling_period") is None:
-        raise InputError("the model has no sampling period, which advice would choose")
+        raise InputError(
+            "the model has no sampling period, which advice would choose", hint=NO_PERIOD_HINT
+        )
     if not 0 < limits.cost < math.inf or not 0 < limits.latency < math.inf:
         raise InputError("expected limits above 0")
     tried: list[Tried] = []
