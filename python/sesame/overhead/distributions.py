@@ -95,7 +95,7 @@ class Distribution:
         return self._written(12)
 
     def rounded(self) -> str:
-        """The same to 4 digits, for people."""
+        """The same to 4 digits, to be read."""
         return self._written(4)
 
     def _written(self, digits: int) -> str:
