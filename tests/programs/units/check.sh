@@ -2,7 +2,7 @@
 # Runs in a guest under systemd: both units as they are installed, their users, reload, limits, and
 # restart after kill -9. Arguments: the repository, its Python environment, the base of that Python.
 # Prints `name: value` for each fact, and the journal of both units.
-set -u
+set -euo pipefail
 repository=$1 environment=$2 base=$3
 
 # The interpreter may be in a home, which is closed to the units: it is put elsewhere, where its
@@ -31,12 +31,18 @@ printf 'interval = 1\n[levels]\nall = "summary"\n' > /etc/sesame/sesamed.toml
 printf 'output = "/var/lib/sesame-collector/measured"\nlisten = "127.0.0.1:7118"\n' > /etc/sesame/collector.toml
 systemctl daemon-reload
 
+status_of() { # status_of NAME COMMAND: prints the exit status of the command
+  local name=$1 status=0
+  shift
+  "$@" || status=$?
+  echo "$name: $status"
+}
 property() { systemctl show --property "$2" --value "$1"; }
 wait_for() { # wait_for COMMAND: until it succeeds
   for _ in $(seq 1500); do "$@" > /dev/null 2>&1 && return 0; sleep 0.2; done
   return 1
 }
-is_said() { journalctl -u "$1" -o cat | grep -q "$2"; }
+reports() { journalctl -u "$1" -o cat | grep "$2" > /dev/null; }
 is_again() { [ "$(property "$1" NRestarts)" = 1 ] && [ "$(property "$1" SubState)" = running ]; }
 user_of() { ps -o user:32= -p "$(property "$1" MainPID)" | tr -d ' '; }
 ask() { curl -sf -H "Authorization: Bearer $(cat /var/lib/sesame/token)" "http://127.0.0.1:7117$1"; }
@@ -47,8 +53,8 @@ write_in() { nsenter -t "$(property "$1" MainPID)" -m sh -c "echo x > $2/by-unit
 
 for unit in $units; do
   # Debian's level; at it page faults cannot be measured.
-  [ $unit = sesamed ] && sysctl -wq kernel.perf_event_paranoid=3
-  systemctl start $unit; echo "$unit start: $?"
+  if [ $unit = sesamed ]; then sysctl -wq kernel.perf_event_paranoid=3; fi
+  status_of "$unit start" systemctl start $unit
   pid=$(property $unit MainPID)
   echo "$unit user: $(user_of $unit)"
   grep -E '^(CapPrm|CapBnd|NoNewPrivs|Seccomp|VmRSS):' "/proc/$pid/status" | sed "s/^/$unit /"
@@ -56,26 +62,27 @@ for unit in $units; do
   for limit in memory.max cpu.max pids.max; do echo "$unit $limit: $(cat $group/$limit)"; done
   echo "$unit files: $(awk '/Max open files/ {print $5}' "/proc/$pid/limits")"
   ${unit}_change
-  systemctl reload $unit; echo "$unit reload: $?"
-  wait_for is_said $unit 'read again'; echo "$unit read again: $?"
-  [ $unit = sesamed ] && sysctl -wq kernel.perf_event_paranoid=2
+  status_of "$unit reload" systemctl reload $unit
+  status_of "$unit read again" wait_for reports $unit 'read again'
+  if [ $unit = sesamed ]; then sysctl -wq kernel.perf_event_paranoid=2; fi
   kill -9 "$pid"
-  wait_for is_again $unit; echo "$unit again: $?"
+  status_of "$unit again" wait_for is_again $unit
   echo "$unit user again: $(user_of $unit)"
   for directory in /etc /usr /var/lib; do
-    write_in $unit $directory; echo "$unit writes $directory: $?"
+    status_of "$unit writes $directory" write_in $unit $directory
   done
-  write_in $unit /var/lib/${unit/sesamed/sesame}; echo "$unit writes its own: $?"
+  status_of "$unit writes its own" write_in $unit /var/lib/${unit/sesamed/sesame}
 done
-is_said sesamed 'vm.total .* kernel.perf_event_paranoid is 3'; echo "sesamed says why not: $?"
-wait_for ask /v1/state; echo "sesamed answers: $?"
+status_of "sesamed says why not" reports sesamed 'vm.total .* kernel.perf_event_paranoid is 3'
+status_of "sesamed answers" wait_for ask /v1/state
 ask /v1/state > /run/state
 echo "sesamed has points: $(grep -o '"missing":null' /run/state | wc -l)"
 echo "sesamed is without: $(grep -o '"missing":"[^"]*"' /run/state | sort -u | tr '\n' ' ')"
 for unit in $units; do
-  systemctl stop $unit; echo "$unit stop: $? $(property $unit Result)"
+  status_of "$unit stop" systemctl stop $unit
+  echo "$unit stopped: $(property $unit Result)"
 done
 echo 'wrong = 1' >> /etc/sesame/collector.toml
-systemctl start sesame-collector; echo "collector with a wrong setting: $?"
+status_of "collector with a wrong setting" systemctl start sesame-collector
 sleep 6; echo "restarts then: $(property sesame-collector NRestarts)"
 journalctl -u sesamed -u sesame-collector -o cat | sed 's/^/journal: /'
