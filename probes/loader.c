@@ -227,17 +227,22 @@ static unsigned program_called(const struct loaded* loaded, const char* name) {
   abort(); /* its description is wrong */
 }
 
+/* What serves in place of a program that this kernel does not have; NULL: nothing. */
+static const struct substitute* substitute_of(const struct loaded* loaded, const char* name) {
+  const struct substitute* one = loaded->subsystem->substitutes;
+  for (; one != NULL && one->name != NULL; ++one) {
+    if (strcmp(one->name, name) != 0) continue;
+    if (loaded->programs[program_called(loaded, one->instead)].missing[0] == 0) return one;
+  }
+  return NULL;
+}
+
 /* The program of this name, or its substitute in this kernel. */
 static unsigned program_for(const struct loaded* loaded, const char* name) {
   const unsigned number = program_called(loaded, name);
   if (loaded->programs[number].missing[0] == 0) return number;
-  const struct substitute* one = loaded->subsystem->substitutes;
-  for (; one != NULL && one->name != NULL; ++one) {
-    if (strcmp(one->name, name) != 0) continue;
-    const unsigned instead = program_called(loaded, one->instead);
-    if (loaded->programs[instead].missing[0] == 0) return instead;
-  }
-  return number;
+  const struct substitute* one = substitute_of(loaded, name);
+  return one != NULL ? program_called(loaded, one->instead) : number;
 }
 
 static uint32_t programs_for(const struct loaded* loaded, const char* const* names) {
@@ -381,6 +386,20 @@ EXPORT const char* sesame_probes_missing(struct loaded* loaded, unsigned number)
   const struct point* point = &loaded->subsystem->points[number];
   const char* reason = reason_of(loaded, loaded->serving[number] | loaded->counting[number]);
   return reason == NULL && point->needs_class ? loaded->classless : reason;
+}
+
+EXPORT const char* sesame_probes_substituted(struct loaded* loaded, unsigned number) {
+  static char text[480];
+  const struct point* point = &loaded->subsystem->points[number];
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
+    const struct program* own = &loaded->programs[program_called(loaded, point->programs[i])];
+    if (own->missing[0] == 0) continue;
+    const struct substitute* one = substitute_of(loaded, point->programs[i]);
+    if (one == NULL || one->meaning == NULL) continue;
+    snprintf(text, sizeof text, "%s: %s", one->meaning, own->missing);
+    return text;
+  }
+  return NULL;
 }
 
 /* The programs of points that are on, for the present level of detail. */

@@ -30,6 +30,10 @@ int sesame_probes_has_rights(void);
 /* Why this kernel does not support a point; NULL if it does. */
 const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
 
+/* What the program that serves a point here counts otherwise than the kernel's tracepoint would,
+ * and why that does not serve it; NULL if nothing. Valid until the next call. */
+const char* sesame_probes_substituted(struct loaded* loaded, unsigned point);
+
 /* Sets the level of detail of a point, and whether it writes a trace; attaches and detaches
  * programs as needed. */
 int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);

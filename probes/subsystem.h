@@ -23,6 +23,7 @@ struct point {
 struct substitute {
   const char* name;
   const char* instead;
+  const char* meaning; /* what it counts otherwise; NULL: the same */
 };
 
 /* What users may look for here, but no kernel reports as events. */

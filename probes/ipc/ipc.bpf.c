@@ -48,7 +48,8 @@ static __attribute__((noinline)) __u64 conversation_of(const struct sock* socket
   const __u32 family = BPF_CORE_READ(common, skc_family);
   if (family == AF_UNIX) {
     if (!bpf_core_type_exists(struct unix_sock)) return 0; /* in a module */
-    const __u64 here = (__u64)socket;
+    __u64 here; /* a copy, since the verifier lets no program compute with a pointer */
+    if (bpf_probe_read_kernel(&here, sizeof here, &socket) != 0) return 0;
     const __u64 there = (__u64)BPF_CORE_READ((const struct unix_sock*)socket, peer);
     return there ? masked(here < there ? here : there) : 0;
   }

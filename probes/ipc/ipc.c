@@ -12,7 +12,11 @@ static const struct point points[POINTS] = {
 };
 
 static const struct substitute substitutes[] = {
-    {"send", "end_of_call"}, {"receive", "end_of_call"}, {NULL}};
+    {"send", "end_of_call",
+     "counted at the ends of system calls, without sendmmsg, sendfile and io_uring"},
+    {"receive", "end_of_call",
+     "counted at the ends of system calls, without recvmmsg and io_uring, with MSG_PEEK"},
+    {NULL}};
 
 static const char* const classes[CLASSES] = {"tcp", "udp", "unix", "other"};
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.command_line import Outcome, sesame
-from tests.integration.kernel_counters import FAULTS, STARTED, Watch
+from tests.integration.kernel_counters import FAULTS, STARTED, Watch, tracepoint
 from tests.tutorials import commands_of
 
 from sesame.measurement import (
@@ -450,6 +450,17 @@ def missing(altered) -> dict[str, str | None]:
     return {row["point"]: row["missing"] for row in json.loads(done.stdout)["points"]}
 
 
+def test_this_kernel_takes_the_programs_of_all_points():
+    if not tracepoint("sock/sock_send_length").exists():
+        pytest.skip("this kernel is older than Linux 6.3")
+    done = subprocess.run(
+        [*SESAME, "measure", "list", "--json"], check=True, capture_output=True, text=True
+    )
+    rows = json.loads(done.stdout)["points"]
+    assert [row["point"] for row in rows if row["substituted"]] == []
+    assert [row["point"] for row in rows if "refuses" in (row["missing"] or "")] == []
+
+
 def test_a_new_subsystem_is_a_directory_and_touches_nothing_else(altered, tmp_path):
     command = ("--only", "signal", "--", "sh", "-c", "kill -CONT $$")
     rows = altered.rows("kernel_summary", tmp_path, *command)
@@ -470,6 +481,9 @@ def test_without_tracepoints_of_sockets_calls_on_them_tell_the_same(altered, mis
     talk = f"{TALK}for _ in range(20_000): os.getppid()\n"
     command = ("--only", "ipc", "--trace", "ipc", "--", sys.executable, "-c", talk)
     rows = altered.rows("kernel_event", tmp_path, *command)
+    info = json.loads((tmp_path / "measured.sesame/info.json").read_text())
+    assert "sendmmsg" in info["substituted"]["ipc.send"]
+    assert "no tracepoint no_send_length" in info["substituted"]["ipc.send"]
     mine = {row["point"]: row for row in rows if row["bytes"] == 1234 and row["class"] == "unix"}
     assert mine["send"]["where"] == mine["receive"]["where"] != 0
     # Its program runs at the end of other calls, too, which costs.

@@ -81,6 +81,9 @@ class FakeProbes:
     def missing(self, point: int) -> str | None:
         return self._missing.get(self.subsystem.points[point].name)
 
+    def substituted(self, point: int) -> str | None:
+        return None
+
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         reason = self.missing(point)
         if reason is not None and detail != Detail.OFF:

@@ -69,20 +69,21 @@ def list_points(*, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     refused: SesameError | None = None
     for name, subsystem in every_subsystem().items():
-        reasons: list[str | None]
+        found: list[tuple[str | None, str | None]]
+        numbers = range(len(subsystem.points))
         try:
             with opened([name]) as probes:
-                reasons = [probes[name].missing(i) for i in range(len(subsystem.points))]
+                found = [(probes[name].missing(i), probes[name].substituted(i)) for i in numbers]
         except SesameError as error:
-            reasons = [error.message] * len(subsystem.points)
+            found = [(error.message, None) for _ in numbers]
             refused = error
         rows += [
-            {"point": f"{name}.{point.name}", "meaning": point.meaning, "missing": reason}
-            for point, reason in zip(subsystem.points, reasons, strict=True)
-        ]
-        rows += [
-            {"point": f"{name}.{one.name}", "meaning": one.meaning, "missing": one.why}
-            for one in subsystem.absent
+            {"point": f"{name}.{one.name}", "meaning": one.meaning}
+            | {"missing": missing, "substituted": substituted}
+            for one, (missing, substituted) in [
+                *zip(subsystem.points, found, strict=True),
+                *((absent, (absent.why, None)) for absent in subsystem.absent),
+            ]
         ]
     if as_json:
         click.echo(json.dumps({"points": rows}))
@@ -91,7 +92,8 @@ def list_points(*, as_json: bool) -> None:
     for row in rows:
         # A reason that holds for all points is printed once, below.
         no = "no" if refused and row["missing"] == refused.message else row["missing"]
-        table.add_row(row["point"], row["meaning"], no or "yes")
+        yes = f"yes, {row['substituted']}" if row["substituted"] else "yes"
+        table.add_row(row["point"], row["meaning"], no or yes)
     console().print(table)
     if refused is not None:
         raise refused

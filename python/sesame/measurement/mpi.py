@@ -178,6 +178,9 @@ class MpiProbes:
     def missing(self, point: int) -> str | None:
         return None
 
+    def substituted(self, point: int) -> str | None:
+        return None
+
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         if tracing and detail != Detail.OFF:
             name = f"{NAME}.{self.subsystem.points[point].name}"

@@ -183,6 +183,9 @@ class Probes(Protocol):
     def missing(self, point: int) -> str | None:
         """Why the point is not supported here; None if it is."""
 
+    def substituted(self, point: int) -> str | None:
+        """What is counted otherwise here, and why; None if nothing."""
+
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         """Attaches a point at this detail; OFF detaches it. Raises SesameError."""
 
@@ -242,6 +245,7 @@ def library() -> ctypes.CDLL:
         ("load", handle, [text]),
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
+        ("substituted", text, [handle, number]),
         ("wait", None, []),
         ("classes", text, [handle]),
         ("free_classes", ctypes.c_int, [handle]),
@@ -411,6 +415,11 @@ class LoadedProbes:
     def missing(self, point: int) -> str | None:
         """Why this kernel does not support the point; None if it does."""
         text = library().sesame_probes_missing(self._handle, point)
+        return text.decode() if text else None
+
+    def substituted(self, point: int) -> str | None:
+        """What is counted otherwise by a substitute in this kernel, and why; None if nothing."""
+        text = library().sesame_probes_substituted(self._handle, point)
         return text.decode() if text else None
 
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:

@@ -41,7 +41,7 @@ def record_kernel(
     """Runs `work` and measures meanwhile; writes the data set `output`.
 
     `work` gets the environment variables that its programs need, and returns an exit status. Points
-    that are left out are reported by `say`. Raises OutputError.
+    that are left out, or count otherwise in this kernel, are reported by `say`. Raises OutputError.
     """
     used = {name for name, _ in wanted.points | wanted.tracing}
     with DataSetWriter(output, force=force) as writer, opened(used) as probes:
@@ -53,6 +53,8 @@ def record_kernel(
             session = Session(probes, wanted, trace)
             for point, reason in session.left_out.items():
                 say(f"{point} is left out: {reason}")
+            for point, otherwise in session.substituted.items():
+                say(f"{point} is {otherwise}")
             environment = {k: v for one in probes.values() for k, v in one.environment.items()}
             before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             status = _read_while(lambda: work(environment), session, wanted.interval_s)
@@ -62,6 +64,7 @@ def record_kernel(
         more: dict[str, Any] = {
             "budget": wanted.budget,
             "left_out": session.left_out,
+            "substituted": session.substituted,
             "command_usage": usage,
             "begin_monotonic_ns": session.begin_ns,
             "begin_realtime_ns": begin_ns,

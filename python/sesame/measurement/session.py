@@ -53,6 +53,7 @@ class Session:
         self._probes = probes
         self._processors = ProcessorReader()
         self.left_out: dict[str, str] = {}  # unavailable points, and why
+        self.substituted: dict[str, str] = {}  # points that count otherwise, what, and why
         governed = [self._governed(name, one, wanted) for name, one in probes.items()]
         self._governor = Governor(
             governed,
@@ -79,6 +80,8 @@ class Session:
                 self.left_out[f"{name}.{point.name}"] = str(error)
                 continue
             probes.set(number, Detail.OFF)
+            if otherwise := probes.substituted(number):
+                self.substituted[f"{name}.{point.name}"] = otherwise
             points[number] = min(wanted.detail, point.finest)
         tracing = frozenset(i for i in points if (name, i) in wanted.tracing)
         return Governed(name, probes, points, tracing)

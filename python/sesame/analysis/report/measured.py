@@ -148,6 +148,8 @@ def _extent(data_set: DataSet) -> tuple[list[str], float]:
 def _alerts(data_set: DataSet) -> list[str]:
     left_out = data_set.info.get("left_out", {})
     lines = [f"{point} is left out: {reason}" for point, reason in left_out.items()]
+    substituted = data_set.info.get("substituted", {})
+    lines += [f"{point} is {otherwise}" for point, otherwise in substituted.items()]
     if not data_set.has("kernel_summary"):
         lines.append("No point has counted an event.")
     if data_set.has("kernel_reading"):
