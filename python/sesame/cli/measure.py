@@ -56,6 +56,14 @@ for command in (daemon, start, stop, status, set_, read, record, flags, environm
     measure.add_command(command)
 
 
+def _row(
+    subsystem: str, point: str, meaning: str, missing: str | None, substituted: str | None
+) -> dict[str, Any]:
+    """A point, and what of it is not as it should be here."""
+    state = {"missing": missing, "substituted": substituted}
+    return {"point": f"{subsystem}.{point}", "meaning": meaning} | state
+
+
 @measure.command("list", short_help="Show the points, and which are available here.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
@@ -77,14 +85,9 @@ def list_points(*, as_json: bool) -> None:
         except SesameError as error:
             found = [(error.message, None) for _ in numbers]
             refused = error
-        rows += [
-            {"point": f"{name}.{one.name}", "meaning": one.meaning}
-            | {"missing": missing, "substituted": substituted}
-            for one, (missing, substituted) in [
-                *zip(subsystem.points, found, strict=True),
-                *((absent, (absent.why, None)) for absent in subsystem.absent),
-            ]
-        ]
+        points = zip(subsystem.points, found, strict=True)
+        rows += [_row(name, one.name, one.meaning, *here) for one, here in points]
+        rows += [_row(name, one.name, one.meaning, one.why, None) for one in subsystem.absent]
     if as_json:
         click.echo(json.dumps({"points": rows}))
         return
