@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
-LARGE = ("asyncio", "fastapi", "highspy", "jinja2", "numpy", "pyarrow.parquet", "sesame.web.page")
+LARGE = ("asyncio", "highspy", "jinja2", "numpy", "pyarrow.parquet", "starlette", "sesame.web.page")
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 REQUEST_BYTES = 1 << 20
 PIPE_BYTES = 1 << 16

@@ -8,7 +8,7 @@ from sesame.errors import InputError
 
 DISTRIBUTION = "sesame-hpc"
 PACKAGES = {
-    "daemon": ("fastapi", "httptools", "hypercorn", "prometheus_client"),
+    "daemon": ("fastjsonschema", "httptools", "hypercorn", "prometheus_client", "starlette"),
     "exchange": ("darshan", "otf2"),
     "matrices": ("scipy",),
     "notebook": ("ipykernel", "pandas", "polars"),

@@ -146,6 +146,9 @@ def test_connections_that_wait_for_a_tls_handshake_take_little_memory(tmp_path):
     attacked.close()
 
 
-def test_a_daemon_has_less_than_60_mb_of_its_own(attacked):
-    """Without what it shares: libraries, and the counters in the kernel."""
-    assert attacked.used("RssAnon") < 60 << 20
+def test_a_daemon_has_less_than_60_mb_of_memory(tmp_path):
+    """Also what it shares with others, such as libraries; it had 71."""
+    started = Attacked(tmp_path, "--level", "summary")
+    started.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert started.used("VmRSS") < 60 << 20
+    started.close()

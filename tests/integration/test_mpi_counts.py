@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 from traced_mpi import AS_ROOT, MPIS, Bench
 
 from conftest import SESAME, run

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from fake_probes import all_probes
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 from test_daemon_events import Kernel
 
 from sesame.datasets import DataSet

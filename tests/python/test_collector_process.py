@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from test_collector import TOKENS, FakeNode, intake_of
 
 from sesame.errors import InputError, SesameError
@@ -20,7 +20,7 @@ from sesame.web.server.listening import listen
 
 
 @pytest.fixture
-def app(tmp_path) -> FastAPI:
+def app(tmp_path) -> Starlette:
     store = Store(tmp_path / "store", 600)
     return make_collector_app(store, intake_of(store, tmp_path), TOKENS)
 

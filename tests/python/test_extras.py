@@ -77,7 +77,7 @@ def test_a_data_set_is_exported_without_an_extra(bare, form, run_path):
 @pytest.mark.parametrize(
     ("arguments", "extra", "package"),
     [
-        (("measure", "daemon"), "daemon", "fastapi"),
+        (("measure", "daemon"), "daemon", "fastjsonschema"),
         (("collect", "-o", "node"), "daemon", "hypercorn"),
         (("measure", "record", "--seconds", "1"), "daemon", "httptools"),
         (("measure", "status"), "daemon", "httptools"),

@@ -15,7 +15,7 @@ from sesame.cli import cli
 from sesame.cli.commands import words_of
 from sesame.lazy import modules_of
 
-LARGE = {"asyncio", "fastapi", "hypercorn", "jinja2", "numpy", "pyarrow", "scipy"}
+LARGE = {"asyncio", "hypercorn", "jinja2", "numpy", "pyarrow", "scipy", "starlette"}
 # The last line on stderr names the large libraries that a command has loaded.
 PROGRAM = f"""
 import sys

@@ -13,17 +13,17 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from fastapi import Body, Depends, Request
 
 from sesame.errors import OutputError
 from sesame.web.server import audit as audit_module
-from sesame.web.server.access import Access, FixedTokens, Rule, routine
+from sesame.web.server.access import Access, FixedTokens, Rule
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import listen
+from sesame.web.server.operations import Body, Given, Operations
 from sesame.web.server.protection import Protection
 from sesame.web.server.roles import ANY, Client, Role
 from sesame.web.server.serve import make_app, serve_until
@@ -48,36 +48,37 @@ LIMITS = Limits(
 class Served:
     def __init__(self, audit: AuditLog, limits: Limits = LIMITS) -> None:
         access = Access([FixedTokens(CLIENTS)], open_paths=frozenset({"/openapi.json", "/slow"}))
-        app = make_app("test", limits, access, audit)
         self.resume = threading.Event()
         self.stored: list[int] = []
+        operations = Operations()
 
-        @app.post("/store")
-        async def store(number: Annotated[int, Body()]) -> int:
-            self.stored.append(number)
-            return number
+        @operations.add("POST", "/store", body=Body({"type": "integer"}))
+        async def store(given: Given) -> int:
+            self.stored.append(given.body)
+            return int(given.body)
 
-        @app.post("/broken")
-        async def broken() -> int:
+        @operations.add("POST", "/broken")
+        async def broken(_: Given) -> int:
             raise ZeroDivisionError
 
-        @app.post("/length")
-        async def length(request: Request) -> int:
-            return len(await request.body())
+        @operations.add("POST", "/length", body=Body({}, "text/plain"))
+        async def length(given: Given) -> int:
+            return len(given.body)
 
-        @app.post("/routine", dependencies=[Depends(routine)])
-        async def often() -> int:
+        @operations.add("POST", "/routine", is_routine=True)
+        async def often(_: Given) -> int:
             return 1
 
-        @app.get("/number")
-        async def number() -> int:
+        @operations.add("GET", "/number")
+        async def number(_: Given) -> int:
             return 7
 
-        @app.get("/slow")
-        async def slow() -> int:
+        @operations.add("GET", "/slow")
+        async def slow(_: Given) -> int:
             await asyncio.to_thread(self.resume.wait, 10)
             return 1
 
+        app = make_app("test", limits, access, operations, audit)
         self.listening = listen("127.0.0.1:0", None, None)
         self.port = int(self.listening.address.split(":")[1])
         started, self._ended = threading.Event(), asyncio.Event()

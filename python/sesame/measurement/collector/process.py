@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from sesame.errors import OutputError, SesameError
 from sesame.measurement.collector.fetcher import Fetcher
@@ -145,7 +145,7 @@ def collect(settings: Settings, read_settings: Callable[[], Settings]) -> None:
 
 
 async def serve(
-    app: FastAPI,
+    app: Starlette,
     listening: Listening,
     ready: Callable[[], None],
     reload: Callable[[], None],

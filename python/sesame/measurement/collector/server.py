@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
-from starlette.requests import ClientDisconnect
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from sesame.measurement.collector.intake import Intake
 from sesame.measurement.collector.metrics import as_text
 from sesame.measurement.collector.relay import Relay
 from sesame.measurement.collector.store import Store
-from sesame.web.server.access import Access, Rule, Tokens, client_of, routine
+from sesame.web.server.access import Access, Rule, Tokens, client_of
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
+from sesame.web.server.operations import Body, Given, Operations
 from sesame.web.server.roles import ANY, Client, Permission
 from sesame.web.server.serve import make_app
 
@@ -37,6 +39,9 @@ RULES = (
     Rule("POST", "/v1/events", Permission.DELIVER),
     Rule("GET", "/v1/clock", ANY),
 )
+LINES = {"type": "string", "format": "binary", "description": "docs/formats/control.md"}
+NDJSON, BYTES = "application/x-ndjson", "application/octet-stream"
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def make_collector_app(
@@ -45,46 +50,38 @@ def make_collector_app(
     tokens: Sequence[Tokens],
     audit: AuditLog | None = None,
     relay: Relay | None = None,
-) -> FastAPI:
-    app = make_app("sesame collect", LIMITS, Access(tokens, RULES), audit)
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(routine)])
+) -> Starlette:
+    operations = Operations()
 
-    async def take(request: Request) -> dict[str, Any]:
-        client = client_of(request)
-        try:
-            body = await request.body()
-        except ClientDisconnect:
-            raise HTTPException(400, "the request was cut off") from None
-        done = intake.take(body, client.name, _check_of(client))
+    async def take(given: Given) -> dict[str, Any]:
+        client = client_of(given.request)
+        done = intake.take(given.body, client.name, _check_of(client))
         is_new = done.repeated < done.readings + done.blocks
         return {"new": is_new, "refused": done.refused}
 
-    @routes.post("/readings")
-    async def readings(request: Request) -> dict[str, Any]:
+    @operations.add("POST", "/v1/readings", body=Body(LINES, NDJSON), is_routine=True)
+    async def readings(given: Given) -> dict[str, Any]:
         """Stores readings of a node, one on each line. Readings stored before are ignored. Wrong
         ones are set aside and counted in `refused`."""
-        return await take(request)
+        return await take(given)
 
-    @routes.post("/events")
-    async def events(request: Request) -> dict[str, Any]:
+    @operations.add("POST", "/v1/events", body=Body(LINES, BYTES), is_routine=True)
+    async def events(given: Given) -> dict[str, Any]:
         """Stores blocks of events of a node. Blocks stored before are ignored. Wrong ones are set
         aside and counted in `refused`."""
-        return await take(request)
+        return await take(given)
 
-    @routes.get("/clock")
-    async def clock() -> dict[str, int]:
+    @operations.add("GET", "/v1/clock", is_routine=True)
+    async def clock(_: Given) -> dict[str, int]:
         """The collector's time of day."""
         return {"time_ns": time.time_ns()}
 
-    app.include_router(routes)
-
-    @app.get("/metrics", response_class=Response)
-    async def metrics() -> Response:
+    @operations.add("GET", "/metrics", media=METRICS)
+    async def metrics(_: Given) -> Response:
         """The collector's state for Prometheus."""
-        text = as_text(store, intake, relay)
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(as_text(store, intake, relay), media_type=METRICS)
 
-    return app
+    return make_app("sesame collect", LIMITS, Access(tokens, RULES), operations, audit)
 
 
 def _check_of(client: Client) -> Callable[[str], None]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
-from pydantic import BaseModel, Field
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from sesame.errors import InputError
 from sesame.measurement.daemon.metrics import as_text
-from sesame.measurement.daemon.page import Page, add_page
+from sesame.measurement.daemon.page import Page, page_route
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.defaults import BEYOND_NS
 from sesame.measurement.detail import Detail
 from sesame.measurement.readings import Phase, Reading
-from sesame.web.server.access import Access, Rule, Tokens, client_of, routine
+from sesame.web.server.access import Access, Rule, Tokens, client_of
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
+from sesame.web.server.operations import Given, Operations, record
 from sesame.web.server.roles import ANY, Permission
 from sesame.web.server.serve import make_app
 
@@ -32,38 +34,56 @@ RULES = (
 
 
 LIMITS = Limits()
-
-
-class Level(BaseModel):
-    level: Literal["off", "summary", "trace"]
-    detail: Literal["count", "sampled", "duration"] = Field(
-        "duration", description="level of detail"
-    )
-
-
-class Changes(BaseModel):
-    """Settings to change; others stay as they are."""
-
-    interval: float | None = Field(None, description="seconds from one reading to the next")
-    batch: int | None = Field(
-        None, description="readings that are made and delivered together while the node is idle"
-    )
-    destination: str | None = Field(
-        None,
-        description="a name of [destinations] in the settings file, the configured destination, "
+LEVEL = record(
+    ("level",),
+    level={"enum": ["off", "summary", "trace"]},
+    detail={
+        "enum": ["count", "sampled", "duration"],
+        "default": "duration",
+        "description": "level of detail",
+    },
+)
+# Settings to change; others stay as they are.
+CHANGES = record(
+    interval={
+        "type": ["number", "null"],
+        "description": "seconds from one reading to the next",
+    },
+    batch={
+        "type": ["integer", "null"],
+        "description": "readings that are made and delivered together while the node is idle",
+    },
+    destination={
+        "type": ["string", "null"],
+        "description": "a name of [destinations] in the settings file, the configured destination, "
         "or empty for none; administrators only",
-    )
-
-
-class SizeGroups(BaseModel):
-    limits: list[int] = Field(description="upper limits of groups in bytes, ascending")
-
-
-class PhaseGiven(BaseModel):
-    name: str = Field(min_length=1, max_length=200, description="without control characters")
-    begin_ns: int = Field(ge=0, lt=BEYOND_NS, description="of the node's monotonic clock")
-    end_ns: int = Field(ge=0, lt=BEYOND_NS)
-    pid: int = Field(ge=0, lt=2**32)
+    },
+)
+SIZE_GROUPS = record(
+    ("limits",),
+    limits={
+        "type": "array",
+        "items": {"type": "integer"},
+        "description": "upper limits of groups in bytes, ascending",
+    },
+)
+TIME = {"type": "integer", "minimum": 0, "maximum": BEYOND_NS - 1}
+PHASE = record(
+    ("name", "begin_ns", "end_ns", "pid"),
+    name={
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "without control characters",
+    },
+    begin_ns={**TIME, "description": "of the node's monotonic clock"},
+    end_ns=TIME,
+    pid={"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
+)
+AFTER = {"type": "integer", "default": -1}
+START = {"type": "string", "default": ""}
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+LINES, BYTES = "application/x-ndjson", "application/octet-stream"
 
 
 def make_daemon_app(
@@ -72,81 +92,83 @@ def make_daemon_app(
     audit: AuditLog | None = None,
     limits: Limits = LIMITS,
     page: Page | None = None,
-) -> FastAPI:
-    # The page itself needs no token: it asks the user for it.
-    app = make_app("sesamed", limits, Access(tokens, RULES, frozenset({"/"})), audit)
-    routes = APIRouter(prefix="/v1")
-    _add_switches(routes, service)
-    _add_settings(routes, service)
-    _add_readings(routes, service)
-    app.include_router(routes)
-    add_page(app, page)
+) -> Starlette:
+    operations = Operations()
+    _add_switches(operations, service)
+    _add_settings(operations, service)
+    _add_readings(operations, service)
+    _add_raw(operations, service)
 
-    @app.get("/metrics", response_class=Response)
-    async def metrics() -> Response:
+    @operations.add("GET", "/metrics", media=METRICS)
+    async def metrics(_: Given) -> Response:
         """Summaries for Prometheus."""
-        return Response(as_text(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(as_text(service), media_type=METRICS)
 
-    return app
+    # The page itself needs no token: it asks the user for it.
+    access = Access(tokens, RULES, frozenset({"/"}))
+    return make_app("sesamed", limits, access, operations, audit, [page_route(page)])
 
 
-def _add_switches(routes: APIRouter, service: Service) -> None:
-    def switch(level: Level, subsystem: str | None, point: str | None) -> dict[str, Any]:
-        detail = Detail[level.detail.upper()]
-        refused = service.node.set_level(level.level, subsystem, point, detail)
+def _add_switches(operations: Operations, service: Service) -> None:
+    def switch(given: Given) -> dict[str, Any]:
+        subsystem, point = given.path.get("subsystem"), given.path.get("point")
+        detail = Detail[given.body["detail"].upper()]
+        refused = service.node.set_level(given.body["level"], subsystem, point, detail)
         if subsystem is not None and len(refused) == len(service.node.places(subsystem, point)):
             raise InputError(next(iter(refused.values())))
         return {"refused": refused}
 
-    @routes.put("/level")
-    async def everything(level: Level) -> dict[str, Any]:
+    @operations.add("PUT", "/v1/level", body=LEVEL)
+    async def everything(given: Given) -> dict[str, Any]:
         """Sets all points; returns those that this kernel refused."""
-        return switch(level, None, None)
+        return switch(given)
 
-    @routes.put("/subsystems/{subsystem}/level")
-    async def one_subsystem(subsystem: str, level: Level) -> dict[str, Any]:
+    @operations.add("PUT", "/v1/subsystems/{subsystem}/level", body=LEVEL)
+    async def one_subsystem(given: Given) -> dict[str, Any]:
         """Sets the points of a subsystem."""
-        return switch(level, subsystem, None)
+        return switch(given)
 
-    @routes.put("/subsystems/{subsystem}/points/{point}/level")
-    async def one_point(subsystem: str, point: str, level: Level) -> dict[str, Any]:
+    @operations.add("PUT", "/v1/subsystems/{subsystem}/points/{point}/level", body=LEVEL)
+    async def one_point(given: Given) -> dict[str, Any]:
         """Sets one point."""
-        return switch(level, subsystem, point)
+        return switch(given)
 
 
-def _add_settings(routes: APIRouter, service: Service) -> None:
-    @routes.get("/state")
-    async def state() -> dict[str, Any]:
+def _add_settings(operations: Operations, service: Service) -> None:
+    @operations.add("GET", "/v1/state")
+    async def state(_: Given) -> dict[str, Any]:
         """All subsystems and points, the settings, and the state of the delivery."""
         return service.describe()
 
-    @routes.put("/settings")
-    async def settings(changes: Changes, request: Request) -> dict[str, Any]:
+    @operations.add("PUT", "/v1/settings", body=CHANGES)
+    async def settings(given: Given) -> dict[str, Any]:
         """Changes interval, batch or destination."""
-        is_allowed = client_of(request).may(Permission.ADMINISTER)
-        if changes.destination is not None and not is_allowed:
+        changes = {name: value for name, value in given.body.items() if value is not None}
+        if "destination" in changes and not client_of(given.request).may(Permission.ADMINISTER):
             raise HTTPException(403, "only an administrator may change the destination")
-        service.change(**changes.model_dump(exclude_none=True))
+        service.change(**changes)
         return service.describe()
 
-    @routes.put("/subsystems/{subsystem}/size-groups")
-    async def size_groups(subsystem: str, groups: SizeGroups) -> dict[str, Any]:
+    @operations.add("PUT", "/v1/subsystems/{subsystem}/size-groups", body=SIZE_GROUPS)
+    async def size_groups(given: Given) -> dict[str, Any]:
         """Ends the interval with a reading, then sets other size groups."""
-        service.set_size_groups(subsystem, tuple(groups.limits))
+        subsystem = given.path["subsystem"]
+        service.set_size_groups(subsystem, tuple(given.body["limits"]))
         return {"size_groups": list(service.node.describe()[subsystem]["size_groups"])}
 
-    @routes.post("/phases", status_code=201, dependencies=[Depends(routine)])
-    async def phases(phase: PhaseGiven) -> dict[str, Any]:
+    @operations.add("POST", "/v1/phases", body=PHASE, status=201, is_routine=True)
+    async def phases(given: Given) -> dict[str, Any]:
         """Adds a phase of a program to the next reading."""
+        phase = Phase(**given.body)
         if phase.end_ns < phase.begin_ns:
             raise InputError("end_ns: expected a time after begin_ns")
-        service.node.add_phase(Phase(**phase.model_dump()))
+        service.node.add_phase(phase)
         return {}
 
 
-def _add_readings(routes: APIRouter, service: Service) -> None:
-    @routes.post("/read", dependencies=[Depends(routine)])
-    async def read_now() -> dict[str, Any]:
+def _add_readings(operations: Operations, service: Service) -> None:
+    @operations.add("POST", "/v1/read", is_routine=True)
+    async def read_now(_: Given) -> dict[str, Any]:
         """Ends the interval now; returns its reading, which also goes to the destination.
 
         To request only later data, give the returned `start` to `raw-readings` and `raw-events`,
@@ -155,42 +177,47 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
         reading = service.read()
         return _readable(reading) | {"start": reading.start, "events": service.node.stream.seen}
 
-    @routes.get("/readings")
-    async def readings(after: int = -1) -> dict[str, Any]:
+    @operations.add("GET", "/v1/readings", query={"after": AFTER})
+    async def readings(given: Given) -> dict[str, Any]:
         """The readings kept in memory with a number above `after`."""
+        after = given.query["after"]
         kept = [_readable(reading) for reading in service.node.history if reading.sequence > after]
         return {"node": service.node.name, "start": service.node.start, "readings": kept}
 
-    @routes.get("/raw-readings")
-    async def raw_readings(after: int = -1, start: str = "") -> Response:
+    @operations.add("GET", "/v1/subsystems/{subsystem}/points/{point}/total")
+    async def total(given: Given) -> dict[str, int]:
+        """The counts of a point since the daemon started."""
+        return service.node.total(given.path["subsystem"], given.path["point"])
+
+    @operations.add("GET", "/v1/clock")
+    async def clock(_: Given) -> dict[str, int]:
+        """The node's monotonic clock."""
+        return {"time_ns": time.monotonic_ns()}
+
+
+def _add_raw(operations: Operations, service: Service) -> None:
+    query = {"after": AFTER, "start": START}
+
+    def after_of(given: Given) -> int:
+        is_of_this_start = given.query["start"] in ("", service.node.start)
+        return given.query["after"] if is_of_this_start else -1
+
+    @operations.add("GET", "/v1/raw-readings", query=query, media=LINES)
+    async def raw_readings(given: Given) -> Response:
         """The same readings as they are sent to a collector: a line of JSON for each.
 
         `start`: the start of the daemon to which `after` belongs. If the daemon was restarted since
         then, `after` is ignored.
         """
-        if start not in ("", service.node.start):
-            after = -1
+        after = after_of(given)
         lines = [p.encode() for p in service.node.history if p.sequence > after]
-        return Response(b"".join(lines), media_type="application/x-ndjson")
+        return Response(b"".join(lines), media_type=LINES)
 
-    @routes.get("/raw-events")
-    async def raw_events(after: int = -1, start: str = "") -> Response:
+    @operations.add("GET", "/v1/raw-events", query=query, media=BYTES)
+    async def raw_events(given: Given) -> Response:
         """The next blocks of events, of those kept in memory, that end after event `after`."""
-        if start not in ("", service.node.start):
-            after = -1
-        blocks = service.node.stream.after(after, EVENTS_AT_ONCE)
-        text = b"".join(block.encode() for block in blocks)
-        return Response(text, media_type="application/octet-stream")
-
-    @routes.get("/subsystems/{subsystem}/points/{point}/total")
-    async def total(subsystem: str, point: str) -> dict[str, int]:
-        """The counts of a point since the daemon started."""
-        return service.node.total(subsystem, point)
-
-    @routes.get("/clock")
-    async def clock() -> dict[str, int]:
-        """The node's monotonic clock."""
-        return {"time_ns": time.monotonic_ns()}
+        blocks = service.node.stream.after(after_of(given), EVENTS_AT_ONCE)
+        return Response(b"".join(block.encode() for block in blocks), media_type=BYTES)
 
 
 def _readable(reading: Reading) -> dict[str, Any]:

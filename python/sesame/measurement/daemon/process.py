@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.cost import kept_costs
@@ -185,7 +185,7 @@ def _report(node: Node, listening: Listening, places: TokenPlaces, more: list[st
 
 
 async def _serve(
-    service: Service, app: FastAPI, listening: Listening, report: Callable[[], None]
+    service: Service, app: Starlette, listening: Listening, report: Callable[[], None]
 ) -> None:
     def ready() -> None:
         report()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fastapi import Request
-from fastapi.security import HTTPBearer
+from starlette.requests import Request
 from starlette.types import Scope
 
 from sesame.errors import SesameError
@@ -18,8 +17,6 @@ from sesame.web.server.token_file import TokenFile
 from sesame.web.server.tokens import OwnToken, make_token
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-# Describes the token in /openapi.json; `Access.check` checks it.
-BEARER = HTTPBearer(auto_error=False, description="a token of the server (`sesame token add`)")
 CLIENT = "sesame.client"  # the key of a request's client in its scope
 CERTIFICATE = "sesame.certificate"  # in scope["state"]: the name in the client's certificate
 
@@ -130,8 +127,3 @@ def client_of(request: Request) -> Client:
     if not isinstance(found, Client):
         raise SesameError("a request without a client")
     return found
-
-
-async def routine(request: Request) -> None:
-    """A dependency of routes with frequent requests: the audit log has only the refused ones."""
-    request.scope["sesame.routine"] = True

@@ -8,79 +8,70 @@ from __future__ import annotations
 import asyncio
 import signal
 from asyncio import constants
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from hypercorn.asyncio import serve
-from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
-from sesame import __version__
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.web.server.access import BEARER, Access
+from sesame.web.server.access import Access
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.connections import ServerConfig
+from sesame.web.server.description import describe
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import Listening
-from sesame.web.server.protection import REASONS, Protection
+from sesame.web.server.operations import Operations
+from sesame.web.server.protection import Protection
 
 GRACE_SECONDS = 1  # for connections when the server ends
 
 
-class Problem(BaseModel):
-    """Why a request was refused or failed, and what to do."""
-
-    error: str
-    hint: str | None = None
+async def _refused(_: Request, error: Any) -> JSONResponse:
+    status = {InputError: 400, OutputError: 507}.get(type(error), 500)
+    return JSONResponse({"error": error.message, "hint": error.hint}, status)
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": reason}
-    for status, reason in {
-        400: "the request is wrong",
-        **REASONS,
-        507: "the server cannot write",
-    }.items()
-}
+async def _http_error(_: Request, error: Any) -> JSONResponse:
+    content = {"error": str(error.detail), "hint": None}
+    return JSONResponse(content, error.status_code, error.headers)
 
 
-def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None = None) -> FastAPI:
+def make_app(
+    title: str,
+    limits: Limits,
+    access: Access,
+    operations: Operations,
+    audit: AuditLog | None = None,
+    routes: Sequence[Route] = (),
+) -> Starlette:
     """Makes an application. Its requests need a token and are limited; its answers have security
-    headers; its errors are JSON with `error` and `hint`."""
-    app = FastAPI(
-        title=title,
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        dependencies=[Depends(BEARER)],
-        responses=PROBLEMS,
+    headers; its errors are JSON with `error` and `hint`. `/openapi.json` describes the operations,
+    not the other routes."""
+
+    async def description(_: Request) -> JSONResponse:
+        return JSONResponse(describe(title, operations))
+
+    app = Starlette(
+        routes=[
+            *(one.route() for one in operations),
+            *routes,
+            Route("/openapi.json", description),
+        ],
+        middleware=[Middleware(Protection, limits=limits, access=access, audit=audit)],
+        exception_handlers={SesameError: _refused, HTTPException: _http_error},
     )
-
-    async def refused(_: Request, error: Any) -> JSONResponse:
-        status = {InputError: 400, OutputError: 507}.get(type(error), 500)
-        return JSONResponse({"error": error.message, "hint": error.hint}, status)
-
-    async def http_error(_: Request, error: Any) -> JSONResponse:
-        content = {"error": str(error.detail), "hint": None}
-        return JSONResponse(content, error.status_code, error.headers)
-
-    async def invalid(_: Request, error: Any) -> JSONResponse:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"error": f"{field}: {first['msg']}", "hint": None}, 400)
-
-    app.add_exception_handler(SesameError, refused)
-    app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_middleware(Protection, limits=limits, access=access, audit=audit)
     app.state.limits = limits
     return app
 
 
 async def run(
-    app: FastAPI,
+    app: Starlette,
     listening: Listening,
     ready: Callable[[], None],
     handlers: dict[signal.Signals, Callable[[], None]],
@@ -103,7 +94,7 @@ def _without_slow_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
         loop.default_exception_handler(context)
 
 
-async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
+async def serve_until(app: Starlette, listening: Listening, ended: asyncio.Event) -> None:
     """Serves an application of `make_app` until `ended` is set; takes over the socket."""
     config = ServerConfig(app.state.limits, listening.context)
     config.bind = [f"fd://{listening.socket.detach()}"]

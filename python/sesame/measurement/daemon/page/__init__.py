@@ -7,7 +7,9 @@ import os
 from functools import cache
 from pathlib import Path
 
-from fastapi import FastAPI, Response
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 
 DIRECTORY = Path(__file__).parent
 Page = tuple[str, str]  # HTML and its Content-Security-Policy
@@ -42,11 +44,11 @@ def make_page_in_child() -> Page:
     return html, policy
 
 
-def add_page(app: FastAPI, page: Page | None = None) -> None:
-    """Adds the page at `/`. It needs no token, since the page asks the user for it."""
+def page_route(page: Page | None = None) -> Route:
+    """The page at `/`. It needs no token, since the page asks the user for it."""
 
-    async def answer() -> Response:
+    async def answer(_: Request) -> HTMLResponse:
         html, policy = page or make_page()
-        return Response(html, media_type="text/html", headers={"Content-Security-Policy": policy})
+        return HTMLResponse(html, headers={"Content-Security-Policy": policy})
 
-    app.add_api_route("/", answer, include_in_schema=False)
+    return Route("/", answer)
