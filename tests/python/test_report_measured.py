@@ -91,6 +91,18 @@ READ = {
     "at_least_bytes": 0, "below_bytes": 512, "count": 3, "bytes": 0, "timed": 0, "duration_ns": 0,
     "max_duration_ns": 0, "detail": 1, "active_ns": S,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(("completed", "is_said"), [(99_950, False), (99_300, True)])
+def test_completions_that_were_not_seen_are_said(tmp_path, completed, is_said):
+    block = READ | {"subsystem": "block", "class": "read"}
+    issued = block | {"point": "issue", "count": 100_000}
+    html = page(
+        tmp_path, kernel_summary=[issued, block | {"point": "complete", "count": completed}]
+    )
+    assert ("block.complete is 700 below the 100,000 requests" in html) == is_said
+
+
 USAGE = {
     "elapsed_s": 2.5, "user_s": 1.5, "system_s": 0.25, "page_faults": 700,
     "page_faults_from_disk": 0, "device_bytes_read": 4096, "device_bytes_written": 0,

@@ -29,6 +29,7 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
+UNSEEN = 0.001  # completions that are missed: a larger part of the requests is said
 MOST_BARS = 32  # in a view; the tables of the page have all
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
@@ -150,7 +151,9 @@ def _alerts(data_set: DataSet) -> list[str]:
     lines = [f"{point} is left out: {reason}" for point, reason in left_out.items()]
     substituted = data_set.info.get("substituted", {})
     lines += [f"{point} is {otherwise}" for point, otherwise in substituted.items()]
-    if not data_set.has("kernel_summary"):
+    if data_set.has("kernel_summary"):
+        lines += _unseen_completions(data_set.table("kernel_summary"))
+    else:
         lines.append("No point has counted an event.")
     if data_set.has("kernel_reading"):
         readings = data_set.table("kernel_reading")
@@ -160,6 +163,23 @@ def _alerts(data_set: DataSet) -> list[str]:
                 lost = f"{row['dropped_max']} readings were dropped, since the queue was full"
                 lines.append(f"{row['node']}: {lost}.")
     return lines
+
+
+def _unseen_completions(summary: pa.Table) -> list[str]:
+    """A busy kernel completes batches of requests without telling probes (docs/models/measuring.md,
+    Counts beside the kernel's own)."""
+    names = _point_names(summary)
+    issued, completed = (
+        _sum(summary.filter(pc.equal(names, f"block.{point}")), "count")
+        for point in ("issue", "complete")
+    )
+    if completed == 0 or issued - completed <= UNSEEN * issued:
+        return []
+    return [
+        f"block.complete is {issued - completed:,} below the {issued:,} requests that were issued: "
+        "they were in progress at the end, or a busy kernel did not report their completion to "
+        "probes. Its durations are of the others."
+    ]
 
 
 def _rates(data_set: DataSet) -> Section:
