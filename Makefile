@@ -60,6 +60,7 @@ build: setup
 
 build-tests: setup $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
+	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
 test: build-tests $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)

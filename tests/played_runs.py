@@ -13,9 +13,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from tests.some_info import some_info
+
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.datasets.traced import IoFlag, MpiFlag
-from some_info import some_info
 
 OF_COLLECTIVE = 2  # flag of a message
 STARTS = {"MPI_Isend", "MPI_Irecv"}

@@ -11,71 +11,20 @@ import functools
 import os
 import resource
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.built_programs import build_program
+from tests.built_workloads import missing, use_cache
 from tests.command_line import SESAME, Outcome, run
+from tests.integration.installations import MPIS, OPEN_MPI, ROOT, unless_sigpipe
 
 from sesame.errors import SesameError
 from sesame.measurement import LoadedProbes
 from sesame.workloads import build_workload, find_compiler, find_workload
-
-ROOT = Path(__file__).resolve().parents[2]
-VENV_BIN = Path(sys.executable).parent
-
-
-# What lets Open MPI start more ranks than processors, as root, that yield while they wait.
-OPEN_MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
-
-# Simulated files in the working directory are those that are there, and stay when the run ends.
-IN_PLACE = ("--files", ".")
-
-
-@dataclass(frozen=True)
-class Mpi:
-    """One MPI installation: its compilers by language, and how it starts programs."""
-
-    name: str
-    compilers: dict[str, str]
-    mpiexec: str
-
-
-def _wheel(name: str) -> str:
-    return str(VENV_BIN / name)
-
-
-MPIS = {
-    "debian": Mpi(
-        "Debian's MPICH",
-        {"c": "mpicc.mpich", "cc": "mpicxx.mpich", "f90": "mpif90.mpich"},
-        "mpiexec.mpich",
-    ),
-    "openmpi": Mpi(
-        "Debian's Open MPI",
-        {"c": "mpicc.openmpi", "cc": "mpicxx.openmpi", "f90": "mpif90.openmpi"},
-        "mpiexec.openmpi",
-    ),
-    "wheel": Mpi(
-        "the mpich wheel", {"c": _wheel("mpicc"), "cc": _wheel("mpicxx")}, _wheel("mpiexec")
-    ),
-    "wheel-abi": Mpi(
-        "the mpich wheel, MPI 5 interface",
-        {"c": _wheel("mpicc_abi"), "cc": _wheel("mpicxx_abi")},
-        _wheel("mpiexec"),
-    ),
-}
 
 
 @pytest.fixture(scope="session")
@@ -122,16 +71,6 @@ def mpiexec(tmp_path: Path, yielding: dict[str, str]) -> Callable[..., Outcome]:
     return execute
 
 
-def unless_sigpipe(start: Callable[[], Outcome]) -> Outcome:
-    """Repeats a run whose mpiexec was ended by SIGPIPE, at most 3 times: on a busy machine MPICH's
-    mpiexec may write to its proxy when that, with a short program, has ended already."""
-    for _ in range(3):
-        outcome = start()
-        if outcome.status not in (-signal.SIGPIPE, 128 + signal.SIGPIPE):
-            break
-    return outcome
-
-
 @pytest.fixture
 def simulate(tmp_path: Path) -> Callable[..., Outcome]:
     """simulate(*options_and_program): `sesame simulate …` in an empty directory."""
@@ -146,18 +85,15 @@ def simulate(tmp_path: Path) -> Callable[..., Outcome]:
 @pytest.fixture(scope="session")
 def cache() -> Path:
     """Programs stay from one run of the tests to the next; they are kept by their sources."""
-    directory = ROOT / "build/workloads-cache"
-    os.environ["XDG_CACHE_HOME"] = str(directory)
-    return directory
+    return use_cache()
 
 
 @pytest.fixture(scope="session")
 def program(cache: Path) -> Callable[[str], Path]:
     """program(name): the workload, built with Debian's MPICH."""
-    wrapper = MPIS["debian"].compilers["cc"]
-    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
-        pytest.skip("needs Debian's MPICH and libcli11-dev")
-    compiler = find_compiler(wrapper)
+    if missing():
+        pytest.skip(missing())
+    compiler = find_compiler(MPIS["debian"].compilers["cc"])
     return functools.cache(lambda name: build_workload(find_workload(name), compiler).program)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from conftest import SESAME, Outcome, run
+from tests.command_line import SESAME, Outcome, run
 
 
 def ip(*words: str) -> None:

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from conftest import SESAME, run
+from tests.command_line import SESAME, run
 
 ON = ("-n", 2, "--machine", "infiniband")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
 
-from conftest import SESAME, Outcome, run
 from sesame import control
 from sesame.datasets import DataSet
 from sesame.errors import SesameError

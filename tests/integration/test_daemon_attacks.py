@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from certificates import make_authority, sign
-
-from conftest import SESAME
+from tests.command_line import SESAME
+from tests.integration.certificates import make_authority, sign
 
 pytestmark = pytest.mark.usefixtures("kernel_probes")
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from fake_probes import all_probes
-
-from browser import SIZES, axe_script, faults
+from tests.browser import SIZES, axe_script, faults
+from tests.python.fake_probes import all_probes
 
 TOKEN = "page-token-0123456789"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from networks import Network
+from tests.command_line import SESAME, run
+from tests.integration.networks import Network
 
-from conftest import SESAME, run
 from sesame.analysis.quantities import format_count
 from sesame.datasets import DataSet
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from certificates import make_authority, sign
-from networks import PATIENCE_S
+from tests.command_line import SESAME, Outcome, run
+from tests.integration.certificates import make_authority, sign
+from tests.integration.networks import PATIENCE_S
 
-from conftest import SESAME, Outcome, run
 from sesame.datasets import DataSet
 
 pytestmark = pytest.mark.usefixtures("network_namespaces")

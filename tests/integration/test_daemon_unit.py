@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-from conftest import ROOT, VENV_BIN
+from tests.integration.installations import ROOT, VENV_BIN
 
 UNIT = ROOT / "control/sesamed.service"
 pytestmark = [

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from networks import PATIENCE_S, Network
+from tests.command_line import SESAME, run
+from tests.integration.networks import PATIENCE_S, Network
+from tests.tutorials import commands_of
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 from sesame.measurement.collector.journal import stored_readings
-from tutorials import commands_of
 
 pytestmark = pytest.mark.usefixtures("network_namespaces")
 

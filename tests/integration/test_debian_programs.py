@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from conftest import IN_PLACE, run
+from tests.command_line import run
+from tests.integration.installations import IN_PLACE
 
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/mpich-tests")
 

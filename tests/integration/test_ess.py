@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from conftest import IN_PLACE, MPIS
+from tests.integration.installations import IN_PLACE, MPIS
 
 SMALL = {
     "wavelet": ["--size", "64"],

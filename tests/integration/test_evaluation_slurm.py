@@ -10,9 +10,8 @@ import subprocess
 import sys
 
 import pytest
-
-from command_line import sesame
-from slurm_cluster import DEADLINE_S, Cluster
+from tests.command_line import sesame
+from tests.slurm_cluster import DEADLINE_S, Cluster
 
 PROBE = """\
 [target.nodes]

@@ -6,8 +6,8 @@ import os
 import re
 
 import pytest
+from tests.command_line import sesame
 
-from command_line import sesame
 from sesame.evaluation.measures import MEASURES
 from sesame.evaluation.probing import Outcome, run_probe
 from sesame.evaluation.reference_machines import reference_times

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
+from tests.command_line import SESAME, run
+from tests.integration.traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from traced_mpi import AS_ROOT, MPIS, Bench
+from tests.command_line import SESAME, run
+from tests.integration.traced_mpi import AS_ROOT, MPIS, Bench
 
-from conftest import SESAME, run
 from sesame.analysis.traced.views import FileViews
 from sesame.datasets import DataSet
 

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from conftest import IN_PLACE, ROOT, run
+from tests.command_line import run
+from tests.integration.installations import IN_PLACE, ROOT
 
 RANKS = 4
 

@@ -9,9 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from conftest import SESAME, run
-from tutorials import DOCS, commands_of
+from tests.command_line import SESAME, run
+from tests.tutorials import DOCS, commands_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MACHINE = re.compile(r"^```toml\n(.*?)^```", re.M | re.S)

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from conftest import ROOT, Outcome, run
+from tests.command_line import Outcome, run
+from tests.integration.installations import ROOT
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 NO_NETWORK = ["--quiet", "--no-index", "--no-deps"]

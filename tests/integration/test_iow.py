@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.integration.installations import IN_PLACE
 
-from conftest import IN_PLACE
 from sesame.datasets import DataSet
 from sesame.machines import find_machine
 

@@ -7,8 +7,7 @@ import subprocess
 import time
 
 import pytest
-
-from conftest import MPIS
+from tests.integration.installations import MPIS
 
 
 @pytest.fixture(scope="session")

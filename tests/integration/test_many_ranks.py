@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from conftest import ROOT, run
+from tests.command_line import run
+from tests.integration.installations import ROOT
 
 ON = ("--machine", "infiniband", "--compute", "none", "--no-records")
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
+from tests.integration.installations import IN_PLACE
 
-from conftest import IN_PLACE, SESAME, run
 from sesame import native
 from sesame.analysis.calibration import Calibration, fit_network, machine_text
 from sesame.datasets import DataSet

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.integration.installations import IN_PLACE
 
-from conftest import IN_PLACE
 from sesame import native
 from sesame.machines import find_machine
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
-from traced_mpi import AS_ROOT, MPIS, Bench
+from tests.command_line import SESAME, run
+from tests.integration.traced_mpi import AS_ROOT, MPIS, Bench
 
-from conftest import SESAME, run
 from sesame.cli import cli
 from sesame.datasets import DataSet
 from sesame.errors import InputError

@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from certificates import make_authority, sign
+from tests.command_line import SESAME, run
+from tests.integration.certificates import make_authority, sign
+from tests.python.fake_probes import all_probes
 
-from conftest import ROOT, SESAME, run
 from sesame.datasets import DataSet
 from sesame.errors import InputError, SesameError
 from sesame.measurement.connection import Connection
-
-sys.path.append(str(ROOT / "tests/python"))
-
-from fake_probes import all_probes
-
 from sesame.measurement.daemon.node import Node
 
 

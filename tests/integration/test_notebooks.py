@@ -7,8 +7,7 @@ import shutil
 import nbformat
 import pytest
 from nbclient import NotebookClient
-
-from conftest import ROOT
+from tests.integration.installations import ROOT
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 

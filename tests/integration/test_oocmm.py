@@ -6,8 +6,7 @@ import json
 import shlex
 
 import pytest
-
-from conftest import IN_PLACE
+from tests.integration.installations import IN_PLACE
 
 WAYS = [
     "--access staggered",

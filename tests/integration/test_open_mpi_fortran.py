@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from conftest import IN_PLACE, OPEN_MPI, run
+from tests.command_line import run
+from tests.integration.installations import IN_PLACE, OPEN_MPI
 
 SOURCES = Path(__file__).resolve().parents[1] / "programs/fortran"
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from conftest import IN_PLACE, ROOT, Outcome, run
+from tests.command_line import Outcome, run
+from tests.integration.installations import IN_PLACE, ROOT
 
 LIBRARIES = ROOT / "tests/programs/libraries"
 EXAMPLES = Path("/usr/share/doc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from orders import assert_same_in_any_order
+from tests.integration.orders import assert_same_in_any_order
 
 COMPUTE = ("--compute", "none", "--placement", "cyclic")
 

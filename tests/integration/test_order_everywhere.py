@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from orders import assert_same_in_any_order
+from tests.integration.installations import ROOT
+from tests.integration.orders import assert_same_in_any_order
 
-from conftest import ROOT
 from sesame.workloads import all_workloads
 
 # Each line: a program, ranks, a machine, options of the simulator, "--" and arguments.

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
 
-from conftest import SESAME, run
 from sesame.overhead import read_model
 from sesame.overhead.daemon_runs import read_runs
 

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
 
-from conftest import SESAME, Outcome, run
 from sesame.datasets import DataSet
 
 MACHINES = ["infiniband", "ethernet", "sp2", "paragon"]

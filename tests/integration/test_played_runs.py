@@ -8,9 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
+from tests.integration.installations import ROOT
+from tests.played_runs import TraceBuilder, twin_of
 
-from conftest import ROOT, SESAME, Outcome, run
-from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
 

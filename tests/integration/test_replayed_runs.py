@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command_line import SESAME, run
+from tests.tutorials import commands_of
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
-from tutorials import commands_of
 
 SYSTEM_CALLS = {"pread": "pread64", "pwrite": "pwrite64", "fsync": "fsync"}
 

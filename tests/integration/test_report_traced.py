@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from conftest import MPIS, SESAME, Outcome, run
+from tests.command_line import SESAME, Outcome, run
+from tests.integration.installations import MPIS
 
 CELLS = 12**3 * 5 * 8  # bytes of one dump of class S
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
+from tests.tutorials import commands_of
 
-from conftest import SESAME, run
 from sesame.errors import InputError
 from sesame.measurement import Recorded
 from sesame.reproduction import Laboratory, Runner, faults, initialization, observed
 from sesame.reproduction.caching import POLICIES, multiplication, of_three_matrices, synthetic
 from sesame.reproduction.limits import memory_limit
-from tutorials import commands_of
 
 
 def test_table_8_3_is_reproduced(cache, program, tmp_path):

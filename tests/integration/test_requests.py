@@ -8,8 +8,7 @@ import statistics
 import subprocess
 
 import pytest
-
-from conftest import IN_PLACE, ROOT
+from tests.integration.installations import IN_PLACE, ROOT
 
 SHORT = ["--requests", "1000", "--warmup", "100"]
 SHORT_OF = {

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.integration.installations import IN_PLACE
 
-from conftest import IN_PLACE
 from sesame.datasets import DataSet
 
 PHASES = ["start", "open", "sync", "read", "sort", "ask", "answer", "donewait", "write", "end"]

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from tests.command_line import run
+from tests.integration.installations import MPIS
 
-from conftest import MPIS, run
 from sesame.datasets import DataSet
 
 SPAWN = "tests/programs/answers/spawn.c"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conftest import SESAME, run
+from tests.command_line import SESAME, run
+
 from sesame.datasets import DataSet
 
 

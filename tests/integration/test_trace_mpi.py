@@ -11,7 +11,16 @@ from types import ModuleType
 
 import pytest
 from tests.built_programs import build_program
-from traced_mpi import MPIS, PROGRAMS, ROOT, Bench, Run, find_compiler, functions_of, library_of
+from tests.integration.traced_mpi import (
+    MPIS,
+    PROGRAMS,
+    ROOT,
+    Bench,
+    Run,
+    find_compiler,
+    functions_of,
+    library_of,
+)
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
 FORTRAN_MPI = pytest.mark.parametrize("mpi", ["mpich", "openmpi"])

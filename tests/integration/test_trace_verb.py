@@ -17,10 +17,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
+from tests.integration.installations import unless_sigpipe
+from tests.tutorials import commands_of
 
-from conftest import SESAME, Outcome, run, unless_sigpipe
 from sesame.datasets import DataSet
-from tutorials import commands_of
 
 WRITER = """
 import os, signal, sys

@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import raw_streams
-from raw_records import tracing
+from tests.integration import raw_streams
+from tests.integration.raw_records import tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import raw_streams
+from tests.integration import raw_streams
 
 from sesame.installed import find_installed
 

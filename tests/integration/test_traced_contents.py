@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import raw_streams
-from raw_records import tracing
+from tests.integration import raw_streams
+from tests.integration.raw_records import tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = 4096

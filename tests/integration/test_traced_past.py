@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs/trace"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 
 ROOT = Path(__file__).resolve().parents[2]

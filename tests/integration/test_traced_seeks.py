@@ -6,9 +6,9 @@ import re
 import shutil
 
 import pytest
-from traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
+from tests.command_line import SESAME, run
+from tests.integration.traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
 
-from conftest import SESAME, run
 from sesame.datasets import DataSet
 
 UNKNOWN = -1

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 
-from conftest import SESAME, run
+from tests.command_line import SESAME, run
+from tests.tutorials import commands_of
+
 from sesame.machines import find_machine
-from tutorials import commands_of
 
 
 def test_the_tutorial_of_workloads_runs(cache, program, tmp_path):

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.integration.installations import OPEN_MPI
 
-from conftest import OPEN_MPI
 from sesame.datasets import DataSet
 from sesame.workloads import build_workload, find_compiler, find_workload, run_copies
 
@@ -152,7 +152,7 @@ def test_dynamic_work_gains_over_a_tenth_where_rows_differ(bench, program):
 
 
 @pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")
-def test_copies_under_open_mpi_do_not_share_a_processor(monkeypatch, capfd):
+def test_copies_under_open_mpi_do_not_share_a_processor(cache, monkeypatch, capfd):
     for name, value in OPEN_MPI.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OMPI_MCA_hwloc_base_report_bindings", "1")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from raw_records import Record, read_records, tracing
 from tests.built_programs import build_program
+from tests.integration.raw_records import Record, read_records, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/programs/trace"

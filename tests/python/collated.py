@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from raw_trace import RawTrace
+from tests.python.raw_trace import RawTrace
 
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.tracing import collate

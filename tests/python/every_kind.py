@@ -7,12 +7,13 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from darshan_writer import LogContents, Record, write_log
 from test_bench import REPORT, built_with
 from test_replay import in_this_process, writer
-from traced_run import TracedRun
+from tests.command_line import SESAME
+from tests.python.darshan_writer import LogContents, Record, write_log
+from tests.python.traced_run import TracedRun
+from tests.some_info import some_info
 
-from conftest import SESAME
 from sesame.datasets import DataSetWriter
 from sesame.exchange import import_trace
 from sesame.measurement.session import columns
@@ -20,7 +21,6 @@ from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Out
 from sesame.reproduction.stored import write_outcomes
 from sesame.trust import Doubt, Reason
 from sesame.workloads import run_here, write_run
-from some_info import some_info
 
 OUTCOME = Outcome(
     "some",

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from traced_run import CREATE, NS, TracedRun
+from tests.python.traced_run import CREATE, NS, TracedRun
 
 from sesame.replaying.events import AFTER, ARRIVE, WAIT
 from sesame.replaying.schedule import Schedule

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from test_comparison import real_run
+from tests.tutorials import commands_of
 
 from sesame.accuracy import Pair, Pairs, Past, by_machine_and_program, past_error, past_of
 from sesame.errors import InputError, OutputError
 from sesame.machines.values import machine_key
-from tutorials import commands_of
 
 MACHINE = 'name = "m"\nnodes = 4\n[network]\nlatency = "1 us"\n'
 
@@ -101,7 +101,7 @@ def test_writers_at_the_same_time_lose_nothing(pairs):
         "for i in range(25): Pairs(Path(sys.argv[2])).add(a_pair(1 + i, ranks=int(sys.argv[3])))"
     )
     here = Path(__file__).parent
-    environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{here.parent}"}
+    environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{here.parents[1]}"}
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", program, str(here), str(pairs.path), str(i)], env=environment

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.some_info import some_info
 
 from sesame.analysis import calls, plots
 from sesame.analysis.curve import axis_of, curves_of
@@ -25,7 +26,6 @@ from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
 from sesame.cli.summary import print_curve
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.simulation import Point, RunResult, Sweep, points_of
-from some_info import some_info
 
 
 @pytest.mark.parametrize(

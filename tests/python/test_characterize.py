@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from traced_run import TracedRun
+from tests.python.traced_run import TracedRun
+from tests.some_info import some_info
 
 from sesame.analysis.characterize import (
     Comparison,
@@ -25,7 +26,6 @@ from sesame.analysis.characterize.page import write_comparison
 from sesame.analysis.characterize.profile import READS, WRITES
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
-from some_info import some_info
 
 SECOND = 10**9
 

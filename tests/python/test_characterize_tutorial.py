@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from block_traces import random_requests, write_perf
 from test_exchange_otf2 import traced
+from tests.python.block_traces import random_requests, write_perf
+from tests.tutorials import commands_of
 
 from sesame.exchange import import_trace
-from tutorials import commands_of
 
 PAGE = "tutorial-characterize.md"
 

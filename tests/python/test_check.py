@@ -8,11 +8,11 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.tutorials import DOCS, commands_of
 
 from sesame.analysis.shares import parse_share
 from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError
-from tutorials import DOCS, commands_of
 
 pytest_plugins = ["pytester"]
 

@@ -6,8 +6,8 @@ import os
 import struct
 
 import pytest
-from collated import CREATE, REGULAR, Collated, open_file
-from raw_trace import RawTrace
+from tests.python.collated import CREATE, REGULAR, Collated, open_file
+from tests.python.raw_trace import RawTrace
 
 from sesame.tracing.filesystems import FileSystems
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from collated import Collated, open_file
-from raw_trace import FORMAT, PACKET, RawTrace
+from tests.python.collated import Collated, open_file
+from tests.python.raw_trace import FORMAT, PACKET, RawTrace
 
 from sesame.errors import InputError
 

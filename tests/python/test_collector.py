@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from fake_probes import all_probes
 from starlette.testclient import TestClient
 from test_daemon_events import Kernel
+from tests.python.fake_probes import all_probes
 
 from sesame.datasets import DataSet
 from sesame.datasets.frames import run_sql

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from traced_run import TracedRun
+from tests.python.traced_run import TracedRun
+from tests.tutorials import DOCS, commands_of
 
 import sesame as library
 from sesame.comparison import compare
@@ -21,7 +22,6 @@ from sesame.machines.values import differing_values, machine_key, machine_values
 from sesame.measurement.providers import Programs as Mpi
 from sesame.traced.launched import LAUNCHERS, program_of
 from sesame.trust import Reason
-from tutorials import DOCS, commands_of
 
 RANKS, ROUNDS = 8, 20
 

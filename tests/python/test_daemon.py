@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake_probes import all_probes
 from starlette.testclient import TestClient
+from tests.python.fake_probes import all_probes
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import clocks

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_probes import all_probes
+from tests.python.fake_probes import all_probes
 
 from sesame.datasets import DataSet
 from sesame.errors import SesameError

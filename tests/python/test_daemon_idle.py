@@ -10,7 +10,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from fake_probes import all_probes
+from tests.python.fake_probes import all_probes
 
 from sesame.datasets import DataSet
 from sesame.measurement.daemon.node import Node

@@ -7,12 +7,12 @@ import json
 import shlex
 
 import pytest
+from tests.tutorials import commands_of
 
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
-from tutorials import commands_of
 
 PROBE = """\
 [target.t]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
+from tests.browser import axe_script, chromium, look
 
-from browser import axe_script, chromium, look
 from sesame.evaluation.page import write_pages
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Figure, Outcome, Result

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from block_traces import (
+from tests.python.block_traces import (
     RECORD,
     Request,
     named,

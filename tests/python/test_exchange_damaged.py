@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from block_traces import random_requests, write_blktrace, write_msr, write_perf
-from darshan_writer import LogContents, Record, Trace, write_log
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
+from tests.python.block_traces import random_requests, write_blktrace, write_msr, write_perf
+from tests.python.darshan_writer import LogContents, Record, Trace, write_log
 
 from sesame.datasets import DataSet
 from sesame.errors import SesameError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from darshan_writer import LogContents, Record, Trace, write_log
+from tests.python.darshan_writer import LogContents, Record, Trace, write_log
 
 from sesame.analysis.study import study_run
 from sesame.datasets import DataSet

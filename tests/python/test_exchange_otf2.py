@@ -9,14 +9,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from traced_run import TracedRun
+from tests.python.traced_run import TracedRun
+from tests.some_info import some_info
 
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError, SesameError
 from sesame.exchange import export_data_set, import_trace, record_file
 from sesame.exchange.otf2_records import Records
-from some_info import some_info
 
 NONBLOCKING = int(MpiFlag.NONBLOCKING)
 IO_FIELDS = (

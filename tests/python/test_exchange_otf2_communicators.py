@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 
 import pytest
-from traced_run import TracedRun
+from tests.python.traced_run import TracedRun
 
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from test_exchange_otf2 import simulated, traced
+from tests.some_info import some_info
 
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import InputError, SesameError
 from sesame.exchange import EXPORTS, export_data_set, import_trace
 from sesame.exchange.sddf_reader import Attributes, Data, read_packets
-from some_info import some_info
 
 SDDF = ("sddf", "sddf-binary")
 
@@ -68,7 +68,7 @@ def test_an_arrow_ends_where_its_receive_was_complete(tmp_path):
 
 def test_times_keep_every_nanosecond(tmp_path):
     def make(path: Path) -> Path:
-        from traced_run import TracedRun
+        from tests.python.traced_run import TracedRun
 
         run = TracedRun()
         run.io(0, 9_007_199_254.740993, 1e-6, "sync")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 
-from darshan_writer import LogContents, Record, write_log
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
+from tests.python.darshan_writer import LogContents, Record, write_log
+from tests.tutorials import DOCS, commands_of
 
 from sesame.exchange import EXPORTS, IMPORTS, export_data_set
-from tutorials import DOCS, commands_of
 
 
 def test_the_tutorial_runs(sesame, tmp_path):

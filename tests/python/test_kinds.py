@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from every_kind import OUTCOME, write_every_kind
 from test_replay import in_this_process
+from tests.python.every_kind import OUTCOME, write_every_kind
 
 import sesame as library
 from sesame.analysis.reports import REPORTS

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from darshan_writer import LogContents, Record, write_log
-from traced_run import TracedRun
+from tests.python.darshan_writer import LogContents, Record, write_log
+from tests.python.traced_run import TracedRun
+from tests.some_info import RESULTS, some_info
 
 import sesame as library
 from sesame.datasets import DataSet, DataSetWriter, Info, Kind
 from sesame.errors import InputError
 from sesame.lazy import modules_of
-from some_info import RESULTS, some_info
 
 HEAVY = {"click", "duckdb", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 

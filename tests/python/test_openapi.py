@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_probes import all_probes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from tests.python.fake_probes import all_probes
 
 from sesame.measurement.collector.intake import Intake
 from sesame.measurement.collector.server import make_collector_app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from occupancy_models import queue, sampled
+from tests.python.occupancy_models import queue, sampled
 
 from sesame.errors import InputError
 from sesame.overhead import FIGURES, NodeModel, parse_model, predict, read_model

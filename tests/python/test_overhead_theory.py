@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from occupancy_models import queue
+from tests.python.occupancy_models import queue
 
 from sesame.overhead import NodeModel, parse_model, predict
 from sesame.overhead.prediction import mean_of

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from test_overhead_characterize import NEW, application_and_daemon
 from test_overhead_validation import made_run
+from tests.tutorials import commands_of
 
 from sesame.overhead.daemon_runs import append_run
-from tutorials import commands_of
 
 pytest.importorskip("scipy")
 

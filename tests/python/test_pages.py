@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,10 +12,9 @@ from test_bench import bench_page
 from test_report_measured import READ, cost, idle
 from test_report_measured import page as measured_page
 from test_simulated_files import MACHINE
-from traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
+from tests.browser import SIZES, axe_script, chromium, look
+from tests.python.traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from browser import SIZES, axe_script, chromium, look
 from sesame.analysis.reports import write_page as write_data_set_page
 from sesame.analysis.reproduction import write_reproduction
 from sesame.datasets import DataSet

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from piggyback_model import ANY, Deadlock, Message, Model, Op, generate
-from raw_trace import Process, RawTrace
+from tests.python.piggyback_model import ANY, Deadlock, Message, Model, Op, generate
+from tests.python.raw_trace import Process, RawTrace
 
 from sesame import native
 

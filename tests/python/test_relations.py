@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from every_kind import write_every_kind
+from tests.python.every_kind import write_every_kind
+from tests.some_info import some_info
 
 import sesame
 from sesame.datasets import DataSet, DataSetWriter, Kind, all_record_types
 from sesame.datasets.relations import JOINS, TABLES
-from some_info import some_info
 
 
 @pytest.fixture(scope="module")

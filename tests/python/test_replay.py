@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from traced_run import CREATE, TracedRun
+from tests.command_line import SESAME, Outcome
+from tests.python.traced_run import CREATE, TracedRun
 
-from conftest import SESAME, Outcome
 from sesame.cli import cli
 from sesame.datasets import DataSet
 from sesame.errors import SesameError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from traced_run import NS, TracedRun
+from tests.python.traced_run import NS, TracedRun
 
 from sesame.replaying.doubts import doubts
 from sesame.replaying.player import Played

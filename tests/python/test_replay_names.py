@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from traced_run import CREATE, TracedRun
+from tests.python.traced_run import CREATE, TracedRun
 
 from sesame.replaying.records import read_trace
 from sesame.replaying.schedule import Style, make_schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from traced_run import NS, TracedRun
+from tests.python.traced_run import NS, TracedRun
 
 from sesame.replaying.preempted import Lost
 from sesame.replaying.records import order_of, read_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from traced_run import NS, TracedRun
+from tests.python.traced_run import NS, TracedRun
 
 from sesame.replaying.processors import keeps_processor
 from sesame.replaying.records import read_trace

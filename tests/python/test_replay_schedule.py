@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_machine import Paper, play_on_paper, random_program
-from traced_run import CREATE, NS, TracedRun
+from tests.python.paper_machine import Paper, play_on_paper, random_program
+from tests.python.traced_run import CREATE, NS, TracedRun
 
 from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError

@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from traced_runs import rank_zero_writer
+from tests.python.traced_runs import rank_zero_writer
+from tests.tutorials import commands_of
 
 from sesame.analysis import findings_io
-from tutorials import commands_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/models/findings.md").read_text()

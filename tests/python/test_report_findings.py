@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from traced_runs import (
+from tests.python.traced_runs import (
     COLLECTIVE,
     MERGED,
     MS,

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.some_info import some_info
 
 from sesame.analysis.report.measured import _rate
 from sesame.analysis.reports import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.measurement import columns
 from sesame.measurement.processors import STATES
-from some_info import some_info
 
 S = 10**9
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from traced_run import TracedRun
-from traced_runs import (
+from tests.python.traced_run import TracedRun
+from tests.python.traced_runs import (
     IMPLIED,
     MS,
     US,
@@ -21,6 +21,7 @@ from traced_runs import (
     rank_zero_writer,
     strided_shared,
 )
+from tests.some_info import some_info
 
 from sesame.analysis import traced_plots
 from sesame.analysis.report.traced_tables import rank_columns
@@ -31,7 +32,6 @@ from sesame.errors import OutputError
 from sesame.web.chart import Chart
 from sesame.web.page import columns_for
 from sesame.web.table import Column, table_html
-from some_info import some_info
 
 HEADINGS = re.compile(r"<h2>(.*?)</h2>")
 

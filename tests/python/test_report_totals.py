@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from traced_runs import (
+from tests.python.traced_runs import (
     COLLECTIVE,
     MPI_NESTED,
     MS,
@@ -19,6 +19,7 @@ from traced_runs import (
     collective_writer,
     rank_zero_writer,
 )
+from tests.some_info import some_info
 
 from sesame.analysis.messages import match_messages
 from sesame.analysis.report.traced_tables import file_columns
@@ -29,7 +30,6 @@ from sesame.analysis.traced.timeline import READING, WRITING, bin_calls, calls_o
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.errors import InputError
 from sesame.traced import io_calls
-from some_info import some_info
 
 MIB = 1 << 20
 ROOT = Path(__file__).resolve().parents[2]

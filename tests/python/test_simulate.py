@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from conftest import SESAME
+from tests.command_line import SESAME
 
 MACHINE = ["--machine", "paragon"]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from test_collector import FakeNode, data_sets, rows
 from tests.command_line import SESAME, run
+from tests.tutorials import DOCS, FENCE
 
 from sesame.errors import SesameError
 from sesame.measurement.clocks import own_offset
@@ -23,7 +24,6 @@ from sesame.measurement.collector.relay import Relay
 from sesame.measurement.collector.settings import Settings
 from sesame.measurement.collector.store import Store
 from sesame.measurement.connection import Connection
-from tutorials import DOCS, FENCE
 
 PAGE = (DOCS / "tutorial-thousand-nodes.md").read_text()
 PATIENCE_S = 60

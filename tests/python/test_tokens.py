@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.tutorials import commands_of
 
 from sesame.cli import cli
 from sesame.errors import InputError
@@ -19,7 +20,6 @@ from sesame.web.server.access import Access, Rule, TokenPlaces
 from sesame.web.server.roles import ANY, Client, Permission, Role
 from sesame.web.server.token_file import TokenFile, utc_today
 from sesame.web.server.tokens import OwnToken, make_token
-from tutorials import commands_of
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.played_runs import TraceBuilder
 
-from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
 from sesame.simulation import place_files, plan_run

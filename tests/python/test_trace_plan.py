@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.played_runs import TraceBuilder
 
-from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError

@@ -7,7 +7,7 @@ import re
 import struct
 
 import pytest
-from every_kind import write_every_kind
+from tests.python.every_kind import write_every_kind
 
 import sesame as library
 from sesame.analysis import views as registry

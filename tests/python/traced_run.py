@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.some_info import some_info
+
 from sesame.datasets import DataSetWriter, record_type
-from some_info import some_info
 
 NS = 1_000_000
 CREATE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC

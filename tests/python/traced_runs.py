@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from tests.some_info import some_info
 
 from sesame.datasets import DataSet, DataSetWriter, record_type
-from some_info import some_info
 
 US = 1_000
 MS = 1_000_000

@@ -430,3 +430,16 @@ def test_every_header_opens_with_what_it_is():
 @pytest.mark.parametrize("path", tracked("*.sh", ".ci/run"), ids=lambda path: path.name)
 def test_shell_scripts_stop_at_the_first_error(path):
     assert "set -euo pipefail" in path.read_text()
+
+
+def test_tests_import_what_they_share_by_its_full_name():
+    """`conftest` is another file in each directory of tests: which one, depends on the selection."""
+    shared = {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    shared -= {name for name in shared if name.startswith("test_")}
+    short = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module in shared
+    ]
+    assert short == []

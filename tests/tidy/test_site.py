@@ -94,6 +94,27 @@ def test_a_picture_of_a_terminal_needs_no_network(tmp_path, monkeypatch):
     assert "url(" not in drawn.replace("url(#", "")
 
 
+def test_a_picture_waits_for_the_charts(debian_program, tmp_path, monkeypatch):
+    debian_program("chromium", "chromium")
+    monkeypatch.syspath_prepend(str(WEBSITE))
+    import gallery
+
+    page = """<figure class="chart">times<script>
+      const draw = () => {{
+        document.body.style.background = "red";
+        document.querySelector("figure").append(document.createElement("canvas"));
+      }};
+      {}
+    </script></figure>"""
+    pictures = {}
+    for name, start in {"late": "setTimeout(draw, 700)", "drawn": "onload = draw"}.items():
+        html = tmp_path / f"{name}.html"
+        html.write_text(page.format(start))
+        gallery._draw(html)
+        pictures[name] = html.with_suffix(".png").read_bytes()
+    assert pictures["late"] == pictures["drawn"]
+
+
 def test_text_of_the_reference_has_no_markup_of_its_own(monkeypatch):
     monkeypatch.syspath_prepend(str(WEBSITE))
     import reference

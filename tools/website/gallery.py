@@ -17,6 +17,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
@@ -24,9 +26,14 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "build/gallery"
 RUNS = OUTPUT / "runs"
-SIZE = "1400,900"
+SIZE: ViewportSize = {"width": 1400, "height": 900}
 TIMEOUT_S = 180
 COLUMNS = 100  # of a terminal
+# Charts draw themselves when they come into view.
+DRAWN = """() => [...document.querySelectorAll("figure.chart:has(script)")].every((chart) => {
+  const place = chart.getBoundingClientRect();
+  return place.top >= innerHeight || place.height === 0 || chart.querySelector("canvas");
+})"""
 
 
 @dataclass(frozen=True)
@@ -363,10 +370,18 @@ def _draw_terminal(output: str, picture: Path) -> None:
 
 
 def _draw(html: Path) -> None:
+    """What a reader sees first, once its charts are drawn."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         return
-    command = [chromium, "--headless", "--hide-scrollbars", f"--window-size={SIZE}"]
-    command += ["--no-sandbox"] if os.geteuid() == 0 else []
-    command += ["--virtual-time-budget=5000", f"--screenshot={html.with_suffix('.png')}"]
-    subprocess.run([*command, html.as_uri()], capture_output=True, timeout=TIMEOUT_S, check=False)
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    try:
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=chromium, args=sandbox)
+            page = browser.new_page(viewport=SIZE, color_scheme="light")
+            page.goto(html.as_uri())
+            page.wait_for_function(DRAWN, timeout=TIMEOUT_S * 1000)
+            page.screenshot(path=html.with_suffix(".png"))
+            browser.close()
+    except PlaywrightError as error:
+        print(f"gallery: no picture of {html.name}: {error}", file=sys.stderr)
