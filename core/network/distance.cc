@@ -1,5 +1,6 @@
 #include "core/network/distance.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/check.h"
@@ -93,11 +94,14 @@ int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
     if (from[1] != to[1]) return 2;
     return from[2] != to[2] ? 1 : 0;
   }
-  // A group numbers its links by the other groups in rising order, leaving itself out.
-  const bool rising = from[0] < to[0];
-  const uint32_t exit = gateway_[rising ? to[0] - 1 : to[0]];
-  const uint32_t entry = gateway_[rising ? from[0] : from[0] - 1];
-  return 2 + (exit != from[1] ? 1 : 0) + (entry != to[1] ? 1 : 0);
+  const bool at_exit = exit_of(from[0], to[0]) == from[1];
+  const bool at_entry = exit_of(to[0], from[0]) == to[1];
+  return 2 + (at_exit ? 0 : 1) + (at_entry ? 0 : 1);
+}
+
+// A group numbers its links by the other groups in rising order, leaving itself out.
+uint32_t Distance::exit_of(uint32_t group, uint32_t other) const {
+  return gateway_[group < other ? other - 1 : other];
 }
 
 int Distance::diameter() const {
@@ -127,26 +131,81 @@ int Distance::diameter() const {
 double Distance::mean_hops() const {
   if (nodes_ == 1) return 0;
   const double n = nodes_;
+  switch (kind_) {
+    case TopologyKind::kCrossbar:
+      return 1;
+    case TopologyKind::kMesh:
+    case TopologyKind::kTorus:
+      break;
+    case TopologyKind::kFatTree:
+      return tree_sum() / (n * (n - 1));
+    case TopologyKind::kDragonfly:
+      return dragonfly_mean();
+  }
+  // The mean of |i - j| over a line of k is (k² - 1) / 3k; over a ring k / 4, or (k² - 1) / 4k
+  // when k is odd. Dimensions add; pairs of a node with itself are taken out at the end.
   double sum = 0;
-  if (kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus) {
-    // The mean of |i - j| over a line of k is (k² - 1) / 3k; over a ring k / 4, or (k² - 1) / 4k
-    // when k is odd. Dimensions add; pairs of a node with itself are taken out at the end.
-    for (const uint32_t extent : extents_) {
-      const double k = extent;
-      if (kind_ == TopologyKind::kMesh)
-        sum += (k * k - 1) / (3 * k);
-      else
-        sum += extent % 2 == 0 ? k / 4 : (k * k - 1) / (4 * k);
+  for (const uint32_t extent : extents_) {
+    const double k = extent;
+    if (kind_ == TopologyKind::kMesh)
+      sum += (k * k - 1) / (3 * k);
+    else
+      sum += extent % 2 == 0 ? k / 4 : (k * k - 1) / (4 * k);
+  }
+  return sum * n / (n - 1);
+}
+
+// The sum over all ordered pairs: those below a common switch of each level, less those that have
+// one below it already.
+double Distance::tree_sum() const {
+  const auto pairs = [](double nodes) { return nodes * (nodes - 1); };
+  int64_t size = 1;  // of a full subtree
+  double sum = 0;
+  double below = 0;
+  for (uint32_t level = 1; level <= stride_; ++level) {
+    size *= extents_[stride_ - level];
+    const int64_t full = nodes_ / size;
+    const double together = static_cast<double>(full) * pairs(static_cast<double>(size)) +
+                            pairs(static_cast<double>(nodes_ % size));
+    sum += (2.0 * level - 1) * (together - below);
+    below = together;
+  }
+  return sum;
+}
+
+// Pairs of groups in place of pairs of nodes: all nodes of a group take the same global link to
+// another one, and all but those at its router a local one before.
+double Distance::dragonfly_mean() const {
+  const int64_t per_router = extents_[2];
+  const int64_t per_group = per_router * extents_[1];
+  const auto groups = static_cast<uint32_t>((nodes_ + per_group - 1) / per_group);
+  const auto in_group = [&](uint32_t group) {
+    return static_cast<double>(std::min(per_group, nodes_ - group * per_group));
+  };
+  const auto at_router = [&](uint32_t group, uint32_t router) {
+    const int64_t first = group * per_group + router * per_router;
+    return static_cast<double>(std::clamp<int64_t>(nodes_ - first, 0, per_router));
+  };
+  const uint32_t sources = groups <= 4096 ? groups : 1024;
+  double sum = 0;
+  double pairs = 0;
+  for (uint32_t i = 0; i < sources; ++i) {
+    const auto from = static_cast<uint32_t>(uint64_t{i} * groups / sources);
+    const double here = in_group(from);
+    pairs += here * (nodes_ - 1);
+    sum += 2 * here * here;
+    for (uint32_t router = 0; router < extents_[1]; ++router) {
+      const double together = at_router(from, router);
+      sum -= together * (together + 1);
     }
-    return sum * n / (n - 1);
+    for (uint32_t to = 0; to < groups; ++to) {
+      if (to == from) continue;
+      const double there = in_group(to);
+      sum += 2 * here * there + (here - at_router(from, exit_of(from, to))) * there +
+             here * (there - at_router(to, exit_of(to, from)));
+    }
   }
-  // Summed: from every node of a small machine, from evenly spread nodes of a large one.
-  const int sources = nodes_ <= 4096 ? nodes_ : 1024;
-  for (int i = 0; i < sources; ++i) {
-    const int from = static_cast<int>(int64_t{i} * nodes_ / sources);
-    for (int to = 0; to < nodes_; ++to) sum += hops(from, to);
-  }
-  return sum / (sources * (n - 1));
+  return sum / pairs;
 }
 
 }  // namespace sesame::network

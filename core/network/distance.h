@@ -30,12 +30,15 @@ class Distance {
 
   int nodes() const { return nodes_; }
   int diameter() const;  // the largest number of hops between two nodes
-  // The mean over all ordered pairs of different nodes. In a tree or dragonfly of more than 4096
-  // nodes an estimate: from 1024 evenly spread nodes to all others.
+  // The mean over all ordered pairs of different nodes. In a dragonfly of more than 4096 groups an
+  // estimate: from 1024 evenly spread groups to all others.
   double mean_hops() const;
 
  private:
   int dragonfly_hops(const uint32_t* from, const uint32_t* to) const;
+  uint32_t exit_of(uint32_t group, uint32_t other) const;  // the router with the link to the other
+  double tree_sum() const;
+  double dragonfly_mean() const;
 
   machine::TopologyKind kind_;
   int nodes_;

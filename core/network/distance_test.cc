@@ -129,6 +129,18 @@ TEST(FatTree, MayBePartlyFilled) {
   expect_summary(distance, (3 * 1 + 4 * 3) / 7.0, 3);
 }
 
+TEST(FatTree, OfAMillionNodesIsSummedAtOnce) {
+  const double hops = (999.0 * 1 + 999000.0 * 3) / 999999;
+  EXPECT_NEAR(Distance(tree({1000, 1000}), 1000000).mean_hops(), hops, 1e-9);
+}
+
+TEST(FatTree, MeanDistanceIsThatOfItsPairsHoweverFilled) {
+  for (int nodes = 2; nodes <= 24; ++nodes) {
+    const Distance distance(tree({4, 3, 2}), nodes);
+    EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+  }
+}
+
 TEST(Dragonfly, RoutesLocalGlobalLocal) {
   // Three routers per group and four groups: each router of a group owns one global link.
   const Distance distance(dragonfly(4, 3, 2), 24);
@@ -156,6 +168,13 @@ TEST(Dragonfly, MeanDistanceIsThatOfMinimalRouting) {
   const double same_router = (p - 1) * 1;
   expect_summary(Distance(dragonfly(9, 4, 2), 72),
                  (other_groups + same_group + same_router) / (g * a * p - 1), 4);
+}
+
+TEST(Dragonfly, MeanDistanceIsThatOfItsPairsHoweverFilled) {
+  for (int nodes = 2; nodes <= 40; ++nodes) {
+    const Distance distance(dragonfly(5, 4, 2), nodes);
+    EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+  }
 }
 
 TEST(Dragonfly, OfOneGroupIsItsRouters) {

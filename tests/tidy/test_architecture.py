@@ -433,7 +433,7 @@ def test_shell_scripts_stop_at_the_first_error(path):
 
 
 def test_tests_import_what_they_share_by_its_full_name():
-    """`conftest` is another file in each directory of tests: which one, depends on the selection."""
+    """`conftest` is another file in each directory: which is meant depends on the selection."""
     shared = {path.stem for path in (ROOT / "tests").rglob("*.py")}
     shared -= {name for name in shared if name.startswith("test_")}
     short = [
