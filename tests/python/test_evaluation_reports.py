@@ -86,6 +86,17 @@ def test_a_month_without_runs_is_not_observed_and_neither_up_nor_down(site):
     )
 
 
+def test_a_page_is_written_where_failures_are_too_far_apart_to_observe_anything(site, tmp_path):
+    """Weeks then have incidents, and none has a mean time between them."""
+    ran = [result("p", BEGIN + 12 * HOUR * number, number % 2 == 0) for number in range(40)]
+    found = summary_of(site, ran)
+    assert found.targets[0].incidents
+    assert all(week.time_to_incident is None for week in found.targets[0].weeks)
+    with Store(site.database) as store:
+        write_pages(found, store, tmp_path / "pages")
+    assert "Weekly mean time" not in (tmp_path / "pages/index.html").read_text()
+
+
 def test_a_clock_that_is_set_back_or_ahead_loses_no_result(site):
     """Back by an hour: two results at the same moment. Ahead by a day: a time without results."""
     first = hourly(BEGIN, BEGIN + 10 * HOUR)

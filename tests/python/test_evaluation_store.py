@@ -6,6 +6,7 @@ import math
 import random
 import sqlite3
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,13 +14,16 @@ import pytest
 
 from sesame.errors import InputError
 from sesame.evaluation.estimates import availability
+from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.incidents import incidents_of, samples_of
-from sesame.evaluation.periods import moment, months, weeks
+from sesame.evaluation.page import write_summary
+from sesame.evaluation.periods import DAY, moment, months, weeks
 from sesame.evaluation.probing import Figure, Outcome, Result
+from sesame.evaluation.release import fingerprint
 from sesame.evaluation.runner import Last, Latest, keep, locked, run_due
 from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
-from sesame.evaluation.store import Note, Store, Waiting
+from sesame.evaluation.store import OUTCOMES, Note, Store, Waiting
 from sesame.evaluation.summary import summarize
 from sesame.evaluation.words import hours
 
@@ -99,9 +103,12 @@ def test_counts_and_sums_of_days_equal_a_rebuild(database):
     ]
     rng.shuffle(made)
 
+    first = int(BEGIN // DAY)
+    each_day = [(day, day + 1) for day in range(first, first + 9)]
+
     def kept(store: Store) -> list[object]:
         return [
-            store.probe_days("p", "t", 0, 1 << 30),
+            store.probe_counts("p", "t", each_day),
             *(store.series_days(one.number, 0, 1 << 30) for one in store.series()),
             store.observations("p", "t", BEGIN, BEGIN + 200 * HOUR, HOUR),
         ]
@@ -114,8 +121,67 @@ def test_counts_and_sums_of_days_equal_a_rebuild(database):
         assert kept(store) == at_insertion
     days = at_insertion[0]
     assert sum(one.passed + one.failed + one.unobserved for one in days) == 200
+    assert all(one.first_day == one.last_day == first + one.period for one in days)
     assert len(days) == 11  # nine days, two of them with two releases
     assert at_insertion[1] != at_insertion[2]
+
+
+def test_answers_by_release_and_month_are_those_of_the_results(tmp_path, postgres):
+    """Counted here one by one. Both databases give the same page."""
+    rng = random.Random(2)
+    # Releases that come back, at any hour; four months, of which the first and last are cut.
+    made = [
+        a_result(
+            12 * number,
+            rng.choice(list(Outcome)),
+            key=f"{probe} {number}",
+            probe=probe,
+            release={"kernel": str(number // 50 % 3)},
+            step="one",
+            reason=f"reason {number}",
+        )
+        for number in range(30, 200)
+        for probe in ("p", "q")
+        if probe == "p" or number % 3
+    ]
+    begin, end = BEGIN + 20 * DAY + 7 * HOUR, BEGIN + 95 * DAY + 5 * HOUR
+    days = [one for one in made if begin // DAY * DAY <= one.began < math.ceil(end / DAY) * DAY]
+    second = SITE.partition("\n")[2].replace("probe.p", "probe.q")
+    site = written(tmp_path / "s.toml", SITE + second)
+    pages = []
+    for database in (site.database, postgres.new_database()):
+        with Store(database) as store:
+            store.add(rng.sample(made, len(made)))
+            found = summarize(site, store, begin, end)
+        write_summary(found, tmp_path / "page.html")
+        pages.append((tmp_path / "page.html").read_text())
+        for probe in found.probes:
+            assert_counted(probe, [one for one in days if one.probe == probe.probe])
+        for release in found.releases:
+            ran = [
+                one.began // DAY for one in days if fingerprint(one.release) == release.fingerprint
+            ]
+            assert (release.first_day, release.last_day) == (min(ran), max(ran))
+    assert pages[0] == pages[1]
+
+
+def assert_counted(probe: ProbeSummary, results: list[Result]) -> None:
+    by_month: dict[str, list[Result]] = {}
+    by_release: dict[str, list[Result]] = {}
+    for one in results:
+        by_month.setdefault(f"{datetime.fromtimestamp(one.began, UTC):%Y-%m}", []).append(one)
+        by_release.setdefault(fingerprint(one.release), []).append(one)
+    assert [one.name for one in probe.months] == list(by_month)
+    assert [one.answers.name for one in probe.releases] == list(by_release)
+    for answers in (*probe.months, *(one.answers for one in probe.releases)):
+        ran = (by_month | by_release)[answers.name]
+        counts = [sum(one.outcome is kind for one in ran) for kind in OUTCOMES]
+        assert [answers.passed, answers.failed, answers.unobserved] == counts
+    for release in probe.releases:
+        ran = by_release[release.answers.name]
+        last = [one for one in ran if one.outcome is not Outcome.NOT_OBSERVED][-1]
+        assert release.works is (last.outcome is Outcome.PASS)
+        assert release.why == ("" if release.works else f"step one: {last.reason}")
 
 
 def test_days_on_which_all_passed_leave_the_availability_as_it_is(database):

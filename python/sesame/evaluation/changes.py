@@ -36,6 +36,10 @@ LEAST_CORRELATION = 2.0  # in standard errors; a smaller one is taken for none
 MOST_COMPARED = 100  # runs on each side, for the size of a change
 CONFIRMED = 3.29  # standard deviations of the rank sum: 99.9 %
 Values = np.ndarray[Any, Any]
+SIGNS = np.tile([[-1.0], [1.0]], (len(REFERENCES), 1))
+EACH_REFERENCE = np.repeat(REFERENCES, 2)[:, None]
+EACH_THRESHOLD = np.repeat(THRESHOLDS, 2)[:, None]
+EARLIER = np.tri(BLOCK, k=-1, dtype=bool)  # of two places of a block, the second is earlier
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,8 @@ def first_alarm(values: Sequence[float] | Values) -> tuple[int, int] | None:
     """(first run of the new level, run of the alarm), or None. What a run says depends on the runs
     before it alone."""
     series = np.asarray(values, float)
-    sums = [0.0] * (2 * len(REFERENCES))
-    starts = [0] * len(sums)
+    # The cumulative sums: one for each reference, downward and upward.
+    sums, starts = np.zeros(len(SIGNS)), np.zeros(len(SIGNS), int)
     done = FIRST_RUNS
     while done < len(series):
         # The autocorrelation is estimated again each time the series has doubled.
@@ -117,24 +121,17 @@ def first_alarm(values: Sequence[float] | Values) -> tuple[int, int] | None:
         factor = CORRELATED if correlation else 1.0
         residuals = _residuals(series[:end], correlation)
         scores = rank_scores(residuals, done)
-        alarms = []
-        for index in range(len(sums)):
-            signed = scores if index % 2 else -scores
-            reference, threshold = REFERENCES[index // 2], THRESHOLDS[index // 2]
-            path = _cumulative(signed - reference, sums[index])
-            over = np.flatnonzero(path > factor * threshold)
-            last = int(over[0]) if len(over) else len(path)
-            zeros = np.flatnonzero(path[:last] == 0.0)
-            if len(zeros):
-                starts[index] = done + int(zeros[-1]) + 1
-            elif sums[index] == 0.0:
-                starts[index] = done
-            if len(over):
-                alarms.append((done + last, starts[index]))
-            sums[index] = float(path[-1])
-        if alarms:
-            at, start = min(alarms)
+        paths = _cumulative(SIGNS * scores - EACH_REFERENCE, sums[:, None])
+        over = paths > factor * EACH_THRESHOLD
+        alarm = np.where(over.any(1), over.argmax(1), len(scores))  # the first run over it
+        zero = (paths == 0.0) & (np.arange(len(scores)) < alarm[:, None])
+        last_zero = len(scores) - 1 - zero[:, ::-1].argmax(1)
+        unmoved = np.where(sums == 0.0, done, starts)
+        starts = np.where(zero.any(1), done + last_zero + 1, unmoved)
+        if over.any():
+            at, start = min(zip((done + alarm).tolist(), starts.tolist(), strict=True))
             return _first_after(residuals[: at + 1], start), at
+        sums = paths[:, -1]
         done = end
     return None
 
@@ -143,10 +140,11 @@ def _residuals(series: Values, correlation: float) -> Values:
     return series - correlation * np.concatenate(([0.0], series[:-1]))
 
 
-def _cumulative(steps: Values, before: float) -> Values:
+def _cumulative(steps: Values, before: Values) -> Values:
     """Page's sums max(sum + step, 0) that follow `before`."""
-    total = before + np.cumsum(steps)
-    return total - np.minimum(np.minimum.accumulate(total), 0.0)
+    total = before + np.cumsum(steps, axis=1)
+    found: Values = total - np.minimum(np.minimum.accumulate(total, axis=1), 0.0)
+    return found
 
 
 def rank_scores(values: Values, first: int) -> Values:
@@ -165,14 +163,15 @@ def rank_scores(values: Values, first: int) -> Values:
                 block[len(block) - len(forgotten) :], forgotten
             )
         count = np.minimum(np.arange(begin, end), MOST_RANKED)
-        found[begin - first : end - first] = quantiles((below + 0.5) / (count + 1))
-    return found
+        found[begin - first : end - first] = (below + 0.5) / (count + 1)
+    return quantiles(found)
 
 
 def _below_earlier(runs: Values, others: Values) -> Values:
     """How many of the first i `others` are below run i; equal ones count half."""
-    less = np.tril(others[None, :] < runs[:, None], -1).sum(1)
-    found: Values = less + np.tril(others[None, :] == runs[:, None], -1).sum(1) / 2
+    earlier = EARLIER[: len(runs), : len(others)]
+    less = np.count_nonzero((others < runs[:, None]) & earlier, axis=1)
+    found: Values = less + np.count_nonzero((others == runs[:, None]) & earlier, axis=1) / 2
     return found
 
 

@@ -47,7 +47,8 @@ def target_plots(one: TargetSummary) -> list[Plot]:
         places = list(range(len(one.weeks)))
         chart.columns("reboots", places, [week.reboots for week in one.weeks], "blue", width=0.7)
         found.append(Plot(f"Weekly reboots of {one.target}", "Planned and unplanned.", chart))
-    if any(week.incidents for week in one.weeks):
+    times = [week.time_to_incident for week in one.weeks]
+    if any(time is not None and math.isfinite(time.value) for time in times):
         about = (
             "Points: time up by incidents. Lines: the limits of 95 %, as far as they fit. A week "
             "without an incident has a lower limit only."

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sesame.evaluation.cases import all_probes
 from sesame.evaluation.periods import DAY, months
-from sesame.evaluation.probing import Outcome, Result
+from sesame.evaluation.probing import Outcome
 from sesame.evaluation.site import Probe, Site
-from sesame.evaluation.store import ProbeDay, Store
+from sesame.evaluation.store import Observation, ProbeCounts, Store
 
 
 @dataclass(frozen=True)
@@ -60,29 +60,26 @@ def probe_summaries(
     site: Site, store: Store, begin: float, end: float
 ) -> tuple[list[ProbeSummary], list[ReleaseSummary]]:
     """The probes, and the releases they ran under. Counts are of whole days."""
-    bounds = int(begin // DAY), math.ceil(end / DAY)
-    days = [
-        (probe, store.probe_days(probe.name, probe.target.name, *bounds))
+    periods = months(begin, end)
+    first_days = [int(low // DAY) for _, low, _ in periods]
+    days = list(pairwise([*first_days, math.ceil(end / DAY)]))
+    counts = [
+        (probe, store.probe_counts(probe.name, probe.target.name, days))
         for probe in all_probes(site, store)
     ]
-    periods = months(begin, end)
-    probes = [_summary(store, *one, periods) for one in days]
-    return probes, _releases(store, [each for _, each in days])
+    names = [name for name, _, _ in periods]
+    probes = [_summary(store, *one, names) for one in counts]
+    return probes, _releases(store, [one for _, each in counts for one in each])
 
 
 def _summary(
-    store: Store,
-    probe: Probe,
-    days: Sequence[ProbeDay],
-    periods: Sequence[tuple[str, float, float]],
+    store: Store, probe: Probe, counts: Sequence[ProbeCounts], months: Sequence[str]
 ) -> ProbeSummary:
-    by_release: dict[str, list[ProbeDay]] = {}
-    by_month: dict[str, list[ProbeDay]] = {}
-    begins = [int(low // DAY) for _, low, _ in periods]
-    for day in days:
-        by_release.setdefault(day.release, []).append(day)
-        month = periods[max(bisect_right(begins, day.day) - 1, 0)][0]
-        by_month.setdefault(month, []).append(day)
+    by_release: dict[str, list[ProbeCounts]] = {}
+    by_month: dict[str, list[ProbeCounts]] = {}
+    for one in counts:
+        by_release.setdefault(one.release, []).append(one)
+        by_month.setdefault(months[one.period], []).append(one)
     releases = []
     for release, each in by_release.items():
         last = _last_observed(store, probe, release, each)
@@ -97,37 +94,32 @@ def _summary(
     )
 
 
-def _answers(name: str, days: Sequence[ProbeDay]) -> Answers:
-    counts = zip(*((day.passed, day.failed, day.unobserved) for day in days), strict=True)
-    return Answers(name, *map(sum, counts))
+def _answers(name: str, counts: Sequence[ProbeCounts]) -> Answers:
+    columns = zip(*((one.passed, one.failed, one.unobserved) for one in counts), strict=True)
+    return Answers(name, *map(sum, columns))
 
 
 def _last_observed(
-    store: Store, probe: Probe, release: str, days: Sequence[ProbeDay]
-) -> Result | None:
-    for day in reversed(days):
-        if day.passed + day.failed > 0:
-            begin = day.day * DAY
-            for one in reversed(store.results(probe.name, probe.target.name, begin, begin + DAY)):
-                is_it = one.release["fingerprint"] == release
-                if is_it and one.outcome is not Outcome.NOT_OBSERVED:
-                    return one
-    return None
+    store: Store, probe: Probe, release: str, counts: Sequence[ProbeCounts]
+) -> Observation | None:
+    days = [one.last_observed for one in counts if one.last_observed is not None]
+    if not days:
+        return None
+    return store.last_observed(probe.name, probe.target.name, release, max(days))
 
 
-def _why(last: Result | None) -> str:
+def _why(last: Observation | None) -> str:
     if last is None:
         return "not observed"
     step = f"step {last.step}: " if last.step else ""
     return "" if last.outcome is Outcome.PASS else f"{step}{last.reason}"
 
 
-def _releases(store: Store, days: Iterable[Sequence[ProbeDay]]) -> list[ReleaseSummary]:
+def _releases(store: Store, counts: Iterable[ProbeCounts]) -> list[ReleaseSummary]:
     ends: dict[str, tuple[int, int]] = {}
-    for each in days:
-        for day in each:
-            first, last = ends.get(day.release, (day.day, day.day))
-            ends[day.release] = min(first, day.day), max(last, day.day)
+    for one in counts:
+        first, last = ends.get(one.release, (one.first_day, one.last_day))
+        ends[one.release] = min(first, one.first_day), max(last, one.last_day)
     facts = store.releases()
     order = {fingerprint: place for place, fingerprint in enumerate(facts)}
     ordered = sorted(ends, key=lambda one: (ends[one][0], order[one]))

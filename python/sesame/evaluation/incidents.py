@@ -79,7 +79,9 @@ def samples_of(
 
 def _in_maintenance(result: Ran, notes: Sequence[Note]) -> bool:
     """By a note, or because the target's own system said so when it was probed."""
-    return result.reason.startswith(MAINTENANCE) or is_planned(result.began, notes)
+    return result.reason.startswith(MAINTENANCE) or (
+        bool(notes) and is_planned(result.began, notes)
+    )
 
 
 def _series(results: Sequence[Ran]) -> list[Incident]:

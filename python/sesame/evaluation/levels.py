@@ -13,7 +13,7 @@ from sesame.evaluation.cases import all_probes
 from sesame.evaluation.changes import Change, changes
 from sesame.evaluation.periods import DAY, months, weeks
 from sesame.evaluation.site import Site
-from sesame.evaluation.store import Series, SeriesDay, Store
+from sesame.evaluation.store import Series, SeriesDays, Store
 
 # Of all series together, that are searched for changes one by one; in a longer period the means
 # of days are searched.
@@ -65,10 +65,10 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
         for one in store.series()
         if (one.probe, one.target) in known
     }
-    runs = sum(day.runs for each in days.values() for day in each)
+    runs = sum(sum(each.runs) for each in days.values())
     releases = store.releases()
     by_month, by_week = months(begin, end), weeks(begin, end)
-    columns = {one: _Days(each) for one, each in days.items() if each}
+    columns = {one: _Days(each) for one, each in days.items() if each.day}
     return [
         SeriesSummary(
             *one,
@@ -85,10 +85,10 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
 class _Days:
     """The columns of the days of a series, in order."""
 
-    def __init__(self, days: Sequence[SeriesDay]) -> None:
-        columns = zip(*((one[0], *one[2:]) for one in days), strict=True)
+    def __init__(self, days: SeriesDays) -> None:
+        columns = (days.day, days.runs, days.total, days.least, days.most)
         self.day, self.runs, self.total, self.least, self.most = map(np.array, columns)
-        self.releases = [one.release for one in days]
+        self.releases = days.release
 
     def levels(self, groups: np.ndarray[Any, Any]) -> dict[int, Level]:
         """By the numbers of the groups that the days belong to."""
@@ -118,8 +118,9 @@ class _Days:
 
     def means(self) -> tuple[list[int], np.ndarray[Any, Any]]:
         """The days, and the mean of each."""
-        days = self.levels(self.day)
-        return list(days), np.array([level.mean for level in days.values()])
+        days, first = np.unique(self.day, return_index=True)
+        means = np.add.reduceat(self.total, first) / np.add.reduceat(self.runs, first)
+        return days.tolist(), means
 
 
 def _changes(
@@ -132,10 +133,10 @@ def _changes(
 ) -> list[SeriesChange]:
     found = []
     if by_run:
-        runs = store.figures(one.number, *period)
-        for change in changes(np.array([value for _, value in runs])):
+        times, values = store.figures(one.number, *period)
+        for change in changes(values):
             first = change.first_after
-            found.append((runs[first - 1][0], runs[first][0], change))
+            found.append((times[first - 1], times[first], change))
     else:
         ordered, means = days.means()
         for change in changes(means):
@@ -157,13 +158,13 @@ def _changes(
 def _runs_around(store: Store, one: Series, day: float) -> tuple[float, float]:
     """The runs before and after the largest change near a day: that which parts them best."""
     reach = AROUND_DAYS * DAY
-    runs = store.figures(one.number, day - reach, day + reach)
-    values = np.array([value for _, value in runs])
+    times, figures = store.figures(one.number, day - reach, day + reach)
+    values = np.array(figures)
     counts = np.arange(1, len(values))
     sums = np.cumsum(values)[:-1]
     contrast = np.abs(sums / counts - (values.sum() - sums) / counts[::-1])
     first = int(np.argmax(contrast * np.sqrt(counts * counts[::-1]))) + 1
-    return runs[first - 1][0], runs[first][0]
+    return times[first - 1], times[first]
 
 
 def _differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, tuple[str, str]]:

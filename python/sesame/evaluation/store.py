@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
 from sesame.evaluation.schema import VERSION, migrate
 
-__all__ = ["Note", "Observation", "SeriesDay", "Store", "Unavailable", "Waiting"]
+__all__ = ["Note", "Observation", "SeriesDays", "Store", "Unavailable", "Waiting"]
 
 LATEST_S = 2.0**42  # an end of all times, whose microseconds fit in 64 bits
 DAY_US = 86_400_000_000
@@ -69,14 +69,17 @@ class Observation(NamedTuple):
     is_joined: bool = False  # all results since the one before passed, and were left out
 
 
-class ProbeDay(NamedTuple):
-    """The results of a probe on one day (in days since 1970) under one release."""
+class ProbeCounts(NamedTuple):
+    """The results of a probe under one release in one of several periods of days (since 1970)."""
 
-    day: int
+    period: int  # its place among the periods
     release: str
     passed: int
     failed: int
     unobserved: int
+    first_day: int
+    last_day: int
+    last_observed: int | None  # the last day on which it passed or failed
 
 
 class Series(NamedTuple):
@@ -89,15 +92,15 @@ class Series(NamedTuple):
     unit: str
 
 
-class SeriesDay(NamedTuple):
-    """The figures of a series on one day under one release."""
+class SeriesDays(NamedTuple):
+    """The figures of a series by day and release: columns, in order."""
 
-    day: int
-    release: str
-    runs: int
-    total: float
-    least: float
-    most: float
+    day: tuple[int, ...] = ()
+    release: tuple[str, ...] = ()
+    runs: tuple[int, ...] = ()
+    total: tuple[float, ...] = ()
+    least: tuple[float, ...] = ()
+    most: tuple[float, ...] = ()
 
 
 class Store:
@@ -239,8 +242,11 @@ class Store:
 
     def probe(self, name: str, target: str) -> int | None:
         """The number of a probe that has results."""
-        find = "SELECT id FROM probe WHERE name = ? AND target = ?"
-        return next((number for (number,) in self._database.rows(find, (name, target))), None)
+        if ("probe", name, target) not in self._numbers:
+            find = "SELECT id FROM probe WHERE name = ? AND target = ?"
+            for (number,) in self._database.rows(find, (name, target)):
+                self._numbers["probe", name, target] = number
+        return self._numbers.get(("probe", name, target))
 
     def probes(self) -> list[tuple[str, str]]:
         """(name, target) of those that have results."""
@@ -311,24 +317,45 @@ class Store:
         longest_gap: float,
         reboots: Iterable[float] = (),
     ) -> list[Observation]:
-        """The results of [begin, end) in order, with the last before and the first after. Of days
-        on which all passed, without a reboot and a gap longer than `longest_gap`, the first and
-        the last: what happened between them is known."""
+        """The results of [begin, end) in order, with the last before and the first after. Of
+        stretches of days on which all passed, without a reboot and a gap longer than
+        `longest_gap`, the first and the last: what happened between them is known."""
         number = self.probe(probe, target)
         low, high = self._around(number, *_bounds(begin, end))
         booted = {int(1e6 * at) // DAY_US for at in reboots}
+        longest = round(1e6 * longest_gap)
         found: list[Observation] = []
-        raw: list[int] = []  # where a stretch of days begins and ends that are read in full
-        for day, first, last, is_plain in self._plain_days(number, low, high, longest_gap):
-            if is_plain and day not in booted:
-                found += self._read(probe, number, raw)
-                raw = []
+        for first, last, is_plain in self._stretches(number, (low, high), longest, booted):
+            if is_plain:
                 found.append(Observation(probe, first / 1e6, Outcome.PASS))
                 if last > first:
                     found.append(Observation(probe, last / 1e6, Outcome.PASS, is_joined=True))
             else:
-                raw = [min([*raw, max(day * DAY_US, low)]), min((day + 1) * DAY_US, high)]
-        return found + self._read(probe, number, raw)
+                found += self._read(probe, number, first, last)
+        return found
+
+    def _stretches(
+        self, probe: int | None, period: tuple[int, int], longest_gap: int, booted: Set[int]
+    ) -> list[tuple[int, int, bool]]:
+        """(begin, end, is plain) of stretches of days, in order. Plain ones begin and end with
+        their first and last result, which say all."""
+        low, high = period
+        found: list[tuple[int, int, bool]] = []
+        for day, first, last, gap, bad in self._database.rows(
+            "SELECT day, MIN(earliest), MAX(latest), MAX(longest_gap), SUM(failed + unobserved) "
+            "FROM probe_day WHERE probe = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
+            (probe, low // DAY_US, -(-high // DAY_US)),
+        ):
+            is_whole = low <= first and last < high
+            is_plain = is_whole and bad == 0 and gap <= longest_gap and day not in booted
+            begin, end = max(day * DAY_US, low), min((day + 1) * DAY_US, high)
+            if is_plain:
+                begin, end = first, last
+            is_joined = found and found[-1][2] is is_plain
+            if is_joined and not (is_plain and begin - found[-1][1] > longest_gap):
+                begin = found.pop()[0]
+            found.append((begin, end, is_plain))
+        return found
 
     def _around(self, probe: int | None, low: int, high: int) -> tuple[int, int]:
         """[low, high) with the last result before and the first after."""
@@ -338,44 +365,49 @@ class Store:
         last = self._database.rows(after, (probe, high))[0][0]
         return low if found is None else found, high if last is None else last + 1
 
-    def _plain_days(
-        self, probe: int | None, low: int, high: int, longest_gap: float
-    ) -> list[tuple[int, int, int, bool]]:
-        """(day, first result, last result, whether these two say all), in order."""
-        rows = self._database.rows(
-            "SELECT day, MIN(earliest), MAX(latest), MAX(longest_gap), SUM(failed + unobserved) "
-            "FROM probe_day WHERE probe = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
-            (probe, low // DAY_US, -(-high // DAY_US)),
-        )
-        longest = 1e6 * longest_gap
-        return [
-            (day, first, last, bad == 0 and gap <= longest and low <= first and last < high)
-            for day, first, last, gap, bad in rows
-        ]
-
-    def _read(self, probe: str, number: int | None, bounds: Sequence[int]) -> list[Observation]:
-        if not bounds:
-            return []
+    def _read(self, probe: str, number: int | None, low: int, high: int) -> list[Observation]:
         rows = self._database.rows(
             "SELECT result.began, outcome, step, reason FROM result LEFT JOIN detail "
             "ON detail.probe = result.probe AND detail.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? ORDER BY 1",
-            (number, *bounds),
+            (number, low, high),
         )
-        return [
-            Observation(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or "")
-            for began, outcome, step, reason in rows
-        ]
+        return _observations(probe, rows)
 
-    def probe_days(self, probe: str, target: str, begin: int, end: int) -> list[ProbeDay]:
-        """The counts of the days [begin, end)."""
+    def probe_counts(
+        self, probe: str, target: str, periods: Sequence[tuple[int, int]]
+    ) -> list[ProbeCounts]:
+        """The sums of the days [first, last) of each period, in the order in which releases and
+        periods appear."""
+        if not periods:
+            return []
+        places = ", ".join(f"({place}, {low}, {high})" for place, (low, high) in enumerate(periods))
+        # CROSS: the days of each period are looked up in the key.
         rows = self._database.rows(
-            "SELECT day, fingerprint, passed, failed, unobserved FROM probe_day "
-            "JOIN release ON release.id = release WHERE probe = ? AND day >= ? AND day < ? "
-            "ORDER BY day, earliest",
-            (self.probe(probe, target), begin, end),
+            f"WITH period (place, low, high) AS (VALUES {places}) "
+            "SELECT place, fingerprint, SUM(passed), SUM(failed), SUM(unobserved), MIN(day), "
+            "MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END) "
+            "FROM period CROSS JOIN probe_day JOIN release ON release.id = probe_day.release "
+            "WHERE probe = ? AND day >= low AND day < high "
+            "GROUP BY place, fingerprint ORDER BY MIN(earliest)",
+            (self.probe(probe, target),),
         )
-        return [ProbeDay(*row) for row in rows]
+        return [ProbeCounts(*row) for row in rows]
+
+    def last_observed(self, probe: str, target: str, release: str, day: int) -> Observation | None:
+        """The last result of a day under a release that passed or failed."""
+        rows = self._database.rows(
+            "SELECT result.began, outcome, step, reason FROM result "
+            "JOIN release ON release.id = result.release LEFT JOIN detail "
+            "ON detail.probe = result.probe AND detail.began = result.began "
+            "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
+            "AND fingerprint = ? AND outcome <> ? ORDER BY result.began DESC LIMIT 1",
+            (
+                *(self.probe(probe, target), day * DAY_US, (day + 1) * DAY_US, release),
+                OUTCOMES.index(Outcome.NOT_OBSERVED),
+            ),
+        )
+        return next(iter(_observations(probe, rows)), None)
 
     def series(self) -> list[Series]:
         rows = self._database.rows(
@@ -384,7 +416,7 @@ class Store:
         )
         return [Series(*row) for row in rows]
 
-    def series_days(self, series: int, begin: int, end: int) -> list[SeriesDay]:
+    def series_days(self, series: int, begin: int, end: int) -> SeriesDays:
         """The figures of the days [begin, end)."""
         rows = self._database.rows(
             "SELECT day, fingerprint, runs, total, least, most FROM series_day "
@@ -392,16 +424,16 @@ class Store:
             "ORDER BY day, release",
             (series, begin, end),
         )
-        return [SeriesDay(*row) for row in rows]
+        return SeriesDays(*zip(*rows, strict=True))
 
-    def figures(self, series: int, begin: float, end: float) -> list[tuple[float, float]]:
-        """(when its run began, value), in order."""
+    def figures(self, series: int, begin: float, end: float) -> tuple[list[float], list[float]]:
+        """When its runs began, in order, and their values."""
         rows = self._database.rows(
             "SELECT began, value FROM figure WHERE series = ? AND began >= ? AND began < ? "
             "ORDER BY began",
             (series, *_bounds(begin, end)),
         )
-        return [(began / 1e6, value) for began, value in rows]
+        return [began / 1e6 for began, _ in rows], [value for _, value in rows]
 
     def release_at(self, series: int, began: float) -> str:
         """The fingerprint under which the figure of this time was measured."""
@@ -451,6 +483,13 @@ class Store:
         )
         notes = [Note(one[0], one[1] / 1e6, one[2] / 1e6, bool(one[3]), one[4]) for one in rows]
         return [one for one in notes if not target or one.target in ("", target)]
+
+
+def _observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation]:
+    return [
+        Observation(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or "")
+        for began, outcome, step, reason in rows
+    ]
 
 
 def _bounds(begin: float, end: float) -> tuple[int, int]:
