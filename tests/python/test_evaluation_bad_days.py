@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -155,3 +159,94 @@ def test_a_month_without_runs_is_followed_by_one_run(site):
     keep(site, [Result("k", "p", "t", time.time() - 720 * HOUR, 1, Outcome.PASS)])
     Round(site, lambda _: None).run(Round(site, lambda _: None).due())
     assert Path(site.path.parent / "runs").read_text() == "ran\n"
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    path = tmp_path / "small"
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(path)]
+    if os.geteuid() != 0 or subprocess.run(command, check=False).returncode != 0:
+        pytest.skip("needs a file system of its own, which only root can mount")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def fill(directory: Path) -> Path:
+    """Takes the rest of the disk."""
+    path = directory / "filler"
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 512)
+    return path
+
+
+# Several pages, so that a file that was to be extended has no room for it.
+PRINTS = "head -c 60000 /dev/zero | tr '\\0' x; exit 1"
+
+
+def test_results_wait_beside_the_site_file_while_the_disk_of_the_database_is_full(
+    sesame, small_disk, tmp_path
+):
+    text = PROBE.format(name="p", target="t", timeout="10s", shell=PRINTS)
+    (tmp_path / "s.toml").write_text(f'database = "small/s.db"\n[target.t]\n{text}')
+    run = ("evaluate", "run", "s.toml", "--once", "p")
+    assert sesame(*run).status == 1
+    filler = fill(small_disk)
+    outcome = sesame(*run)
+    assert outcome.status == 1
+    assert "note: the database is unavailable: results wait in " in outcome.stderr
+    assert kept_in(small_disk / "s.db") == 1
+    filler.unlink()
+    assert sesame(*run).stderr == ""
+    assert kept_in(small_disk / "s.db") == 3
+
+
+def test_what_can_be_kept_nowhere_is_said_and_nothing_is_written_in_part(
+    sesame, small_disk, tmp_path
+):
+    parts = (PROBE.format(name=n, target="t", timeout="10s", shell=PRINTS) for n in "pq")
+    site = small_disk / "s.toml"
+    site.write_text("[target.t]\n" + "".join(parts))
+    assert sesame("evaluate", "run", str(site)).status == 1
+    filler = fill(small_disk)
+    for name in "pq":
+        outcome = sesame("evaluate", "run", str(site), "--once", name)
+        assert outcome.status == 2
+        said = f"error: {site}.waiting: cannot keep results: No space left on device"
+        assert said in outcome.stderr
+        assert f"{name} on t: fail" in outcome.stdout  # the result is not lost to who looks
+    waiting = small_disk / "s.toml.waiting"
+    assert not waiting.exists() or waiting.stat().st_size == 0
+    filler.unlink()
+    assert kept_in(small_disk / "s.db") == 2
+    outcome = sesame("evaluate", "run", str(site), "--once", "p")
+    assert (outcome.status, outcome.stderr) == (1, "")
+    assert kept_in(small_disk / "s.db") == 3
+
+
+def test_a_prober_that_stays_keeps_results_in_memory_while_all_disks_are_full(small_disk):
+    text = PROBE.format(name="p", target="t", timeout="10s", shell=PRINTS)
+    (small_disk / "s.toml").write_text(f"[target.t]\n{text}")
+    site = read_site(small_disk / "s.toml")
+    round_ = Round(site, lambda _: None)
+    round_.start(round_.due())
+    filler = fill(small_disk)
+    for _ in range(2):
+        round_.start([site.probes["p"]])
+        assert "No space left" in str(round_.problem)
+    filler.unlink()
+    round_.start([site.probes["p"]])
+    assert round_.problem is None
+    assert kept_in(small_disk / "s.db") == 4
+
+
+def kept_in(database: Path) -> int:
+    with sqlite3.connect(database) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        count = connection.execute("SELECT COUNT(*) FROM result").fetchone()[0]
+    connection.close()
+    return int(count)

@@ -128,10 +128,15 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
 
 def test_units_are_accepted_by_systemd(sesame, tmp_path):
     (tmp_path / "a b$.toml").write_text(SITE)
-    outcome = sesame("evaluate", "install", "a b$.toml", "--directory", "units")
+    words = ("evaluate", "install", "a b$.toml", "--directory", "units", "--metrics", "a b%.prom")
+    assert sesame(*words, "--objective", "100").status == 2
+    outcome = sesame(*words)
     assert outcome.status == 0, outcome.stderr
-    names = ["sesame-evaluate-a-b-.service", "sesame-evaluate-a-b-.timer"]
+    jobs = ("sesame-evaluate-a-b-", "sesame-evaluate-a-b--metrics")
+    names = sorted(f"{job}.{kind}" for job in jobs for kind in ("service", "timer"))
     assert sorted(path.name for path in (tmp_path / "units").iterdir()) == names
+    started = f"systemctl enable --now {jobs[0]}.timer {jobs[1]}.timer"
+    assert outcome.stdout.splitlines()[-1] == f"next: {started}"
     if shutil.which("systemd-analyze") is None:
         pytest.skip("needs systemd-analyze")
     done = subprocess.run(
@@ -162,10 +167,16 @@ def test_without_systemd_a_line_is_added_to_the_crontab_once(sesame, tmp_path, e
     fake.chmod(0o755)
     kept.write_text("0 1 * * * backup\n")
     environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
-    for _ in range(2):
-        outcome = sesame("evaluate", "install", "s.toml")
+    with Store(tmp_path / "s.db"):
+        pass
+    for more in ((), (), ("--metrics", "s.prom"), ("--metrics", "s.prom")):
+        outcome = sesame("evaluate", "install", "s.toml", *more)
         assert outcome.status == 0, outcome.stderr
     lines = kept.read_text().splitlines()
     assert lines[0] == "0 1 * * * backup"
-    assert len(lines) == 2
+    assert len(lines) == 3
     assert lines[1].startswith("* * * * * ") and "evaluate run" in lines[1]
+    # What cron would run.
+    command = lines[2].removeprefix("* * * * * ").replace("\\%", "%")
+    subprocess.run(["/bin/sh", "-c", command], env=environment, check=True, timeout=60)
+    assert "sesame_probe_interval_seconds" in (tmp_path / "s.prom").read_text()

@@ -86,12 +86,12 @@ def run(site: Path, stays: bool, once: str | None) -> None:
     read = read_site(site)
     with locked(read):
         if stays:
-            watch(read, _print_result)
+            watch(read, _print_result, lambda said: click.echo(f"note: {said}", err=True))
         results = run_due(read, _print_result, once)
-    waiting = Waiting(read.path).path
-    if waiting.exists():
+    waiting = Waiting(read.path)
+    if waiting.has_any():
         click.echo(
-            f"note: the database is unavailable: results wait in {waiting} and come in later",
+            f"note: the database is unavailable: results wait in {waiting.path} and come in later",
             err=True,
         )
     outcomes = {result.outcome for result in results}

@@ -13,24 +13,38 @@ import click
 from sesame.errors import InputError
 
 FILE = click.Path(path_type=Path)
+OBJECTIVE = click.option(
+    "--objective", default=99.0, metavar="PERCENT", help="Availability to reach."
+)
+
+
+def _check_objective(objective: float) -> None:
+    if not 0 < objective < 100:
+        raise InputError(f"--objective {objective:g}: expected more than 0 and less than 100")
 
 
 @click.command("install", short_help="Run what is due every minute: systemd, or cron.")
 @click.argument("site", metavar="SITE.toml", type=FILE)
 @click.option("--directory", type=FILE, metavar="DIR", help="Only write the units, to DIR.")
-def install(site: Path, directory: Path | None) -> None:
+@click.option("--metrics", type=FILE, metavar="FILE.prom", help="Write metrics, every minute, too.")
+@OBJECTIVE
+def install(site: Path, directory: Path | None, metrics: Path | None, objective: float) -> None:
     """Run what is due every minute: a systemd timer and service, or a line of cron.
 
     As root the units are the system's, else the user's. Without systemd a line is added to the
-    user's crontab.
+    user's crontab. `--metrics` also writes a file for Prometheus every minute.
 
     \b
     sesame evaluate install mysite.toml
+    sesame evaluate install mysite.toml --metrics /var/lib/prometheus/node-exporter/mysite.prom
     """
     from sesame.evaluation import installing
     from sesame.evaluation.site import read_site
 
-    done = installing.install(read_site(site), directory)
+    _check_objective(objective)
+    read = read_site(site)
+    jobs = installing.jobs_of(read, metrics, objective)
+    done = installing.install(read, jobs, directory)
     for path in done.files:
         click.echo(f"wrote {path}")
     for line in done.says:
@@ -39,14 +53,15 @@ def install(site: Path, directory: Path | None) -> None:
 
 @click.command("metrics", short_help="Print the state for Prometheus.")
 @click.argument("site", metavar="SITE.toml", type=FILE)
-@click.option("--objective", default=99.0, metavar="PERCENT", help="Availability to reach.")
+@OBJECTIVE
 @click.option("-o", "--output", type=FILE, metavar="FILE.prom", help="Write a file, at once.")
 @click.option("--monitoring", type=FILE, metavar="DIR", help="Write alert rules and a dashboard.")
 def metrics(site: Path, objective: float, output: Path | None, monitoring: Path | None) -> None:
     """Print the state of all probes, the availability and its burn rate for Prometheus.
 
     Let the textfile collector of Prometheus' node exporter read a file that is written every
-    minute. Windows of burn rates end with the last observation.
+    minute (`sesame evaluate install --metrics`). Windows of burn rates end with the last
+    observation.
 
     \b
     sesame evaluate metrics mysite.toml -o /var/lib/prometheus/node-exporter/mysite.prom
@@ -57,8 +72,7 @@ def metrics(site: Path, objective: float, output: Path | None, monitoring: Path 
     from sesame.evaluation.store import Store
     from sesame.web.page import write_whole
 
-    if not 0 < objective < 100:
-        raise InputError(f"--objective {objective:g}: expected more than 0 and less than 100")
+    _check_objective(objective)
     read = read_site(site)
     if monitoring is not None:
         for path in write_monitoring(monitoring):

@@ -1,4 +1,7 @@
-"""Runs what is due every minute: a systemd timer and service, or a line of cron."""
+"""Runs what is due every minute, and writes metrics: systemd timers and services, or lines of cron.
+
+Metrics have a timer of their own, as a run may take long.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +25,7 @@ RUNNING = Path("/run/systemd/system")  # there if systemd runs (sd_booted(3))
 # A failed probe (1) and one that was not observed (3) are results, no failure of the service.
 SERVICE = """\
 [Unit]
-Description=Probes of {site}: sesame evaluate
+Description={about} of {site}: sesame evaluate
 Documentation=man:sesame
 After=network.target
 
@@ -34,7 +38,7 @@ KillMode=control-group
 """
 TIMER = """\
 [Unit]
-Description=Probes of {site} that are due
+Description={about} of {site}, every minute
 
 [Timer]
 OnCalendar=minutely
@@ -53,26 +57,39 @@ class Installation:
     says: list[str]
 
 
-def command_of(site: Path) -> list[str]:
+@dataclass(frozen=True)
+class Job:
+    """What runs every minute."""
+
+    name: str  # of its units
+    about: str
+    command: list[str]
+
+
+def jobs_of(site: Site, metrics: Path | None, objective: float) -> list[Job]:
+    """The probes that are due, and with a file for them the metrics."""
     beside = Path(sys.executable).parent / "sesame"
     program = [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "sesame"]
-    return [*program, "evaluate", "run", str(site.absolute())]
+    path = str(site.path.absolute())
+    name = "sesame-evaluate-" + re.sub(r"[^A-Za-z0-9_.-]", "-", site.path.stem)
+    jobs = [Job(name, "Probes", [*program, "evaluate", "run", path])]
+    if metrics is not None:
+        words = ["metrics", path, "--objective", f"{objective:g}", "-o", str(metrics.absolute())]
+        jobs.append(Job(f"{name}-metrics", "Metrics", [*program, "evaluate", *words]))
+    return jobs
 
 
-def unit_name(site: Site) -> str:
-    return "sesame-evaluate-" + re.sub(r"[^A-Za-z0-9_.-]", "-", site.path.stem)
-
-
-def units(site: Site) -> dict[str, str]:
-    """The texts of the service and the timer by file name."""
-    path = site.path.absolute()
-    words = " ".join(_systemd_word(word) for word in command_of(path))
-    name = site.name.replace("%", "%%").replace("\n", " ")
-    directory = str(path.parent).replace("%", "%%")
-    return {
-        f"{unit_name(site)}.service": SERVICE.format(site=name, command=words, directory=directory),
-        f"{unit_name(site)}.timer": TIMER.format(site=name),
-    }
+def units(site: Site, jobs: Sequence[Job]) -> dict[str, str]:
+    """The texts of services and timers by file name."""
+    shown = site.name.replace("%", "%%").replace("\n", " ")
+    directory = str(site.path.absolute().parent).replace("%", "%%")
+    found: dict[str, str] = {}
+    for job in jobs:
+        words = " ".join(_systemd_word(word) for word in job.command)
+        about = {"site": shown, "about": job.about}
+        service = SERVICE.format(command=words, directory=directory, **about)
+        found |= {f"{job.name}.service": service, f"{job.name}.timer": TIMER.format(**about)}
+    return found
 
 
 def _systemd_word(word: str) -> str:
@@ -81,56 +98,58 @@ def _systemd_word(word: str) -> str:
     return '"' + escaped.replace("$", "$$") + '"'
 
 
-def cron_line(site: Site) -> str:
-    command = shlex.join(command_of(site.path)).replace("%", "\\%")
+def cron_line(job: Job) -> str:
+    command = shlex.join(job.command).replace("%", "\\%")
     return f"* * * * * {command} >/dev/null 2>&1"
 
 
-def install(site: Site, directory: Path | None) -> Installation:
+def install(site: Site, jobs: Sequence[Job], directory: Path | None) -> Installation:
     """Writes units to `directory` without starting them; without one to systemd's and starts the
-    timer; without systemd a line into the user's crontab. Raises OutputError."""
+    timers; without systemd lines into the user's crontab. Raises OutputError."""
     if directory is not None:
-        files = _write(site, directory)
-        start = shlex.join(["systemctl", "enable", "--now", f"{unit_name(site)}.timer"])
-        return Installation(files, [start])
+        files = _write(units(site, jobs), directory)
+        timers = [f"{job.name}.timer" for job in jobs]
+        return Installation(files, [shlex.join(["systemctl", "enable", "--now", *timers])])
     if RUNNING.is_dir():
-        return _install_units(site)
-    return _install_line(site)
+        return _install_units(site, jobs)
+    return _install_lines(jobs)
 
 
-def _write(site: Site, directory: Path) -> list[Path]:
+def _write(texts: dict[str, str], directory: Path) -> list[Path]:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{directory}: cannot make it: {error.strerror}") from error
-    for name, text in units(site).items():
+    for name, text in texts.items():
         write_whole(directory / name, text)
-    return [directory / name for name in units(site)]
+    return [directory / name for name in texts]
 
 
-def _install_units(site: Site) -> Installation:
+def _install_units(site: Site, jobs: Sequence[Job]) -> Installation:
     is_root = os.geteuid() == 0
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    files = _write(site, SYSTEM_UNITS if is_root else home / "systemd/user")
+    files = _write(units(site, jobs), SYSTEM_UNITS if is_root else home / "systemd/user")
     control = ["systemctl"] if is_root else ["systemctl", "--user"]
-    timer = f"{unit_name(site)}.timer"
-    for words in (["daemon-reload"], ["enable", "--now", timer]):
+    timers = [f"{job.name}.timer" for job in jobs]
+    for words in (["daemon-reload"], ["enable", "--now", *timers]):
         _run([*control, *words])
-    says = [f"{' '.join(control)} status {timer}"]
+    says = [f"{' '.join(control)} status {' '.join(timers)}"]
     if not is_root:
         says.append(f"loginctl enable-linger {getpass.getuser()}  # to run while logged out")
     return Installation(files, says)
 
 
-def _install_line(site: Site) -> Installation:
-    line = cron_line(site)
+def _install_lines(jobs: Sequence[Job]) -> Installation:
+    lines = [cron_line(job) for job in jobs]
     if shutil.which("crontab") is None:
-        return Installation([], [f"there is no systemd and no crontab; enter into cron: {line}"])
+        missing = "there is no systemd and no crontab; enter into cron:"
+        return Installation([], [f"{missing} {line}" for line in lines])
     before = _run(["crontab", "-l"], may_fail=True)
-    if line not in before.splitlines():
+    new = [line for line in lines if line not in before.splitlines()]
+    if new:
         kept = before if before.endswith("\n") or not before else f"{before}\n"
-        _run(["crontab", "-"], text=f"{kept}{line}\n")
-    return Installation([], [f"crontab has: {line}"])
+        _run(["crontab", "-"], text=kept + "".join(f"{line}\n" for line in new))
+    return Installation([], [f"crontab has: {line}" for line in lines])
 
 
 def _run(command: list[str], *, text: str = "", may_fail: bool = False) -> str:

@@ -31,6 +31,7 @@ from sesame.evaluation.workers import Workers
 
 LONGEST_SLEEP_S = 60.0  # so that a clock that is set is noticed
 STALE_INTERVALS = 1.5  # after which the answer of a probe says nothing for those that need it
+MOST_UNKEPT = 1000  # runs of probes that are kept in memory while all disks are full
 LOOK_UP_S = 30.0  # that looking up maintenance may take
 
 Report = Callable[[Result], None]
@@ -107,12 +108,18 @@ def run_due(site: Site, report: Report, once: str | None = None) -> list[Result]
     return round_.run(round_.due())
 
 
-def watch(site: Site, report: Report) -> None:
-    """Runs what is due until it is interrupted."""
+def watch(site: Site, report: Report, warn: Callable[[str], None]) -> None:
+    """Runs what is due until it is interrupted. What can be written nowhere now, as all disks are
+    full, is kept in memory meanwhile."""
     round_ = Round(site, report)
+    said = ""
     while True:
         round_.start(round_.due())
         round_.collect(round_.until_due())
+        problem = str(round_.problem or "")
+        if problem and problem != said:
+            warn(f"{problem}: results are kept in memory until it can be written")
+        said = problem
 
 
 class Round:
@@ -128,6 +135,8 @@ class Round:
         self._waiting: dict[str, Probe] = {}  # by name
         self._lookups: dict[str, tuple[float, str]] = {}  # maintenance by target
         self._found: list[Result] = []
+        self._unkept: list[Observed] = []
+        self.problem: OutputError | None = None  # why the last results could not be kept
         self._force = False
 
     def due(self) -> list[Probe]:
@@ -149,13 +158,16 @@ class Round:
 
     def run(self, probes: Sequence[Probe], *, force: bool = False) -> list[Result]:
         """Runs probes until all have ended; with `force` whatever they need. Without it, what
-        becomes due on other targets meanwhile runs too: a long queue must not keep it waiting."""
+        becomes due on other targets meanwhile runs too: a long queue must not keep it waiting.
+        Raises OutputError at the end if results can be kept nowhere."""
         self._force = force
         self.start(probes)
         while self._waiting or self._running:
             self.collect(LONGEST_SLEEP_S if force else self.until_due())
             if self._running and not force:
                 self.start(self.due())
+        if self.problem is not None:
+            raise self.problem
         return self._found
 
     def start(self, probes: Sequence[Probe]) -> None:
@@ -222,10 +234,22 @@ class Round:
     def _take_in(self, found: Observed) -> None:
         own = found.results[0]
         self._latest.of[own.probe] = Last(own.began, own.outcome)
-        keep(self._site, found.results, found.boots)
+        self._keep(found)
         self._found.append(own)
         for result in found.results:
             self._report(result)
+
+    def _keep(self, found: Observed) -> None:
+        """With what could not be kept before. The oldest goes if that becomes too much."""
+        self._unkept = [*self._unkept, found][-MOST_UNKEPT:]
+        results = [one for each in self._unkept for one in each.results]
+        boots = [one for each in self._unkept for one in each.boots]
+        try:
+            keep(self._site, results, boots)
+        except OutputError as error:
+            self.problem = error
+        else:
+            self._unkept, self.problem = [], None
 
 
 def _look_up(target: Target) -> str:

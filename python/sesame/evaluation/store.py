@@ -12,10 +12,12 @@ import fcntl
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -504,8 +506,14 @@ class Waiting:
     def __init__(self, site: Path) -> None:
         self.path = site.with_name(f"{site.name}.waiting")
 
+    def has_any(self) -> bool:
+        """A full disk may leave an empty file."""
+        with suppress(OSError):
+            return self.path.stat().st_size > 0
+        return False
+
     def results(self) -> list[Result]:
-        """Damaged lines, as of a full disk, are left out."""
+        """Damaged lines, as of a killed prober, are left out."""
         found = []
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             for line in file:
@@ -514,17 +522,28 @@ class Waiting:
         return found
 
     def add(self, results: Sequence[Result]) -> None:
-        """Raises OutputError if the file cannot be written either."""
+        """All or nothing. Raises OutputError if the file cannot be written either."""
         lines = "".join(f"{json.dumps(asdict(result))}\n" for result in results)
         try:
-            with self.path.open("ab") as file:
+            with self.path.open("ab", buffering=0) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                file.write(b"\n" + lines.encode())  # a line that a full disk cut ends here
+                before = file.seek(0, os.SEEK_END)
+                try:
+                    _write_whole(file, b"\n" + lines.encode())
+                except OSError:
+                    file.truncate(before)
+                    raise
         except OSError as error:
             raise OutputError(f"{self.path}: cannot keep results: {error.strerror}") from error
 
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _write_whole(file: FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _result_of(table: dict[str, Any]) -> Result:
