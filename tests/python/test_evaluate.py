@@ -7,6 +7,7 @@ import json
 import shlex
 
 import pytest
+from tests.python.evaluation_sites import AVAILABILITY
 from tests.tutorials import commands_of
 
 from sesame.evaluation.periods import moment
@@ -14,18 +15,16 @@ from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 
-PROBE = """\
-[target.t]
-[probe.p]
-target = "t"
-interval = "1h"
-availability = true
+PROBE = (
+    AVAILABILITY
+    + """\
 {more}
 [[probe.p.step]]
 name = "one"
 timeout = "20s"
 {step}
 """
+)
 
 
 def test_the_tutorial_runs(sesame, tmp_path):

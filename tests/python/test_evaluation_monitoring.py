@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.python.evaluation_sites import AVAILABILITY
 
 from sesame.evaluation.metrics import FILES, HELP, metrics_text
 from sesame.evaluation.periods import moment
@@ -16,17 +17,15 @@ from sesame.evaluation.probing import Outcome, Result
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 
-SITE = """\
-name = "a \\"site\\""
-[target.t]
-[probe.p]
-target = "t"
-interval = "1h"
-availability = true
+SITE = (
+    'name = "a \\"site\\""\n'
+    + AVAILABILITY
+    + """\
 [[probe.p.step]]
 command = ["true"]
 timeout = "1min"
 """
+)
 BEGIN, HOUR = moment("2026-05", ""), 3600.0
 CASES = """\
 rule_files: [alerts.yml]

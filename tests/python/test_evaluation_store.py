@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.python.evaluation_sites import AVAILABILITY
 
 from sesame.errors import InputError
 from sesame.evaluation.estimates import availability
@@ -29,18 +30,16 @@ from sesame.evaluation.words import hours
 
 HOUR = 3600.0
 BEGIN = moment("2026-05", "")
-SITE = """\
-[target.t]
-[probe.p]
-target = "t"
-interval = "1h"
-availability = true
+SITE = (
+    AVAILABILITY
+    + """\
 [[probe.p.step]]
 name = "one"
 command = ["echo", "speed 5 ms"]
 timeout = "1min"
 numbers = [{ name = "n", pattern = '(\\d+) (?P<unit>\\w+)', unit = "ms" }]
 """
+)
 
 
 @pytest.fixture

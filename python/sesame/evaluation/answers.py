@@ -25,8 +25,10 @@ NO_ANSWER = (KeyError, TypeError, ValueError, IndexError, AttributeError, Elemen
 
 def add_answers(answers: Answers, step: Step, ended: Ended, directory: Path, target: str) -> str:
     """Adds what the step answered; returns what is wrong with it, or ""."""
-    if step.boot:
-        return _add_boot(answers, ended.output, target)
+    if step.boot and (problem := _add_boot(answers, ended.output, target)):
+        return problem
+    if not step.reads:
+        return ""
     text = ended.output
     if step.file:
         found = _read_file(directory / step.file)

@@ -46,6 +46,10 @@ def measure_command(name: str) -> tuple[str, ...]:
     return (*MEASURE, name)
 
 
+def sesamed_command(address: str, token_file: str, ca: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "sesame.evaluation.node_daemon", address, token_file, ca)
+
+
 def workload_names() -> list[str]:
     from sesame.workloads.catalogue import all_workloads
 

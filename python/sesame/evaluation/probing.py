@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -17,6 +18,7 @@ from sesame.evaluation.processes import Ended, run_command
 from sesame.evaluation.site import Number, Probe, Step
 
 KEPT_CHARACTERS = 4000  # of a failed step's output, in the database
+MOST_SAID = 200  # characters of an error in a reason
 MAINTENANCE = "maintenance: "  # begins the reason of a result that was not observed for it
 
 
@@ -201,7 +203,10 @@ def _wrong_answer(probe: Probe, step: Step, ended: Ended, directory: Path, answe
     if step.exit_status not in (None, ended.exit_status):
         status = ended.exit_status or 0
         ended_by = f"signal {-status}" if status < 0 else f"exit status {status}"
-        return f"{ended_by}, expected exit status {step.exit_status}"
+        said = re.search(r"^error: (.+)", ended.output, re.MULTILINE) if step.reads else None
+        return f"{ended_by}, expected exit status {step.exit_status}" + (
+            f": {said[1][:MOST_SAID]}" if said else ""
+        )
     if step.pattern is not None and not step.pattern.search(ended.output):
         return f"nothing in its output matches {step.pattern.pattern!r}"
     for number in step.numbers:

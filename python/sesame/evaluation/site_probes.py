@@ -12,6 +12,7 @@ from sesame.evaluation.benchmarks import (
     is_local,
     local_bench,
     measure_command,
+    sesamed_command,
     workload_names,
 )
 from sesame.evaluation.measures import MEASURES
@@ -19,8 +20,9 @@ from sesame.evaluation.site import ASPECTS, UNITS, Number, Probe, Step, Target
 from sesame.evaluation.site_tables import Keys, Tables
 
 FORMATS = ("junit", "tap", "reframe", "figures")
-KINDS = ("command", "shell", "bench", "measure", "boot")  # a step is one of them
+KINDS = ("command", "shell", "bench", "measure", "boot", "sesamed")  # a step is one of them
 OF_BENCH = ("options", "ranks", "twice")
+OF_SESAMED = ("token_file", "ca")
 JUDGED = ("launch", "exit_status", "pattern", "numbers", "reads", "file")
 
 
@@ -120,16 +122,23 @@ class ProbeTables(Tables):
         return "performance" if measures else "functionality"
 
     def _steps(self, keys: Keys, table: Any, target: Target) -> list[Step]:
-        known = ("name", "timeout", *KINDS, *OF_BENCH, *JUDGED)
+        known = ("name", "timeout", *KINDS, *OF_BENCH, *OF_SESAMED, *JUDGED)
         self.check_keys(table, keys, known)
         if sum(kind in table for kind in KINDS) != 1:
-            listed = "`command` (a list), `shell` (a text), `bench`, `measure` and `boot`"
+            listed = (
+                "`command` (a list), `shell` (a text), `bench`, `measure`, `boot` and `sesamed`"
+            )
             raise self.wrong(keys, f"a step has one of {listed}")
         if "bench" in table:
             return self._bench(keys, table, target)
         for key in OF_BENCH:
             if key in table:
                 raise self.wrong((*keys, key), f"only a step with `bench` has `{key}`")
+        if "sesamed" in table:
+            return [self._sesamed(keys, table)]
+        for key in OF_SESAMED:
+            if key in table:
+                raise self.wrong((*keys, key), f"only a step with `sesamed` has `{key}`")
         if "measure" in table:
             return [self._measure(keys, table)]
         return [self._boot(keys, table) if "boot" in table else self._command(keys, table)]
@@ -203,6 +212,16 @@ class ProbeTables(Tables):
         shown = self.text(table, keys, "name", "boot")
         launch = self.yes_or_no({"launch": True, **table}, keys, "launch")
         return Step(shown, command, timeout, launch, 0, boot=True)
+
+    def _sesamed(self, keys: Keys, table: dict[str, Any]) -> Step:
+        self.check_keys(table, keys, ("sesamed", "name", "timeout", *OF_SESAMED))
+        address = self.text(table, keys, "sesamed")
+        command = sesamed_command(
+            address, self.text(table, keys, "token_file"), self.text(table, keys, "ca", "")
+        )
+        shown = self.text(table, keys, "name", f"sesamed of {address}")
+        timeout = self.duration(table, keys, "timeout", "1min")
+        return Step(shown, command, timeout, False, 0, reads="figures", boot=True)
 
     def _number(self, keys: Keys, table: Any) -> Number:
         self.check_keys(table, keys, ("name", "pattern", "unit"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from sesame.measurement.daemon.settings import (
     destination_named,
     destination_of,
 )
-from sesame.measurement.daemon.undelivered import keep, kept
+from sesame.measurement.daemon.undelivered import BOOT, keep, kept
 from sesame.measurement.readings import Reading
 from sesame.settings import setting
 from sesame.web.server.tokens import read_token
@@ -207,6 +208,7 @@ class Service:
         return {
             "node": self.node.name,
             "start": self.node.start,
+            "boot": boot(),
             "interval": self.settings.interval,
             "batch": self.settings.batch,
             "destination": self.settings.destination,
@@ -215,6 +217,12 @@ class Service:
             "events": {"seen": presented, "lost": lost},
             "subsystems": self.node.describe(),
         }
+
+
+def boot() -> dict[str, Any]:
+    """The id of the machine's boot, and when it was, in s since 1970."""
+    since = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.MULTILINE)
+    return {"id": BOOT.read_text().strip(), "time_s": int(since[1]) if since else 0}
 
 
 def split_name(name: str) -> tuple[str | None, str | None]:
