@@ -93,14 +93,14 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("completed", "is_said"), [(99_950, False), (99_300, True)])
-def test_completions_that_were_not_seen_are_said(tmp_path, completed, is_said):
+@pytest.mark.parametrize(("completed", "reported"), [(99_950, False), (99_300, True)])
+def test_completions_that_were_not_seen_are_reported(tmp_path, completed, reported):
     block = READ | {"subsystem": "block", "class": "read"}
     issued = block | {"point": "issue", "count": 100_000}
     html = page(
         tmp_path, kernel_summary=[issued, block | {"point": "complete", "count": completed}]
     )
-    assert ("block.complete is 700 below the 100,000 requests" in html) == is_said
+    assert ("block.complete is 700 below the 100,000 requests" in html) == reported
 
 
 USAGE = {

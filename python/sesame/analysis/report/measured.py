@@ -29,7 +29,7 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
-UNSEEN = 0.001  # completions that are missed: a larger part of the requests is said
+UNSEEN = 0.001  # completions that are missed: of a larger part of the requests, pages tell
 MOST_BARS = 32  # in a view; the tables of the page have all
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
