@@ -18,6 +18,7 @@ void bind_start(BindingTable& table);             // start.cc
 void bind_threads(BindingTable& table);           // threads.cc
 void bind_clocks(BindingTable& table);            // clock.cc
 void bind_sleeps(BindingTable& table);            // sleep.cc
+void bind_sockets(BindingTable& table);           // sockets.cc
 void bind_exits(BindingTable& table);             // exit.cc
 void bind_streams(BindingTable& table);           // stream.cc
 void bind_descriptors(BindingTable& table);       // descriptor.cc

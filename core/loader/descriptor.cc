@@ -11,6 +11,7 @@
 #include "core/loader/files.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
+#include "core/loader/waiting.h"
 
 namespace sesame::loader {
 namespace {
@@ -60,6 +61,7 @@ ssize_t rank_read(int fd, void* data, size_t size) {
     const iovec part{data, size};
     return read_file("read", fd, {&part, 1, -1});
   }
+  if (fd != STDIN_FILENO) wait_for_input(fd);
   return REAL(read)(fd, data, size);
 }
 GLOBAL_NAME(read);
@@ -72,6 +74,7 @@ ssize_t rank_readv(int fd, const iovec* parts, int count) {
   const RankProcess* process = current();
   if (process != nullptr && fd == STDIN_FILENO && process->rank != 0) return 0;
   if (open_file(fd) != nullptr) return read_file("readv", fd, {parts, count, -1});
+  if (fd != STDIN_FILENO) wait_for_input(fd);
   return REAL(readv)(fd, parts, count);
 }
 

@@ -11,6 +11,7 @@
 #include "core/loader/bindings.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
+#include "core/loader/waiting.h"
 
 namespace sesame::loader {
 namespace {
@@ -108,8 +109,8 @@ int rank_pselect(int count, fd_set* in, fd_set* out, fd_set* except, const times
 }
 
 int rank_poll(pollfd* descriptors, nfds_t count, int timeout_ms) {
-  if (current() == nullptr || count != 0 || timeout_ms < 0)
-    return REAL(poll)(descriptors, count, timeout_ms);
+  if (current() != nullptr && timeout_ms < 0) return wait_for_descriptors(descriptors, count);
+  if (current() == nullptr || count != 0) return REAL(poll)(descriptors, count, timeout_ms);
   sleep_ns(timeout_ms / 1000, int64_t{timeout_ms % 1000} * 1'000'000);
   return 0;
 }

@@ -1,0 +1,88 @@
+// Waiting for data or a connection that another rank sends. All ranks are on one thread, so a rank
+// that waited in the kernel would wait for ever: it asks without waiting, and lets simulated time
+// and the other ranks go on between.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "core/loader/bindings.h"
+#include "core/loader/process.h"
+#include "core/loader/real.h"
+#include "core/loader/waiting.h"
+
+namespace sesame::loader {
+namespace {
+
+// The first polls are 100 ns apart: a system call, as sched_yield. Then their distance grows with
+// the time waited, which ends 1/64 late at most, so that a second takes 2,000 polls, not 10
+// million.
+constexpr int64_t kFirstNs = 100;
+constexpr int64_t kLongestNs = 1'000'000;
+constexpr int64_t kShareOfWait = 64;
+
+bool waits(int fd, int flags) {
+  if (current() == nullptr || (flags & MSG_DONTWAIT) != 0) return false;
+  const int mode = fcntl(fd, F_GETFL);
+  return mode >= 0 && (mode & O_NONBLOCK) == 0;
+}
+
+void wait_for_input_of(int fd, int flags) {
+  pollfd descriptor{fd, POLLIN, 0};
+  if (waits(fd, flags)) wait_for_descriptors(&descriptor, 1);
+}
+
+}  // namespace
+
+int wait_for_descriptors(pollfd* descriptors, nfds_t count) {
+  for (int64_t waited_ns = 0;;) {
+    const int ready = REAL(poll)(descriptors, count, 0);
+    if (ready != 0) return ready;
+    const int64_t pause_ns = std::clamp(waited_ns / kShareOfWait, kFirstNs, kLongestNs);
+    hooks().sleep(SimTime::from_ns(pause_ns));
+    waited_ns += pause_ns;
+  }
+}
+
+void wait_for_input(int fd) { wait_for_input_of(fd, 0); }
+
+extern "C" {
+
+int rank_accept(int fd, sockaddr* address, socklen_t* length) {
+  wait_for_input(fd);
+  return REAL(accept)(fd, address, length);
+}
+
+int rank_accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
+  wait_for_input(fd);
+  return REAL(accept4)(fd, address, length, flags);
+}
+
+ssize_t rank_recv(int fd, void* data, size_t size, int flags) {
+  wait_for_input_of(fd, flags);
+  return REAL(recv)(fd, data, size, flags);
+}
+
+ssize_t rank_recvfrom(int fd, void* data, size_t size, int flags, sockaddr* address,
+                      socklen_t* length) {
+  wait_for_input_of(fd, flags);
+  return REAL(recvfrom)(fd, data, size, flags, address, length);
+}
+
+ssize_t rank_recvmsg(int fd, msghdr* message, int flags) {
+  wait_for_input_of(fd, flags);
+  return REAL(recvmsg)(fd, message, flags);
+}
+
+}  // extern "C"
+
+void bind_sockets(BindingTable& table) {
+  BIND(table, accept);
+  BIND(table, accept4);
+  BIND(table, recv);
+  BIND(table, recvfrom);
+  BIND(table, recvmsg);
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,64 @@
+/* Rank 0 waits for a connection of rank 1 and then for its data, each of which comes a millisecond
+ * later. Prints how long it waited. Usage: sockets accept|poll|read|recv|recvmsg [join] */
+#include <arpa/inet.h>
+#include <mpi.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int rank;
+
+static int connected(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  socklen_t length = sizeof address;
+  int port = 0, made = socket(AF_INET, SOCK_STREAM, 0), listener = made;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (rank == 0) {
+    bind(listener, (struct sockaddr*)&address, sizeof address);
+    listen(listener, 1);
+    getsockname(listener, (struct sockaddr*)&address, &length);
+    port = address.sin_port;
+  }
+  MPI_Bcast(&port, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  address.sin_port = (in_port_t)port;
+  if (rank == 0) {
+    made = accept(listener, NULL, NULL);
+    close(listener);
+  } else {
+    usleep(1000);
+    connect(made, (struct sockaddr*)&address, sizeof address);
+  }
+  return made;
+}
+
+static long receive(int connection, const char* way) {
+  char data[8] = "";
+  struct iovec part = {data, sizeof data};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  struct pollfd descriptor = {connection, POLLIN, 0};
+  if (!strcmp(way, "poll")) poll(&descriptor, 1, -1);
+  if (!strcmp(way, "recv")) return recv(connection, data, sizeof data, 0);
+  if (!strcmp(way, "recvmsg")) return recvmsg(connection, &message, 0);
+  return read(connection, data, sizeof data);
+}
+
+int main(int argc, char** argv) {
+  MPI_Comm made;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const double begin = MPI_Wtime();
+  int connection = connected();
+  const double accepted = MPI_Wtime();
+  if (argc > 2) MPI_Comm_join(connection, &made);
+  if (rank == 1) {
+    usleep(1000);
+    (void)!write(connection, "12345678", 8);
+  } else {
+    const long size = receive(connection, argv[1]);
+    printf("%ld bytes %.9f %.9f\n", size, accepted - begin, MPI_Wtime() - accepted);
+  }
+  MPI_Finalize();
+  return 0;
+}
