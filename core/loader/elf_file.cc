@@ -62,6 +62,9 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       strings_size_(other.strings_size_),
       version_indices_(other.version_indices_),
       needed_versions_(std::move(other.needed_versions_)),
+      buckets_(other.buckets_),
+      chains_(other.chains_),
+      first_hashed_(other.first_hashed_),
       definitions_(std::move(other.definitions_)),
       relocations_(std::move(other.relocations_)),
       full_symbols_(other.full_symbols_),
@@ -211,8 +214,25 @@ std::string_view ElfFile::version_of(uint32_t symbol) const {
 }
 
 const Elf64_Sym* ElfFile::find(std::string_view name) const {
-  const auto entry = definitions_.find(name);
-  return entry == definitions_.end() ? nullptr : &symbols_[entry->second];
+  if (buckets_.empty()) {
+    const auto entry = definitions_.find(name);
+    return entry == definitions_.end() ? nullptr : &symbols_[entry->second];
+  }
+  uint32_t hash = 5381;
+  for (const char letter : name) hash = hash * 33 + static_cast<unsigned char>(letter);
+  const uint32_t begin = buckets_[hash % buckets_.size()];
+  if (begin < first_hashed_) return nullptr;
+  const Elf64_Sym* found = nullptr;
+  // The lowest bit of a chain's word marks its end, the others are those of the symbol's hash.
+  for (uint32_t i = begin; i - first_hashed_ < chains_.size(); ++i) {
+    const uint32_t word = chains_[i - first_hashed_];
+    if ((word | 1) == (hash | 1) && is_definition(i) && name == name_of(symbols_[i])) {
+      if (is_default_version(i)) return &symbols_[i];
+      if (found == nullptr) found = &symbols_[i];
+    }
+    if ((word & 1) != 0) break;
+  }
+  return found;
 }
 
 const char* ElfFile::nearest_function(uint64_t address, uint64_t* offset) const {

@@ -77,6 +77,9 @@ class ElfFile {
   Result<> read_relocations();
   void read_full_symbols();
   uint32_t count_symbols() const;
+  bool read_hash_table();
+  bool is_definition(uint32_t symbol) const;
+  bool is_default_version(uint32_t symbol) const;
   bool append_table(int64_t table_tag, int64_t size_tag);
   bool append_relative_table();
 
@@ -100,6 +103,10 @@ class ElfFile {
   uint64_t strings_size_ = 0;
   const uint16_t* version_indices_ = nullptr;
   std::unordered_map<uint16_t, const char*> needed_versions_;
+  // DT_GNU_HASH: symbols from first_hashed_ on, by bucket. Files without it have definitions_.
+  std::span<const uint32_t> buckets_;
+  std::span<const uint32_t> chains_;
+  uint32_t first_hashed_ = 0;
   std::unordered_map<std::string_view, uint32_t> definitions_;
   std::vector<Relocation> relocations_;
   std::span<const Elf64_Sym> full_symbols_;  // .symtab, empty when stripped

@@ -7,6 +7,7 @@
 #include "core/loader/elf_file.h"
 
 namespace sesame::loader {
+
 uint32_t ElfFile::count_symbols() const {
   if (auto table = dynamic(DT_HASH)) {
     const auto* words = table_at<uint32_t>(*table, 2);
@@ -84,20 +85,43 @@ Result<> ElfFile::read_needed_versions() {
   }
 }
 
+bool ElfFile::is_definition(uint32_t symbol) const {
+  const Elf64_Sym& entry = symbols_[symbol];
+  const unsigned visibility = ELF64_ST_VISIBILITY(entry.st_other);
+  return entry.st_shndx != SHN_UNDEF && ELF64_ST_BIND(entry.st_info) != STB_LOCAL &&
+         visibility != STV_HIDDEN && visibility != STV_INTERNAL;
+}
+
+bool ElfFile::is_default_version(uint32_t symbol) const {
+  return version_indices_ == nullptr || (version_indices_[symbol] & 0x8000) == 0;
+}
+
+// Whether the file has a table of hashes for all of its symbols, as linkers make it by default.
+bool ElfFile::read_hash_table() {
+  const auto table = dynamic(DT_GNU_HASH);
+  const auto* words = table ? table_at<uint32_t>(*table, 4) : nullptr;
+  if (words == nullptr || words[0] == 0 || words[1] > symbols_.size()) return false;
+  const uint64_t buckets_at = *table + 16 + uint64_t{8} * words[2];
+  const auto* buckets = table_at<uint32_t>(buckets_at, words[0]);
+  const uint64_t hashed = std::max(count_symbols(), words[1]) - words[1];
+  const auto* chains = table_at<uint32_t>(buckets_at + uint64_t{4} * words[0], hashed);
+  if (buckets == nullptr || chains == nullptr) return false;
+  first_hashed_ = words[1];
+  buckets_ = {buckets, words[0]};
+  chains_ = {chains, hashed};
+  return true;
+}
+
 Result<> ElfFile::read_definitions() {
+  if (read_hash_table()) return {};
   uint64_t name_bytes = 16 * size_;  // symbols may share a name's end, but not all of them
   for (uint32_t i = 1; i < symbols_.size(); ++i) {
-    const Elf64_Sym& symbol = symbols_[i];
-    const unsigned binding = ELF64_ST_BIND(symbol.st_info);
-    const unsigned visibility = ELF64_ST_VISIBILITY(symbol.st_other);
-    if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL) continue;
-    if (visibility == STV_HIDDEN || visibility == STV_INTERNAL) continue;
-    const std::string_view name = name_of(symbol);
+    if (!is_definition(i)) continue;
+    const std::string_view name = name_of(symbols_[i]);
     if (name.size() > name_bytes) return damaged("its symbols have impossibly long names");
     name_bytes -= name.size();
-    const bool is_default = version_indices_ == nullptr || (version_indices_[i] & 0x8000) == 0;
     auto [entry, is_new] = definitions_.try_emplace(name, i);
-    if (!is_new && is_default) entry->second = i;
+    if (!is_new && is_default_version(i)) entry->second = i;
   }
   return {};
 }

@@ -21,7 +21,7 @@ struct Target {
   enum class Kind { kMissing, kAbsolute, kInImage } kind = Kind::kMissing;
   uint32_t image = kNoImage;
   uint64_t value = 0;
-  const Elf64_Sym* symbol = nullptr;  // for kInImage
+  const Elf64_Sym* symbol = nullptr;  // null: of a library that all ranks share
 };
 
 // Variables of shared libraries that each rank must have for itself: the C++ library's streams, and
@@ -158,7 +158,7 @@ class Resolver {
     if (const auto binding = bindings_.find(name); binding != bindings_.end())
       return absolute(binding->second);
     if (const Elf64_Sym* symbol = host_->find(name))
-      return absolute(reinterpret_cast<const void*>(host_base_ + symbol->st_value));
+      return {Target::Kind::kAbsolute, kNoImage, host_base_ + symbol->st_value, symbol};
     void* address = nullptr;
     if (!version.empty()) address = dlvsym(RTLD_DEFAULT, name, std::string(version).c_str());
     if (address == nullptr) address = dlsym(RTLD_DEFAULT, name);
@@ -297,6 +297,7 @@ class Resolver {
   }
 
   static uint64_t size_of_outside(const Target& target) {
+    if (target.symbol != nullptr) return target.symbol->st_size;
     Dl_info info;
     void* entry = nullptr;
     const auto* address = reinterpret_cast<const void*>(target.value);
