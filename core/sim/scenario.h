@@ -39,6 +39,7 @@ struct Scenario {
   // The files that exist at the start, by path with their sizes in bytes; -1: only the directory of
   // the path exists. If set, the files of the host are not visible.
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
+  bool traced_open_mpi = false;  // it is a traced run, of a program with Open MPI
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
   int progress_descriptor = -1;     // gets lines with the progress; -1: none

@@ -334,10 +334,11 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
 // REQUIRES: the program is open.
 void Simulation::choose_collectives() {
   using machine::CollectiveRules;
-  const bool links_open_mpi = interface_ == loader::BinaryInterface::kOpenMpi;
+  const bool has_open_mpi =
+      scenario_.traced_open_mpi || interface_ == loader::BinaryInterface::kOpenMpi;
   world_->open_mpi_collectives =
       machine_.collectives == CollectiveRules::kOpenMpi ||
-      (machine_.collectives == CollectiveRules::kProgram && links_open_mpi);
+      (machine_.collectives == CollectiveRules::kProgram && has_open_mpi);
 }
 
 Result<> Simulation::load_ranks() {

@@ -1,11 +1,13 @@
 """Programs that are linked to Open MPI, as its compiler links them, as simulated ranks."""
 
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
 
 from sesame.datasets import DataSet
 
@@ -261,3 +263,25 @@ def test_a_library_of_another_mpi_cannot_be_opened(of_mpich, simulate, tmp_path)
         done.stdout
     )
     assert done.status == 0, done.stderr
+
+
+def test_a_traced_run_uses_the_collectives_of_its_program(simulate, tmp_path):
+    """The root sends 1 MiB to each rank in Open MPI, and in MPICH a part to each."""
+    source = tmp_path / "bcast.c"
+    source.write_text(BCAST)
+    program = build(source, tmp_path)
+    launcher = ["mpiexec.openmpi", "--oversubscribe", "-n", "4", str(program)]
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    traced = run(
+        [*SESAME, "trace", "-o", "run.sesame", "--", *launcher],
+        tmp_path,
+        env={**os.environ, **as_root},
+    )
+    assert traced.status == 0, traced.stderr
+    times = {}
+    for rules in ("program", "openmpi", "mpich"):
+        options = ("--compute", "none", "--json", "--set", f"network.collectives={rules}")
+        done = simulate("run.sesame", "--machine", "ethernet", *options)
+        assert done.status == 0, done.stderr
+        times[rules] = done.json["predicted_time_s"]
+    assert times["program"] == times["openmpi"] != times["mpich"]

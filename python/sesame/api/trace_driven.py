@@ -110,6 +110,7 @@ def played(
         traced_program=program_of(traced.data_set.info.command)[0],
         discard_data=True,
         initial_files=tuple(traced.placed.initial.items()),
+        traced_open_mpi=traced.has_open_mpi,
         notes=(*_note_of_io(traced, storage), *traced.notes),
         doubts=traced.doubts,
     )

@@ -45,6 +45,12 @@ class TracedRun:
         return self.plan.io_s
 
     @property
+    def has_open_mpi(self) -> bool:
+        """Whether the traced program used Open MPI, whose collectives have other algorithms."""
+        column = self.data_set.table("process", ["interface"]).column(0)
+        return "Open MPI" in column.to_pylist()
+
+    @property
     def name(self) -> str:
         return self.data_set.path.name
 
