@@ -17,10 +17,3 @@ def test_a_rank_waits_for_a_connection_and_data_of_another(way, order, compiled,
     assert size == "8"
     assert 1e-3 <= float(connection) < 1.05e-3
     assert 0.95e-3 <= float(data) < 1.05e-3
-
-
-@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
-def test_a_join_over_a_socket_is_refused(mpi, compiled, simulate):
-    ours = simulate(*QUIET, compiled(SOURCE, mpi), "read", "join")
-    assert ours.status == 1
-    assert "called MPI_Comm_join, which the simulated MPI does not have" in ours.stderr

@@ -24,7 +24,7 @@ for release in "$@"; do
   mkdir "$root/try/programs" "$root/try/source"
   cp --parents core/abi/check_*.py core/abi/openmpi_*.def "$root/try/source"
   cp core/abi/programs/interface.c tests/programs/fortran/* tests/programs/files/iostream.cc \
-    tests/programs/answers/mpi4.* "$root/try/programs"
+    tests/programs/answers/{mpi4.*,partitioned.c} "$root/try/programs"
   "$here/in_root.sh" "$root" bash /try/test_inside.sh </dev/null
   rm -rf "$root"
   echo "$release: passed"

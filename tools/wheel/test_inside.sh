@@ -60,6 +60,9 @@ if mpicc --showme:version | grep -q 'Open MPI 5'; then
   passes ./mpi4
   say mpifort -o mpi4-f08 programs/mpi4.f90
   passes ./mpi4-f08
+  say mpicc -o partitioned programs/partitioned.c
+  if sesame simulate -n 2 --machine infiniband -- ./partitioned 2>said; then exit 1; fi
+  grep 'called MPI_P[a-z]*_init, which the simulated MPI does not have' said
 fi
 # Its constants and symbols against ours.
 simulator=$(echo environment/lib/python3*/site-packages/sesame/bin/sesame-simulator-openmpi)
