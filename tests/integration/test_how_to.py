@@ -22,7 +22,9 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_the_page_work(page, tmp_path):
+def test_the_commands_of_the_page_work(page, tmp_path, monkeypatch):
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")  # `mpiexec` may be Open MPI's
     for name in ("heat.c", "checkpoint.c"):
         shutil.copy(EXAMPLES / name, tmp_path)
     if machine := MACHINE.search((DOCS / page).read_text()):

