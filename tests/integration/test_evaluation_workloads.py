@@ -49,6 +49,19 @@ def test_the_message_curve_comes_with_its_regression(figures):
     assert found["segments of the regression"].value >= 1
 
 
+def test_messages_between_processes_and_touched_pages_are_curves(figures):
+    """Of all points where there are at most 64, of every second of the 100 counts of pages."""
+    ipc = figures('bench = "ipc"\nranks = 1\noptions = ["--messages", "20"]')
+    for mode in ("pipe", "unix", "tcp"):
+        sizes = {size for size in range(32, 32769, 512) if f"{mode} bandwidth at {size} B" in ipc}
+        assert sizes == set(range(32, 32769, 512))
+    pages = figures('bench = "memory"\nranks = 1\noptions = ["--most", "64KiB"]')
+    for touch in ("first", "second"):
+        curve = [pages.get(f"{touch} touch at {count} pages") for count in range(28, 2801, 56)]
+        assert None not in curve
+        assert curve[-1].value > curve[0].value and curve[0].unit == "s"
+
+
 def test_a_code_of_the_nas_suite_is_compared_with_reference_machines(figures):
     found = figures('bench = "is"\nname = "two"\noptions = ["--class", "A"]')
     time = found["two: time"].value

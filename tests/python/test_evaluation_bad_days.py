@@ -184,7 +184,7 @@ def fill(directory: Path) -> Path:
     return path
 
 
-# Several pages, so that a file that was to be extended has no room for it.
+# Several pages, so that a file cannot be extended.
 PRINTS = "head -c 60000 /dev/zero | tr '\\0' x; exit 1"
 
 
@@ -205,7 +205,7 @@ def test_results_wait_beside_the_site_file_while_the_disk_of_the_database_is_ful
     assert kept_in(small_disk / "s.db") == 3
 
 
-def test_what_can_be_kept_nowhere_is_said_and_nothing_is_written_in_part(
+def test_what_can_be_kept_nowhere_is_reported_and_nothing_is_written_in_part(
     sesame, small_disk, tmp_path
 ):
     parts = (PROBE.format(name=n, target="t", timeout="10s", shell=PRINTS) for n in "pq")

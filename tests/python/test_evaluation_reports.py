@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 from tests.browser import axe_script, chromium, look
 
+from sesame.evaluation.charts import ratios_of
 from sesame.evaluation.page import write_pages
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Figure, Outcome, Result
@@ -156,7 +157,11 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
         ]
         if at % (24 * HOUR) == 0:
             curve = tuple(Figure(f"bandwidth at {2**k} B", 2.0**k, "MB/s") for k in range(3, 12))
-            ran.append(result("speed", at, figures=curve))
+            ratios = tuple(
+                Figure(f"{ranks} ranks: speed over iPSC/860, 128 nodes", ranks + at / END, "1")
+                for ranks in (1, 4)
+            )
+            ran.append(result("speed", at, figures=curve + ratios))
     found = summary_of(site, ran)
     assert any(line.startswith("t: users 3 on average") for line in found.findings)
     assert "q on t: never ran in this period" in found.findings
@@ -166,6 +171,10 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
     text = index.read_text()
     for title in ("Weekly availability of t", "Utilisation by month", "bandwidth of speed on t"):
         assert f"{title}</h2>" in text
+    assert "Speed of t over iPSC/860, 128 nodes</h2>" in text
+    (bars,) = ratios_of(found.series)
+    columns = [mark for mark in bars.chart.description()["marks"] if mark["kind"] == "columns"]
+    assert [mark["name"] for mark in columns] == ["1 ranks", "4 ranks"]
     for page in (index, tmp_path / "pages/probe-speed-t.html", tmp_path / "pages/probe-p-t.html"):
         for width, scheme in ((1400, "light"), (390, "dark")):
             seen = look(browser, page.as_uri(), axe_script(), width, scheme)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sesame.workloads import Built
 
 BETWEEN_PROCESSES = ("pipe", "unix", "tcp")  # tables of the workload ipc
+MOST_POINTS = 64  # of a curve: each is a series that is kept
 
 
 def run(name: str, ranks: str, *options: str) -> None:
@@ -88,7 +89,7 @@ def _print(report: dict[str, Any]) -> None:
     full = with_findings(report)
     figures = [{"name": "time", "value": full["time_s"], "unit": "s"}, *full["figures"]]
     figures += _regression(full["tables"].get("segments", {}))
-    figures += _curve(full["tables"].get("bandwidth", {}))
+    figures += _curve(full["tables"].get("bandwidth", {})) + _curves(full["tables"])
     figures += _knees(full["tables"].get("levels", {}))
     figures += _jumps(full["tables"])
     figures += _ratios(full)
@@ -124,6 +125,26 @@ def _curve(table: dict[str, Any]) -> list[dict[str, Any]]:
     return _figures(
         [(f"bandwidth at {size:.0f} B", value, unit) for size, value in pairs if size > 0]
     )
+
+
+def _curves(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """The bandwidth between processes, and the time to touch pages, over their numbers (figures 7
+    and 8 of the Paragon report)."""
+    rows: list[tuple[str, float, str]] = []
+    for table in BETWEEN_PROCESSES:
+        for size, time_s in _thinned(tables.get(table, {}), "size", "message"):
+            rows.append((f"{table} bandwidth at {size:.0f} B", size / time_s, "B/s"))
+    for touch in ("first", "second"):
+        for pages, time_s in _thinned(tables.get("pages", {}), "pages", touch):
+            rows.append((f"{touch} touch at {pages:.0f} pages", time_s, "s"))
+    return _figures(rows)
+
+
+def _thinned(table: dict[str, Any], x: str, y: str) -> list[tuple[float, float]]:
+    if not {x, y} <= set(table):
+        return []
+    pairs = list(zip(table[x]["values"], table[y]["values"], strict=True))
+    return pairs[:: -(-len(pairs) // MOST_POINTS)] if pairs else []
 
 
 def _jumps(tables: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sesame.evaluation.levels import Level, SeriesSummary
@@ -15,6 +15,8 @@ from sesame.web.chart import Chart, curve_colour
 
 # A figure of this name is a point of a curve: `bandwidth at 4096 B`.
 POINT = re.compile(r"(?P<name>.+) at (?P<x>[0-9]+(?:\.[0-9]+)?) ?(?P<unit>\S+)")
+# `2 ranks: speed over iPSC/860, 128 nodes` of a benchmark.
+RATIO = re.compile(r"(?:(?P<run>.+): )?speed over (?P<machine>.+)")
 HEIGHT = 260
 HOUR = 3600.0
 
@@ -33,7 +35,7 @@ def plots_of(summary: Summary) -> list[Plot]:
     for one in series_of(summary, "utilisation"):
         title = f"Weekly {one.figure} of {one.target}"
         plots.append(Plot(title, "Averages of whole days.", levels_chart(one, weeks or None)))
-    return plots + curves_of(summary, summary.series)
+    return plots + curves_of(summary, summary.series) + ratios_of(summary.series)
 
 
 def target_plots(one: TargetSummary) -> list[Plot]:
@@ -163,4 +165,38 @@ def _curve(
             x, y = zip(*measured, strict=True)
             colour = curve_colour(number, len(summary.releases))
             chart.line(release.name, list(x), list(y), colour, points=True)
+    return chart
+
+
+def ratios_of(series: Sequence[SeriesSummary]) -> list[Plot]:
+    """For each target and each machine of reference, how many times as fast benchmarks are."""
+    ratios: dict[tuple[str, str], dict[str, list[tuple[str, float]]]] = {}
+    for one in series:
+        found = RATIO.fullmatch(one.figure)
+        if found is not None:
+            runs = ratios.setdefault((one.target, found["machine"]), {})
+            last = list(one.releases.values())[-1]
+            runs.setdefault(found["run"] or "speed", []).append((one.probe, last.mean))
+    return [
+        Plot(
+            f"Speed of {target} over {machine}",
+            "Means under the last release. 1: as fast.",
+            _ratios(runs),
+        )
+        for (target, machine), runs in ratios.items()
+    ]
+
+
+def _ratios(runs: Mapping[str, Sequence[tuple[str, float]]]) -> Chart:
+    """Bars, side by side for the runs of a benchmark."""
+    names = list(dict.fromkeys(name for each in runs.values() for name, _ in each))
+    chart = Chart(HEIGHT)
+    chart.x("benchmark", names=names)
+    chart.y("times as fast", zero=True)
+    width = 0.8 / len(runs)
+    for number, (run, each) in enumerate(runs.items()):
+        shift = (number + 0.5) * width - 0.4
+        places = [names.index(name) + shift for name, _ in each]
+        colour = curve_colour(number, len(runs))
+        chart.columns(run, places, [value for _, value in each], colour, width=0.9 * width)
     return chart

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sesame.errors import OutputError
-from sesame.evaluation.charts import Plot, curves_of, levels_chart, plots_of
+from sesame.evaluation.charts import Plot, curves_of, levels_chart, plots_of, ratios_of
 from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.periods import shown
 from sesame.evaluation.probing import Outcome, Result
@@ -97,9 +97,8 @@ def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path
     series = series_of_probe(summary, probe)
     passed = sum(month.passed for month in probe.months)
     failed = sum(month.failed for month in probe.months)
-    plots = curves_of(summary, series)
-    in_curves = len(series) if plots else 0
-    if not in_curves:
+    plots = curves_of(summary, series) + ratios_of(series)
+    if not plots:
         plots += [
             Plot(one.figure, "Weekly mean, between the least and the largest.", levels_chart(one))
             for one in series
