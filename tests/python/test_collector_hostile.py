@@ -19,6 +19,7 @@ from test_collector import FakeNode, data_sets, rows
 from test_daemon_events import Kernel
 
 from sesame.errors import InputError
+from sesame.measurement.bounds import MOST_ITEM_BYTES
 from sesame.measurement.clocks import Offset
 from sesame.measurement.collector.intake import REFUSED, Intake
 from sesame.measurement.collector.store import Store
@@ -180,6 +181,19 @@ def test_a_request_of_too_many_items_is_refused_before_all_are_read(intake):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 5e6
+
+
+def test_a_reading_that_a_relay_could_not_forward_is_refused_alone(intake, store, tmp_path):
+    """It would be longer than a request once the relay has replaced the offset."""
+    first, second = readings(2)
+    island = Phase("\N{DESERT ISLAND}" * 200, second.begin_ns, second.end_ns, 1)
+    large = dataclasses.replace(second, phases=[island] * 5000)
+    assert len(large.encode()) > MOST_ITEM_BYTES
+    done = intake.take(first.encode() + large.encode(), "token a", anyone)
+    assert (done.readings, done.refused) == (1, 1)
+    [entry] = refused(tmp_path)
+    assert entry["reason"].startswith(f"expected at most {MOST_ITEM_BYTES} bytes, got ")
+    store.close()
 
 
 def mutant(text: bytes, chance: random.Random) -> bytes:

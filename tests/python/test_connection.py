@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from sesame.errors import InputError, SesameError
-from sesame.measurement.connection import Connection
+from sesame.measurement.connection import Connection, TooLargeError
 
 
 class Server:
@@ -81,6 +81,15 @@ def test_a_wrong_token_is_wrong_input():
         pytest.raises(InputError, match="does not accept this token"),
     ):
         connection.ask("GET", "/")
+
+
+def test_a_server_that_refuses_a_request_before_it_has_read_it_is_understood():
+    server = Server([answer(b'{"error": "the request is too large"}', "413 x")])
+    with (
+        closing(Connection(server.address, "t", 1)) as connection,
+        pytest.raises(TooLargeError, match="the request is too large"),
+    ):
+        connection.ask("POST", "/", bytes(8 << 20))
 
 
 def test_a_token_cannot_bring_in_headers_of_its_own():

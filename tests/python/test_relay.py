@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import random
 import time
@@ -12,11 +14,14 @@ from test_collector import FakeNode, data_sets, rows
 from test_daemon_events import Kernel
 
 from sesame.errors import SesameError
+from sesame.measurement.bounds import MOST_BODY_BYTES
 from sesame.measurement.collector import relay as relay_module
-from sesame.measurement.collector.intake import Intake
+from sesame.measurement.collector.intake import REFUSED, Intake
 from sesame.measurement.collector.relay import Relay
 from sesame.measurement.collector.retention import Keeping
 from sesame.measurement.collector.store import Store
+from sesame.measurement.connection import TooLargeError
+from sesame.measurement.readings import Phase, Reading
 
 AHEAD_NS = 3_600_000_000_000  # of the other collector's clock
 
@@ -36,6 +41,7 @@ class Upstream:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.is_away = False
+        self.most_bytes = float("inf")  # of a request
         self.chance: random.Random | None = None
         self.requests = 0
         self.said: list[str] = []
@@ -52,6 +58,8 @@ class Upstream:
         )
         if self.is_away or what == "away":
             raise SesameError("hub: Connection refused")
+        if len(body) > self.most_bytes:
+            raise TooLargeError("hub: the request is too large")
         self.intake.take(body, "relay", lambda _: None)
         if what == "killed":
             kill(self.store)
@@ -73,7 +81,8 @@ def upstream(tmp_path) -> Upstream:
 
 def relay_at(directory: Path, upstream: Upstream, said: list[str]) -> tuple[Store, Relay]:
     store = Store(directory, 600, said.append, is_relay=True)
-    return store, Relay(store, upstream, said.append)
+    intake = Intake(store, directory, said.append)
+    return store, Relay(store, upstream, said.append, intake.refuse)
 
 
 def sequences(directory: Path) -> dict[str, list[int]]:
@@ -236,3 +245,49 @@ def test_a_large_journal_is_sent_in_several_requests_and_continues_where_one_fai
     store.close()
     upstream.store.close()
     assert sequences(upstream.directory) == {"a": list(range(23))}
+
+
+def large(one: Reading, least_bytes: int) -> Reading:
+    """The reading with as many phases as it needs to be larger, all of them valid."""
+    phase = Phase("\N{DESERT ISLAND}" * 200, one.begin_ns, one.end_ns, 1)
+    made = dataclasses.replace(one, phases=[phase] * (least_bytes // 850))
+    assert Reading.from_json(made.encode()) == made
+    return made
+
+
+def refused(directory: Path) -> list[dict]:
+    return [json.loads(line) for line in (directory / REFUSED).read_text().splitlines()]
+
+
+def test_an_item_too_large_for_any_request_does_not_keep_back_the_others(tmp_path, upstream):
+    """As a collector of before stored it: a journal is not checked."""
+    said: list[str] = []
+    store, relay = relay_at(tmp_path / "relay", upstream, said)
+    node = FakeNode("a", ahead_ns=10**18)
+    store.add(node.read())
+    store.add(large(node.read(), MOST_BODY_BYTES))
+    store.add(node.read())
+    assert relay.step() == relay_module.PERIOD_SECONDS
+    assert store.ended_journals() == []
+    [entry] = refused(tmp_path / "relay")
+    assert entry["bytes"] > MOST_BODY_BYTES and "expected at most" in entry["reason"]
+    assert [line for line in said if "is refused" in line]
+    relay.close()
+    store.close()
+    upstream.store.close()
+    assert sequences(upstream.directory) == {"a": [0, 2]}
+
+
+def test_a_proxy_with_a_lower_limit_gets_smaller_requests(tmp_path, upstream):
+    store, relay = relay_at(tmp_path / "relay", upstream, [])
+    node = FakeNode("a", ahead_ns=10**18)
+    for number in range(10):
+        one = node.read()
+        store.add(large(one, 20_000) if number == 4 else one)
+    upstream.most_bytes = 10_000
+    assert relay.step() == relay_module.PERIOD_SECONDS
+    assert (relay.forwarded, len(refused(tmp_path / "relay"))) == (9, 1)
+    relay.close()
+    store.close()
+    upstream.store.close()
+    assert sequences(upstream.directory) == {"a": [0, 1, 2, 3, 5, 6, 7, 8, 9]}

@@ -114,7 +114,7 @@ def test_the_metrics_of_the_alerts_exist(tmp_path):
     store = Store(tmp_path, 600, is_relay=True)
     intake = Intake(store, tmp_path, print)
     intake.take(FakeNode("a").read().encode(), "a", lambda _: None)
-    relay = Relay(store, Connection("127.0.0.1", "t", 1), print)
+    relay = Relay(store, Connection("127.0.0.1", "t", 1), print, intake.refuse)
     text = as_text(store, intake, relay).decode()
     [rules] = blocks("yaml")
     named = set(re.findall(r"sesame_collector_\w+", rules))

@@ -24,6 +24,10 @@ MOST_GROUPS = 64
 MOST_PROCESSORS = 1 << 16
 MOST_PHASES = 10_000
 MOST_EVENTS = 1 << 22  # of a block
+# Of a reading or block that is sent to a collector; a daemon's blocks have 2.4 MB. A relay replaces
+# the offset in an item, which may get longer, and the result must fit into a request, too.
+MOST_ITEM_BYTES = 4 << 20
+MOST_BODY_BYTES = 8 << 20  # of a request to a collector
 CELL_FIELDS = 6  # as in probes.CELL_READING
 MOST_SHOWN = 60  # characters of a wrong value in a message
 

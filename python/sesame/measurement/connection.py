@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,13 @@ TIMEOUT_SECONDS = 10
 RECEIVE_BYTES = 1 << 16
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 FAILURES = (OSError, EOFError, httptools.HttpParserError)
+
+
+class TooLargeError(SesameError):
+    """The server refuses a request of this size."""
+
+
+KINDS = {400: InputError, 404: InputError, 413: TooLargeError}  # of errors, by status
 
 
 class _Answer:
@@ -85,7 +93,7 @@ class Connection:
 
     def ask(self, method: str, path: str, body: str | bytes | None = None) -> bytes:
         """Sends a request; returns the body of the reply. Raises SesameError, which names the
-        server: InputError for a wrong token, and for status 400 and 404."""
+        server: InputError for a wrong token, and for status 400 and 404; TooLargeError for 413."""
         was_open = self._socket is not None
         try:
             return self._exchange(method, path, body)
@@ -135,8 +143,10 @@ class Connection:
         content = body.encode() if isinstance(body, str) else body or b""
         head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
         opened = self._open()
-        opened.sendall(head.encode() + content)
         answer = _Answer()
+        # A server that refuses a request answers and closes before it has read the body.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            opened.sendall(head.encode() + content)
         status, text = answer.receive(opened)
         if not answer.keeps_open:
             self.close()
@@ -144,7 +154,7 @@ class Connection:
             raise InputError(f"{self.address}: it does not accept this token")
         if status >= 300:
             message, hint = _error_in(text)
-            kind = InputError if status in (400, 404) else SesameError
+            kind = KINDS.get(status, SesameError)
             raise kind(f"{self.address}: {message or f'HTTP status {status}'}", hint=hint)
         return text
 

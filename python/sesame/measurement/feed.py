@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import TypeVar
 
 from sesame.errors import SesameError
-from sesame.measurement.bounds import UnfitError
+from sesame.measurement.bounds import MOST_ITEM_BYTES, UnfitError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.connection import Connection
 from sesame.measurement.events import Block
@@ -83,7 +83,8 @@ class Feed:
         """The valid items of a reply."""
         path = f"/v1/{what}?start={self.start}&after={after}"
         found: list[Item] = []
-        for frame in decode(BytesIO(self._connection.ask("GET", path))):
+        answer = BytesIO(self._connection.ask("GET", path))
+        for frame in decode(answer, MOST_ITEM_BYTES):
             if isinstance(frame.item, kind):
                 found.append(frame.item)
             else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, BinaryIO
 
 import orjson
@@ -44,13 +45,20 @@ class Frame:
         return Frame(line + records, item)
 
 
-def decode(file: BinaryIO) -> Iterator[Frame]:
-    """All items, in order. An incomplete one at the end is left out (see `whole_bytes`)."""
+def decode(file: BinaryIO, most_bytes: float = inf) -> Iterator[Frame]:
+    """All items, in order. An incomplete one at the end is left out (see `whole_bytes`).
+
+    `most_bytes`: of an item; a longer one is not parsed.
+    """
     for line, size, is_sound in frames(file):
-        if is_sound:
-            yield Frame.decoded(line, file.read(size))
-        else:
+        length = len(line) + size
+        if not is_sound:
             yield Frame(line, None, "expected a reading or a block", is_foreign=True)
+        elif length > most_bytes:
+            refusal = f"expected at most {most_bytes} bytes, got {length}"
+            yield Frame(line + file.read(size), None, refusal)
+        else:
+            yield Frame.decoded(line, file.read(size))
 
 
 def check_times(item: Reading | Block) -> None:

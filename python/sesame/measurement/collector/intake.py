@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from sesame.errors import InputError, OutputError
+from sesame.measurement.bounds import MOST_ITEM_BYTES
 from sesame.measurement.collector.store import Store
 from sesame.measurement.frames import Frame, decode
 from sesame.measurement.readings import Reading
@@ -50,7 +51,7 @@ class Intake:
         A wrong item costs itself only. Raises InputError if no item is of this version of Sesame or
         the last one is incomplete, so that the sender keeps them, and OutputError.
         """
-        frames = list(islice(decode(BytesIO(body)), MOST_ITEMS + 1))
+        frames = list(islice(decode(BytesIO(body), MOST_ITEM_BYTES), MOST_ITEMS + 1))
         if len(frames) > MOST_ITEMS:
             raise InputError(f"expected at most {MOST_ITEMS} readings or blocks in a request")
         is_torn = sum(len(one.text) for one in frames) < len(body)
@@ -86,6 +87,12 @@ class Intake:
             for name, count in vars(done).items():
                 setattr(self.counts, name, getattr(self.counts, name) + count)
         return done
+
+    def refuse(self, text: bytes, reason: str, sender: str) -> None:
+        """Sets an item aside that was stored before."""
+        with self._changing:
+            self._set_aside(Frame(text, None, reason), sender)
+            self.counts.refused += 1
 
     def _set_aside(self, frame: Frame, sender: str) -> None:
         node = frame.node or sender

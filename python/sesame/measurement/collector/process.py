@@ -74,7 +74,9 @@ class Collector:
             makes_found=False,  # in the background, so that nodes are answered meanwhile
         )
         self.intake = Intake(self.store, output, say)
-        self.relay = Relay(self.store, upstream, say) if upstream is not None else None
+        self.relay = (
+            Relay(self.store, upstream, say, self.intake.refuse) if upstream is not None else None
+        )
         self.fetchers = [Fetcher(node, self.intake, say) for node in nodes]
         self.app = make_collector_app(self.store, self.intake, tokens, self._audit, self.relay)
 

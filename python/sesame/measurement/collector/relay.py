@@ -15,9 +15,10 @@ from pathlib import Path
 import orjson
 
 from sesame.errors import SesameError
+from sesame.measurement.bounds import MOST_BODY_BYTES
 from sesame.measurement.clocks import Offset, estimate, own_offset
 from sesame.measurement.collector.store import Store
-from sesame.measurement.connection import Connection
+from sesame.measurement.connection import Connection, TooLargeError
 from sesame.measurement.events import WORD, Block
 from sesame.measurement.frames import frames
 from sesame.measurement.readings import Reading
@@ -34,8 +35,17 @@ LAST_SECONDS = 20.0  # for requests at the end
 class Relay:
     """Call `step` again and again, from one thread at a time; then `close`."""
 
-    def __init__(self, store: Store, connection: Connection, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        connection: Connection,
+        say: Callable[[str], None],
+        refuse: Callable[[bytes, str, str], None],
+    ) -> None:
+        """`refuse`: is given each item that the other collector does not accept for its size, the
+        reason, and the collector's address."""
         self._store, self._connection, self._say = store, connection, say
+        self._refuse = refuse
         self._offset: Offset | None = None
         self._estimated = 0.0
         self._back_off = 0.0
@@ -83,11 +93,29 @@ class Relay:
             if time.monotonic() > end:
                 return False
             offset = self._offset_there()
-            body = b"".join(_with_offset(text, offset) for text in texts)
-            self._connection.ask("POST", kind.path, body)
-            self.forwarded += len(texts)
+            self._deliver(kind.path, [_with_offset(text, offset) for text in texts])
             self._sent = journal, number + 1
         return True
+
+    def _deliver(self, path: str, texts: list[bytes]) -> None:
+        """Delivers items, in several requests if one is too large: a proxy before the collector may
+        have a lower limit. An item that is too large alone must not keep back the others."""
+        try:
+            self._ask(path, b"".join(texts))
+        except TooLargeError as error:
+            if len(texts) == 1:
+                self._refuse(texts[0], error.message, self._connection.address)
+                return
+            half = len(texts) // 2
+            self._deliver(path, texts[:half])
+            self._deliver(path, texts[half:])
+        else:
+            self.forwarded += len(texts)
+
+    def _ask(self, path: str, body: bytes) -> None:
+        if len(body) > MOST_BODY_BYTES:  # the answer may be lost if the server reads no more
+            raise TooLargeError(f"expected at most {MOST_BODY_BYTES} bytes, got {len(body)}")
+        self._connection.ask("POST", path, body)
 
     def _offset_there(self) -> Offset:
         """The offset from this machine's time of day to that of the other collector."""

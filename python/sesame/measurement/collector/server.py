@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from sesame.measurement.bounds import MOST_BODY_BYTES
 from sesame.measurement.collector.intake import Intake
 from sesame.measurement.collector.metrics import as_text
 from sesame.measurement.collector.relay import Relay
@@ -26,7 +27,7 @@ from sesame.web.server.serve import make_app
 # A client sends one request after the other. With more at the same time, one node could fill the
 # memory.
 LIMITS = Limits(
-    body_bytes=8 << 20,
+    body_bytes=MOST_BODY_BYTES,
     requests=1024,
     requests_of_client=8,
     connections=4096,
