@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
+from hashlib import shake_256
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,55 @@ def test_a_report_that_is_none_is_a_failure(suite, tmp_path, reads, text, says):
     assert says in own.reason
     own, _ = found(suite(f"command = ['true']\nreads = '{reads}'\nfile = 'none'"))
     assert own.reason == "there is no report none: it is no file"
+
+
+REFRAME_3 = """{"runs": [{"testcases": [{"name": "a", "result": "success", "time_total": NaN,
+"perfvars": [{"name": "n", "value": Infinity, "unit": "s"},
+{"name": "m", "value": 2, "unit": "s"}]}]}]}"""
+HUGE = "1" + "0" * 400
+LONG = shake_256().hexdigest(4000)  # that no compression makes short
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("reads", "text", "figures"),
+    [
+        ("junit", '<a><testcase name="a" time="nan"/></a>', []),
+        ("junit", '<a><testcase name="a" time="-inf"/></a>', []),
+        ("reframe", REFRAME_3, [("m", 2.0)]),
+        (
+            "figures",
+            '{"figures": [{"name": "x\\ud800", "value": 1, "unit": "s\\u0000"}, '
+            '{"name": "y", "value": 1e308, "unit": "s"}, '
+            '{"name": "z", "value": NaN, "unit": "s"}]}',
+            [("x?", 1.0)],
+        ),
+        ("figures", f'{{"figures": [{{"name": "{LONG}", "value": 1, "unit": "{LONG}"}}]}}', None),
+        ("figures", f'{{"figures": [{{"name": "n", "value": {HUGE}, "unit": "s"}}]}}', []),
+        ("figures", '{"a":' * 200_000, []),
+    ],
+    ids=["nan", "infinite", "reframe", "characters", "long", "huge", "deep"],
+)
+def test_numbers_and_characters_that_no_database_has_do_not_reach_it(
+    suite, tmp_path, request, kind, reads, text, figures
+):
+    """Twice: the first run's results wait for no second one."""
+    (tmp_path / "out").write_text(text)
+    words = f"command = ['cp', '{tmp_path}/out', 'r']\nreads = '{reads}'\nfile = 'r'"
+    site = suite(words)
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres").new_database()
+        (tmp_path / "s.toml").write_text(f'database = "{url}"\n{SITE.format(step=words)}')
+        site = read_site(tmp_path / "s.toml")
+    with Store(site.database) as store:
+        for _ in range(2):
+            run_due(site, lambda _: None, "suite")
+        case = store.last("suite", "t") if reads == "figures" else None
+        case = case or next(filter(None, (store.last(*one) for one in store.probes()[1:])))
+    assert not (tmp_path / "s.toml.waiting").exists()
+    assert math.isfinite(case.took)
+    if figures is not None:
+        assert [(one.name, one.value) for one in case.figures] == figures
 
 
 def test_figures_of_a_check_of_the_site(suite):

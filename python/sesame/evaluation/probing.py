@@ -19,6 +19,8 @@ from sesame.evaluation.site import Number, Probe, Step
 
 KEPT_CHARACTERS = 4000  # of a failed step's output, in the database
 MOST_SAID = 200  # characters of an error in a reason
+MOST_NAME = 200  # characters of a figure's name and unit; a database's index has a limit
+LARGEST = 1e100  # of a figure, so that sums and squares of figures stay finite
 MAINTENANCE = "maintenance: "  # begins the reason of a result that was not observed for it
 
 
@@ -39,7 +41,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """What a probe found. Times are seconds since 1970, UTC."""
+    """What a probe found. Times are seconds since 1970, UTC. Programs write what they like, so what
+    no database stores is replaced or left out: numbers that are not finite or that no sum can
+    have, and characters that are none."""
 
     key: str  # of this result alone, so that it is stored once
     probe: str
@@ -52,6 +56,23 @@ class Result:
     output: str = ""
     figures: tuple[Figure, ...] = ()
     release: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("probe", "step", "reason", "output"):
+            object.__setattr__(self, name, _storable(getattr(self, name)))
+        if not math.isfinite(self.took):
+            object.__setattr__(self, "took", 0.0)
+        figures = (
+            Figure(_storable(one.name)[:MOST_NAME], one.value, _storable(one.unit)[:MOST_NAME])
+            for one in self.figures
+            if abs(one.value) < LARGEST
+        )
+        object.__setattr__(self, "figures", tuple(figures))
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL has no texts with a zero byte, and UTF-8 has no halves of characters."""
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

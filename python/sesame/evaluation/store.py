@@ -15,7 +15,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import FileIO
 from pathlib import Path
@@ -179,9 +179,7 @@ class Store:
                 return None
             began += 1
         if result.step or result.reason or result.output:
-            # PostgreSQL has no texts with a zero byte.
-            about = (result.step, result.reason, result.output)
-            texts = (one.replace("\0", "\ufffd") for one in about)
+            texts = (result.step, result.reason, result.output)
             self._database.run("INSERT INTO detail VALUES (?, ?, ?, ?, ?)", (probe, began, *texts))
         return began
 
@@ -548,4 +546,4 @@ def _write_whole(file: FileIO, data: bytes) -> None:
 
 def _result_of(table: dict[str, Any]) -> Result:
     figures = tuple(Figure(**one) for one in table["figures"])
-    return replace(Result(**{**table, "outcome": Outcome(table["outcome"])}), figures=figures)
+    return Result(**{**table, "outcome": Outcome(table["outcome"]), "figures": figures})
