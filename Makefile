@@ -41,7 +41,7 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 	@touch $@
 
 $(VENV)/.ready-to-build-tests: $(VENV)/.ready Makefile
-	@bash tools/setup.sh $(VENV) $(BUILD_TEST_PACKAGES)
+	@SESAME_DEV_MPI=yes bash tools/setup.sh $(VENV) $(BUILD_TEST_PACKAGES)
 	@touch $@
 
 $(VENV)/.ready-to-test: $(VENV)/.ready Makefile

@@ -48,7 +48,8 @@ def print_summary(console: Console, outcome: RunResult) -> None:
         f"{format_count(result['messages'])} messages, {format_bytes(result['bytes'])}; simulated "
         f"in {format_seconds(result['wall_time_s'])}, "
         f"{format_count(result['messages_per_second'])} messages/s, "
-        f"memory {format_bytes(result['peak_rss_bytes'])}"
+        f"memory {format_bytes(result['peak_rss_bytes'])}",
+        soft_wrap=True,
     )
 
 
