@@ -492,7 +492,7 @@ def test_several_processes_replay_together(tmp_path, target, mpi):
     path = run.write(tmp_path / "run.sesame")
     more = ["--allow-run-as-root", "--oversubscribe"] if mpi == "openmpi" else []
     command = [f"mpiexec.{mpi}", *more, "-n", "2", *SESAME, "replay", str(path)]
-    command += ["--dir", str(target), "--mpi", f"mpicxx.{mpi}", "--json"]
+    command += ["--dir", str(target), "--json"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment, timeout=60

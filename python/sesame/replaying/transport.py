@@ -15,7 +15,8 @@ from sesame.replaying.plan import Share
 from sesame.workloads import find_compiler
 
 # Variables that launchers set, rank and size: MPICH and others with PMI; Open MPI.
-VARIABLES = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+OPEN_MPI = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
+VARIABLES = (("PMI_RANK", "PMI_SIZE"), OPEN_MPI)
 SOURCE = "core/replay/mpi_transport.c"
 
 
@@ -28,8 +29,9 @@ def share_of_environment() -> Share:
 
 
 def build_transport(wanted: str | None) -> Path:
-    """Builds the library with the wanted MPI's C compiler wrapper, unless it is in the cache."""
-    compiler = _c_wrapper(find_compiler(wanted).wrapper)
+    """Builds the library with the wanted MPI's C compiler wrapper, by default one of the launcher's
+    MPI, unless it is in the cache."""
+    compiler = _c_wrapper(find_compiler(wanted or _wrapper_of_launcher()).wrapper)
     source = _source()
     digest = hashlib.sha256(source.read_bytes())
     digest.update(source.with_suffix(".h").read_bytes())
@@ -43,6 +45,13 @@ def build_transport(wanted: str | None) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         _compile(compiler, source, library)
     return library
+
+
+def _wrapper_of_launcher() -> str | None:
+    """Open MPI's wrapper if Open MPI started this process; else that of `find_compiler`."""
+    if not all(name in os.environ for name in OPEN_MPI):
+        return None
+    return next((n for n in ("mpicxx.openmpi", "mpicxx") if shutil.which(n) is not None), None)
 
 
 def _compile(compiler: Path, source: Path, library: Path) -> None:
