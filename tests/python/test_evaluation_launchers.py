@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from sesame.evaluation import jobs, launchers
 from sesame.evaluation.probing import Outcome, run_probe
 from sesame.evaluation.runner import run_due
 from sesame.evaluation.site import read_site
@@ -165,3 +168,70 @@ def test_what_becomes_due_beside_a_long_queue_runs_in_the_same_run(tmp_path):
     results = run_due(read_site(tmp_path / "s.toml"), lambda _: None)
     assert {one.outcome for one in results} == {Outcome.PASS}
     assert [one.probe for one in results].count("quick") >= 2
+
+
+RUNNING = (0, "JobState=RUNNING")
+SILENT = (1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+GONE = (1, "slurm_load_jobs error: Invalid job id specified")
+
+
+@pytest.fixture
+def slurm_job(tmp_path, monkeypatch):
+    """Drives a job by a clock that only sleeping moves. `answer` is what Slurm says of the job
+    at a time, as exit status and text; None is no answer."""
+    monkeypatch.chdir(tmp_path)
+    now = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: now[0])
+
+    def sleep(wait: float) -> None:
+        now[0] += wait
+
+    monkeypatch.setattr(jobs.time, "sleep", sleep)
+
+    def drive(answer: Callable[[float], tuple[int, str] | None], more: str = "") -> jobs.JobOutcome:
+        text = f"[target.n]\nlauncher = 'slurm'\nqueue_limit = '1h'\n{more}"
+        step = "[[probe.p.step]]\ncommand = ['true']\nlaunch = true\ntimeout = '10min'\n"
+        (tmp_path / "s.toml").write_text(f"{text}{STEP.split('[[')[0]}{step}".replace("batch", "n"))
+        probe = read_site(tmp_path / "s.toml").probes["p"]
+        job = jobs.Job(launchers._request(probe, probe.steps[0]))
+
+        def ask(what: str) -> CompletedProcess[str] | None:
+            said = answer(now[0]) if what == "state" else (0, "7")
+            return None if said is None else CompletedProcess([], said[0], said[1], "")
+
+        monkeypatch.setattr(job, "_ask", ask)
+        return job.run()
+
+    return drive
+
+
+def ends_at(end: float, answer: Callable[[float], tuple[int, str] | None]):
+    """The command ends at that time, with status 0."""
+
+    def answers(now: float) -> tuple[int, str] | None:
+        if now >= end:
+            Path(jobs.STATUS).write_text("0")
+        return answer(now)
+
+    return answers
+
+
+@pytest.mark.parametrize("silence", [SILENT, None])
+@pytest.mark.parametrize("end", [70, 180])
+def test_a_batch_system_that_does_not_answer_ends_no_job(slurm_job, silence, end):
+    """It leaves one question open after a minute of answers, or all of them for two minutes."""
+    found = slurm_job(ends_at(200, lambda now: silence if 60 <= now < end else RUNNING))
+    assert (found.exit_status, found.problem) == (0, "")
+
+
+def test_a_job_whose_batch_system_stays_silent_is_not_observed(slurm_job):
+    found = slurm_job(lambda now: RUNNING if now < 60 else SILENT)
+    assert found.is_ours
+    said = "it took longer than 600 s, and the batch system does not answer: slurm_load_jobs error"
+    assert found.problem.startswith(said)
+
+
+def test_a_job_that_its_batch_system_no_longer_knows_is_a_failure(slurm_job):
+    found = slurm_job(lambda now: RUNNING if now < 60 else GONE)
+    assert not found.is_ours
+    assert found.problem.startswith("job 7 ended before its command did: slurm_load_jobs error")

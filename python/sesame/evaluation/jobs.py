@@ -25,7 +25,9 @@ ANSWER_S = 30.0  # that a command of the batch system may take
 POLL_S = (0.1, 10.0)  # the first and the longest wait between two questions
 FACTOR = 1.3  # from one wait to the next
 UNKNOWN = 3  # answers in a row that name neither state, until the job counts as ended
-SILENCE_S = 10.0  # for which the batch system may refuse to answer, as it does when it restarts
+# For which answers must be refused until the job counts as ended, if there is no pattern `gone`: a
+# batch system that restarts refuses them too.
+REFUSED_S = 10.0
 # A reason of Slurm that leaves open whether nodes are down or jobs of a higher priority have them.
 NODES_OR_PRIORITY = re.compile(r"Reason=Nodes_required_for_job_are_DOWN")
 # States of nodes that answer (sinfo(1); `*` marks one that does not).
@@ -42,7 +44,8 @@ class Job:
         self._number = ""
         self._said = ""  # the last answer about its state
         self._unknown = 0
-        self._answered = time.monotonic()
+        self._unknown_since = 0.0  # when the first of the unknown answers came
+        self._is_silent = False  # whether the batch system left the last question open
 
     def run(self) -> JobOutcome:
         self._write_script()
@@ -54,7 +57,7 @@ class Job:
         if problem:
             self.cancel()
             return JobOutcome(None, problem, is_ours, queued, False)
-        problem = self._wait_for_end()
+        problem, is_ours = self._wait_for_end()
         status = self._status()
         left = False
         if problem:
@@ -62,7 +65,7 @@ class Job:
         elif status is not None:
             left = self._is_still_there()
         _pass_on()
-        return JobOutcome(status, problem, False, queued, left)
+        return JobOutcome(status, problem, is_ours, queued, left)
 
     def cancel(self) -> None:
         if self._number:
@@ -130,17 +133,21 @@ class Job:
             return False
         return bool(done.stdout.strip()) and not UP.search(done.stdout)
 
-    def _wait_for_end(self) -> str:
+    def _wait_for_end(self) -> tuple[str, bool]:
+        """What went wrong, and whether nothing is known of the machine then."""
         deadline = time.monotonic() + self._request["timeout"]
         for _ in _waits():
             if self._status() is not None:
-                return ""
+                return "", False
             if _size(OUTPUT) > MOST_OUTPUT_BYTES:
-                return f"it printed more than {MOST_OUTPUT_BYTES >> 20} MiB"
+                return f"it printed more than {MOST_OUTPUT_BYTES >> 20} MiB", False
             if time.monotonic() > deadline:
-                return f"it took longer than {self._request['timeout']:g} s"
+                said = f"it took longer than {self._request['timeout']:g} s"
+                if self._is_silent:
+                    said += f", and the batch system does not answer: {_reason(self._said)}"
+                return said, self._is_silent
             if self._state() == "ended":
-                return self._killed()
+                return self._killed(), False
         raise AssertionError
 
     def _killed(self) -> str:
@@ -154,19 +161,28 @@ class Job:
         return f"job {self._number} ended before its command did: {said}"
 
     def _state(self) -> str:
-        """waiting, running, ended, or unknown."""
+        """waiting, running, ended, or unknown. Silence of the batch system says nothing of a job:
+        its files and time limits still end the wait."""
         done = self._ask("state")
         self._said = "no answer" if done is None else done.stdout + done.stderr
-        if done is None or done.returncode != 0:
-            silent = time.monotonic() - self._answered > SILENCE_S
-            return "ended" if silent else "unknown"
-        self._answered = time.monotonic()
-        for state in ("waiting", "running"):
+        gone = self._request["gone"]
+        is_refused = done is None or done.returncode != 0
+        self._is_silent = done is None or (
+            is_refused and gone is not None and not re.search(gone, self._said, re.MULTILINE)
+        )
+        if done is None or self._is_silent:
+            return "unknown"
+        for state in () if is_refused else ("waiting", "running"):
             if re.search(self._request[state], done.stdout, re.MULTILINE):
                 self._unknown = 0
                 return state
+        now = time.monotonic()
         self._unknown += 1
-        return "ended" if self._unknown >= UNKNOWN else "unknown"
+        if self._unknown == 1:
+            self._unknown_since = now
+        patience = REFUSED_S if is_refused and gone is None else 0.0
+        is_sure = self._unknown >= UNKNOWN and now - self._unknown_since >= patience
+        return "ended" if is_sure else "unknown"
 
     def _is_still_there(self) -> bool:
         """Whether the job continues after its command has ended; it is cancelled then."""

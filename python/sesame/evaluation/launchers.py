@@ -17,7 +17,7 @@ from sesame.evaluation.probing import Figure
 from sesame.evaluation.processes import Ended, run_command
 from sesame.evaluation.site import Probe, Step
 
-SLACK_S = 60.0  # for the commands of the batch system
+SLACK_S = 120.0  # for the commands of the batch system, each of which may take 30 s
 OUTCOME = "sesame-job-outcome"  # a file in the directory of the probe
 
 
@@ -83,6 +83,7 @@ def _request(probe: Probe, step: Step) -> dict[str, Any]:
         "waiting": queue.waiting.pattern,
         "running": queue.running.pattern,
         "unavailable": queue.unavailable.pattern if queue.unavailable else None,
+        "gone": queue.gone.pattern if queue.gone else None,
         "nodes": target.filled(queue.nodes),
         "cancel": target.filled(queue.cancel),
         "limit": queue.limit,

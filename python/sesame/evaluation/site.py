@@ -42,6 +42,7 @@ class Queue:
     cancel: tuple[str, ...]
     start: tuple[str, ...]  # before the command, in the job
     limit: float  # seconds that a job may wait
+    gone: re.Pattern[str] | None = None  # in a refused answer of `state`: the job is no more
     nodes: tuple[str, ...] = ()  # prints the states of nodes, where the reason leaves it open
 
 

@@ -16,7 +16,7 @@ LAUNCHERS: dict[str, tuple[str, ...]] = {
     "ssh": ("host", "options"),
     "slurm": ("options", "start", "queue_limit"),
     "batch": (
-        *("submit", "job", "state", "waiting", "running", "unavailable", "cancel"),
+        *("submit", "job", "state", "waiting", "running", "unavailable", "gone", "cancel"),
         *("start", "queue_limit"),
     ),
 }
@@ -33,6 +33,7 @@ SLURM: dict[str, Any] = {
     "waiting": r"JobState=(PENDING|CONFIGURING|REQUEUED|REQUEUE_HOLD|SPECIAL_EXIT|RESV_DEL_HOLD)\b",
     "running": r"JobState=(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b",
     "unavailable": r"Reason=(ReqNodeNotAvail|NodeDown|PartitionDown|PartitionInactive|DOWN)\S*",
+    "gone": r"Invalid job id",
     "cancel": ["scancel", "{job}"],
     "start": ["srun"],
 }
@@ -95,17 +96,21 @@ class TargetTables(Tables):
         if kind == "slurm":
             submit = [*SLURM["submit"], *self.words(table, keys, "options", ()), "{script}"]
             given = {**SLURM, **table, "submit": submit}
-        unavailable = given.get("unavailable")
+        unavailable, gone = (
+            None if given.get(key) is None else self.pattern(given, keys, key)
+            for key in ("unavailable", "gone")
+        )
         return Queue(
             self.words(given, keys, "submit"),
             self.pattern(given, keys, "job", group=True),
             self.words(given, keys, "state"),
             self.pattern(given, keys, "waiting"),
             self.pattern(given, keys, "running"),
-            None if unavailable is None else self.pattern(given, keys, "unavailable"),
+            unavailable,
             self.words(given, keys, "cancel"),
             self.words(given, keys, "start", ()),
             self.duration(table, keys, "queue_limit", "30min"),
+            gone,
             self._nodes(table, keys) if kind == "slurm" else (),
         )
 
