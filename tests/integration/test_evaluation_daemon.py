@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.command_line import sesame
 from tests.served_daemon import TOKEN, ServedDaemon
 
-from command_line import sesame
 from sesame.evaluation.store import Store
 from sesame.measurement.processors import STATES
 from sesame.measurement.readings import Reading
