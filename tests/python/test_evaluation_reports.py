@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,25 @@ def test_a_target_is_down_while_one_of_its_probes_fails(site):
     length = moment("2026-05", "") - BEGIN
     assert (1 - low.high) * length == pytest.approx(9 * HOUR, abs=1)
     assert low.estimate.value == pytest.approx(1 - 10 / 47, abs=0.001)
+
+
+def test_a_release_that_comes_back_is_the_last_one(site):
+    """As when a compiler is away for an hour: findings say what is, not what was."""
+    ran = [
+        replace(result("p", BEGIN + hour * HOUR, hour != 5), release={"cc": str(hour != 5)})
+        for hour in range(9)
+    ]
+    found = summary_of(site, ran)
+    assert [one.works for one in found.probes[0].releases] == [True, False]
+    assert not [line for line in found.findings if line.startswith("p on t: does not work")]
+
+
+def test_a_moment_that_was_not_observed_is_no_finding(site):
+    """The first run of p takes long, q observes from a second later on."""
+    ran = [result("p", BEGIN), *(result("q", BEGIN + 1 + HOUR * hour) for hour in range(3))]
+    found = summary_of(site, ran)
+    assert [one.end - one.begin for one in found.targets[0].unseen] == [1.0]
+    assert not [line for line in found.findings if "not observed from" in line]
 
 
 def test_planned_maintenance_ends_where_its_note_does(site):

@@ -26,7 +26,7 @@ from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import OUTCOMES, Note, Store, Waiting
 from sesame.evaluation.summary import summarize
-from sesame.evaluation.words import hours
+from sesame.evaluation.words import figure, hours
 
 HOUR = 3600.0
 BEGIN = moment("2026-05", "")
@@ -172,6 +172,7 @@ def assert_counted(probe: ProbeSummary, results: list[Result]) -> None:
         by_release.setdefault(fingerprint(one.release), []).append(one)
     assert [one.name for one in probe.months] == list(by_month)
     assert [one.answers.name for one in probe.releases] == list(by_release)
+    assert probe.last().answers.name == fingerprint(results[-1].release) != list(by_release)[-1]
     for answers in (*probe.months, *(one.answers for one in probe.releases)):
         ran = (by_month | by_release)[answers.name]
         counts = [sum(one.outcome is kind for one in ran) for kind in OUTCOMES]
@@ -434,6 +435,13 @@ def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
     assert [one.works for one in found.probes[0].releases] == [True, True]
     assert [one.name for one in found.releases] == ["R1", "R2"]
     assert found.as_json()["targets"][0]["incidents"][0]["cause"] == "p: step one: exit status 1"
+
+
+def test_bytes_are_shown_in_a_multiple_that_makes_them_short():
+    sizes = {999.0: "999 B", 22_663_725_304.0: "22.66 GB", 8255.0: "8.255 kB", 0.0: "0 B"}
+    assert {size: figure(size, "B") for size in sizes} == sizes
+    assert figure(11.23e9, "B/s") == "11.23 GB/s"
+    assert figure(2e16, "B") == "20,000 TB"
 
 
 def test_hours_are_shown_as_hours_and_minutes():

@@ -52,9 +52,10 @@ def _of_target(target: TargetSummary) -> list[str]:
     listed = sorted(target.incidents, key=_length, reverse=True)[:MOST_LISTED]
     lines += [f"{name}: {_incident(one)}" for one in sorted(listed, key=lambda one: one.began)]
     lines += _more(name, "shorter incident", len(target.incidents) - len(listed))
-    longest = sorted(target.unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
+    unseen = [one for one in target.unseen if shown(one.begin) != shown(one.end)]
+    longest = sorted(unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
     lines += [f"{name}: {_unseen(one)}" for one in sorted(longest, key=lambda one: one.begin)]
-    lines += _more(name, "shorter time that was not observed", len(target.unseen) - len(longest))
+    lines += _more(name, "shorter time that was not observed", len(unseen) - len(longest))
     return lines
 
 
@@ -104,7 +105,7 @@ def _failing(probes: Sequence[ProbeSummary], releases: Sequence[ReleaseSummary])
         if not probe.releases:
             lines.append(f"{probe.probe} on {probe.target}: never ran in this period")
             continue
-        last = probe.releases[-1]
+        last = probe.last()
         if last.works is None:
             lines.append(f"{probe.probe} on {probe.target}: was not observed")
         elif not last.works:
@@ -139,9 +140,9 @@ def _share(one: SeriesChange) -> float:
 
 
 def _change(one: SeriesSummary, found: SeriesChange) -> str:
-    """`message latency 7.9 % slower (7.1 to 8.6), 5.1 to 5.5 us, since …`"""
+    """`message latency 7.9 % slower (7.1 to 8.6), 5.1 us to 5.5 us, since …`"""
     change, where = found.change, f"{one.probe} on {one.target}: {one.figure}"
-    levels = f"{figure(change.before)} to {figure(change.after, one.unit)}"
+    levels = f"{figure(change.before, one.unit)} to {figure(change.after, one.unit)}"
     if change.before:
         share = 100 / abs(change.before)
         ends = sorted(abs(share * end) for end in (change.size.low, change.size.high))

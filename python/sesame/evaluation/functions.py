@@ -32,6 +32,7 @@ class ReleaseAnswers:
     answers: Answers
     works: bool | None
     why: str  # it does not work, or was not observed
+    latest: float  # when its last run began, seconds since 1970
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,12 @@ class ProbeSummary:
     probe: str
     target: str
     aspect: str
-    releases: list[ReleaseAnswers]
+    releases: list[ReleaseAnswers]  # in order of appearance
     months: list[Answers]
+
+    def last(self) -> ReleaseAnswers:
+        """Of the release that it ran under last: an earlier one may have come back. Needs one."""
+        return max(self.releases, key=lambda one: one.latest)
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ def _summary(
     for release, each in by_release.items():
         last = _last_observed(store, probe, release, each)
         works = None if last is None else last.outcome is Outcome.PASS
-        releases.append(ReleaseAnswers(_answers(release, each), works, _why(last)))
+        latest = max(one.latest for one in each)
+        releases.append(ReleaseAnswers(_answers(release, each), works, _why(last), latest))
     return ProbeSummary(
         probe.name,
         probe.target.name,

@@ -84,7 +84,7 @@ def _figure_row(
 
 
 def _functionality(summary: Summary) -> list[str]:
-    last = [probe.releases[-1] for probe in summary.probes if probe.releases]
+    last = [probe.last() for probe in summary.probes if probe.releases]
     works = sum(one.works is True for one in last)
     said = f"{works} of {counted(len(last), 'probe')}"
     return ["what works (table 5)", "8 of 8 NAS codes, NHT-1 not", said]

@@ -46,8 +46,10 @@ def release_facts(*directories: Path) -> dict[str, str]:
     facts["MPI library"] = _file(_mpi_library())
     for name, paths in CLIENTS.items():
         facts[name] = next(filter(None, (_text(path).strip() for path in paths)), "")
-    for directory in dict.fromkeys((*directories, Path(tempfile.gettempdir()))):
+    for directory in dict.fromkeys(directories):
         facts[f"file system of {directory}"] = _mount_of(directory)
+    # By what it is for: a timer's directory of temporary files may be another than a user's.
+    facts["file system of temporary files"] = _mount_of(Path(tempfile.gettempdir()))
     return {name: fact for name, fact in facts.items() if fact}
 
 

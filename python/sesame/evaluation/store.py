@@ -82,6 +82,7 @@ class ProbeCounts(NamedTuple):
     first_day: int
     last_day: int
     last_observed: int | None  # the last day on which it passed or failed
+    latest: float  # when its last result began
 
 
 class Series(NamedTuple):
@@ -386,13 +387,13 @@ class Store:
         rows = self._database.rows(
             f"WITH period (place, low, high) AS (VALUES {places}) "
             "SELECT place, fingerprint, SUM(passed), SUM(failed), SUM(unobserved), MIN(day), "
-            "MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END) "
+            "MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END), MAX(latest) "
             "FROM period CROSS JOIN probe_day JOIN release ON release.id = probe_day.release "
             "WHERE probe = ? AND day >= low AND day < high "
             "GROUP BY place, fingerprint ORDER BY MIN(earliest)",
             (self.probe(probe, target),),
         )
-        return [ProbeCounts(*row) for row in rows]
+        return [ProbeCounts._make((*row[:-1], row[-1] / 1e6)) for row in rows]
 
     def last_observed(self, probe: str, target: str, release: str, day: int) -> Observation | None:
         """The last result of a day under a release that passed or failed."""

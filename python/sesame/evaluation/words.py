@@ -46,7 +46,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def figure(value: float, unit: str = "") -> str:
+    """With bytes in the multiple of 1,000 that makes the number short."""
     if math.isnan(value):
         return "–"
+    if unit in ("B", "B/s"):
+        power = next((n for n in (4, 3, 2, 1) if abs(value) >= 1000**n), 0)
+        value, unit = value / 1000**power, ("", "k", "M", "G", "T")[power] + unit
     text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
     return text if unit in ("", "1") else f"{text} {unit}"
