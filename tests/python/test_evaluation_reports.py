@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Browser
@@ -97,6 +100,22 @@ def test_a_page_is_written_where_failures_are_too_far_apart_to_observe_anything(
     with Store(site.database) as store:
         write_pages(found, store, tmp_path / "pages")
     assert "Weekly mean time" not in (tmp_path / "pages/index.html").read_text()
+
+
+def test_pages_of_cases_and_stress_stay_in_the_directory_whatever_their_names_are(site, tmp_path):
+    names = ["p", "p/../../evil", "p/a b", "p/a/b", "p/a?b#c%20", "p/" + "é" * 150, "stress/ep 1"]
+    found = summary_of(site, [result(name, BEGIN + HOUR) for name in names])
+    with Store(site.database) as store:
+        write_pages(found, store, tmp_path / "deep/pages")
+    pages = [one for one in tmp_path.rglob("*.html") if one.name != "index.html"]
+    assert {one.parent for one in pages} == {tmp_path / "deep/pages"}
+    titles = [re.search("<h1[^>]*>(.*?)</h1>", one.read_text())[1] for one in pages]
+    shown = {f"{name} on t" for name in names}
+    assert shown <= set(titles) and len(set(titles)) == len(titles)
+    index = (tmp_path / "deep/pages/index.html").read_text()
+    links = dict(re.findall('<li><a href="(probe[^"]*)">([^<]*)</a></li>', index))
+    assert {unquote(link) for link in links} == {one.name for one in pages}
+    assert shown <= {unescape(name) for name in links.values()}
 
 
 def test_a_clock_that_is_set_back_or_ahead_loses_no_result(site):
@@ -195,7 +214,9 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
     (bars,) = ratios_of(found.series)
     columns = [mark for mark in bars.chart.description()["marks"] if mark["kind"] == "columns"]
     assert [mark["name"] for mark in columns] == ["1 ranks", "4 ranks"]
-    for page in (index, tmp_path / "pages/probe-speed-t.html", tmp_path / "pages/probe-p-t.html"):
+    (speed,) = (tmp_path / "pages").glob("probe-speed-t-*.html")
+    (plain,) = (tmp_path / "pages").glob("probe-p-t-*.html")
+    for page in (index, speed, plain):
         for width, scheme in ((1400, "light"), (390, "dark")):
             seen = look(browser, page.as_uri(), axe_script(), width, scheme)
             assert seen.problems == [], page.name

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from hashlib import blake2b
 from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from sesame.errors import OutputError
 from sesame.evaluation.charts import Plot, curves_of, levels_chart, plots_of, ratios_of
@@ -22,6 +23,7 @@ from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_FAILURES = 20  # on the page of a probe
+MOST_FILE_NAME = 100  # characters of a page's file name that say whose page it is
 
 
 def write_summary(summary: Summary, path: Path) -> None:
@@ -83,14 +85,17 @@ def _list(lines: Sequence[str]) -> str:
 
 def _links(summary: Summary) -> Section:
     items = "".join(
-        f'<li><a href="{quote(_file_of(one))}">{escape(one.probe)} on {escape(one.target)}</a></li>'
+        f'<li><a href="{_file_of(one)}">{escape(one.probe)} on {escape(one.target)}</a></li>'
         for one in summary.probes
     )
     return Section("Probes", "A page for each.", f"<ul>{items}</ul>")
 
 
 def _file_of(probe: ProbeSummary) -> str:
-    return f"probe-{probe.probe}-{probe.target}.html"
+    """A case has any name, so that two may be alike without their other characters."""
+    name = re.sub(r"[^A-Za-z0-9._]+", "-", f"{probe.probe}-{probe.target}")[:MOST_FILE_NAME]
+    own = f"{probe.probe}\0{probe.target}".encode()
+    return f"probe-{name}-{blake2b(own, digest_size=4).hexdigest()}.html"
 
 
 def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path) -> None:
