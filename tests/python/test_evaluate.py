@@ -126,6 +126,31 @@ def test_a_report_in_json_agrees_with_its_findings(sesame, tmp_path):
     json.dumps(found, allow_nan=False)  # infinite limits are null
 
 
+def test_maintenance_of_one_target_hides_no_outage_of_another(sesame, tmp_path):
+    """Both were down for 6 of 24 hours, for which maintenance of a is noted."""
+    one = PROBE.format(more="", step='command = ["true"]')
+    text = "".join(
+        one.replace("[target.t]", f"[target.{n}]").replace('"t"', f'"{n}"') for n in "ab"
+    )
+    (tmp_path / "s.toml").write_text(text.replace("probe.p", "probe.q", 2))
+    begin = moment("2026-05", "")
+    with Store(tmp_path / "s.db") as store:
+        for probe, target in (("q", "a"), ("p", "b")):
+            for hour in range(25):
+                outcome = Outcome.FAIL if 6 <= hour < 12 else Outcome.PASS
+                key, at = f"{target} {hour}", begin + 3600 * hour
+                store.add([Result(key, probe, target, at, 1, outcome)])
+    times = ("--from", "2026-05-01T05:30", "--to", "2026-05-01T11:30", "--planned")
+    assert sesame("evaluate", "note", "s.toml", "disks", "--target", "a", *times).status == 0
+    words = ("evaluate", "report", "s.toml", "--from", "2026-05-01", "--to", "2026-05-01")
+    found = sesame(*words, "--json").json
+    wholes = {one["target"]: one["whole"] for one in found["targets"]}
+    assert {name: one["incidents"] for name, one in wholes.items()} == {"a": 0, "b": 1}
+    shares = {name: one["availability"]["estimate"]["value"] for name, one in wholes.items()}
+    assert shares == pytest.approx({"a": 1, "b": 0.75})
+    assert [note["target"] for note in found["notes"]] == ["a"]
+
+
 def test_bad_input_is_refused(sesame, tmp_path):
     (tmp_path / "s.toml").write_text(PROBE.format(more="", step='command = ["true"]'))
     for words, says in (
@@ -138,5 +163,9 @@ def test_bad_input_is_refused(sesame, tmp_path):
         (("report", "s.toml", "--from", "may"), "--from: expected a month"),
         (("report", "s.toml", "--from", "2026-05", "--to", "2026-04"), "the period is empty"),
         (("note", "s.toml", "t", "--from", "2026-05-02", "--to", "2026-05-01"), "is not after"),
+        (
+            ("note", "s.toml", "t", "--from", "2026-05", "--to", "2026-06", "--target", "u"),
+            "there is no target u",
+        ),
     ):
         sesame("evaluate", *words).assert_refused(says)

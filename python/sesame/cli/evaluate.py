@@ -130,9 +130,7 @@ def stress(
 
     read = read_site(site)
     name = next(iter(read.targets)) if target is None else target
-    if name not in read.targets:
-        hint = f"there are: {', '.join(read.targets)}"
-        raise InputError(f"there is no target {name}", path=str(site), hint=hint)
+    _check_target(read, name)
     length, limit = duration_s(duration, "--for"), duration_s(timeout, "--timeout")
     if class_ not in ("S", "W", "A", "B"):
         raise InputError(f"--class: expected S, W, A or B, got {class_}")
@@ -149,6 +147,12 @@ def stress(
         click.echo(found.sentence())
     if found.failed:
         raise AlreadyReported(FAILED)
+
+
+def _check_target(site: Site, name: str) -> None:
+    if name not in site.targets:
+        hint = f"there are: {', '.join(site.targets)}"
+        raise InputError(f"there is no target {name}", path=str(site.path), hint=hint)
 
 
 def _print_result(result: Result) -> None:
@@ -214,20 +218,24 @@ def status(site: Path) -> None:
 @click.option("--from", "begin", required=True, metavar="TIME", help="UTC unless it has an offset.")
 @click.option("--to", "end", required=True, metavar="TIME", help="Its end.")
 @click.option("--planned", is_flag=True, help="Planned maintenance, no incident.")
-def note(site: Path, text: str, begin: str, end: str, planned: bool) -> None:
-    """Enter an incident or planned maintenance.
+@click.option("--target", metavar="NAME", help="The target that it concerns. Default: all.")
+def note(site: Path, text: str, begin: str, end: str, planned: bool, target: str | None) -> None:
+    """Enter an incident or planned maintenance, of one target or of all.
 
     \b
     sesame evaluate note mysite.toml "new firmware" --planned --from 2026-05-03 --to 2026-05-04
+    sesame evaluate note mysite.toml flood --target here --from 2026-05-03 --to 2026-05-04
     """
     from sesame.evaluation.periods import moment
     from sesame.evaluation.store import Note
 
-    entered = Note(text, moment(begin, "--from"), moment(end, "--to", is_end=True), planned)
-    if entered.ended <= entered.began:
+    times = moment(begin, "--from"), moment(end, "--to", is_end=True)
+    if times[1] <= times[0]:
         raise InputError(f"--to {end} is not after --from {begin}")
-    with _opened(site) as (_, store):
-        store.add_note(entered)
+    with _opened(site) as (read, store):
+        if target is not None:
+            _check_target(read, target)
+        store.add_note(Note(text, *times, planned, target or ""))
 
 
 @evaluate.command("report", short_help="Report a period in words, tables and a page.")
