@@ -10,6 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.slurm_accounting import CONFIGURATION as OF_ACCOUNTING
+from tests.slurm_accounting import NAME, OF_CONTROLLER, PASSWORD, MariaDb
+
 DEADLINE_S = 60
 CONFIGURATION = """\
 ClusterName=tested
@@ -29,7 +32,7 @@ ReturnToService=2
 MpiDefault=none
 SwitchType=switch/none
 JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
+{accounting}
 JobAcctGatherType=jobacct_gather/none
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool
@@ -50,8 +53,9 @@ PartitionName=all Nodes=node Default=YES MaxTime=60 State=UP
 class Cluster:
     """Daemons of one Slurm. `environment` finds it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, has_accounting: bool = False) -> None:
         self._directory = directory
+        self._database = MariaDb(_free_port()) if has_accounting else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.environment = {**os.environ, "SLURM_CONF": str(directory / "slurm.conf")}
 
@@ -59,9 +63,14 @@ class Cluster:
         for name in ("state", "spool"):
             (self._directory / name).mkdir(exist_ok=True)
         ports = {"controller_port": _free_port(), "node_port": _free_port()}
-        text = CONFIGURATION.format(directory=self._directory, cpus=os.cpu_count(), **ports)
-        (self._directory / "slurm.conf").write_text(text)
+        port, accounting = _free_port(), "AccountingStorageType=accounting_storage/none"
+        if self._database is not None:
+            accounting = OF_CONTROLLER.format(port=port, directory=self._directory)
+        words = {"directory": self._directory, "cpus": os.cpu_count(), "accounting": accounting}
+        (self._directory / "slurm.conf").write_text(CONFIGURATION.format(**words, **ports))
         self._start_munge()
+        if self._database is not None:
+            self._start_accounting(self._database, port)
         self.start_daemon("slurmctld")
         self.start_daemon("slurmd")
         self.wait_for_node("idle")
@@ -74,6 +83,18 @@ class Cluster:
         options = [f"--{name}={self._directory}/munge.{end}" for name, end in files.items()]
         self._spawn("munged", ["munged", "-F", "--force", f"--key-file={key}", *options])
         self._wait(lambda: (self._directory / "munge.socket").exists(), "munged has no socket")
+
+    def _start_accounting(self, database: MariaDb, port: int) -> None:
+        database.start()
+        path = self._directory / "slurmdbd.conf"
+        words = {"port": port, "database_port": database.port, "password": PASSWORD, "name": NAME}
+        path.write_text(OF_ACCOUNTING.format(directory=self._directory, **words))
+        path.chmod(0o600)  # or slurmdbd refuses it
+        self._spawn("slurmdbd", ["slurmdbd", "-D"])
+        self._wait(
+            lambda: "tested" in self.ask("sacctmgr", "-i", "add", "cluster", "tested").lower(),
+            "slurmdbd does not answer",
+        )
 
     def start_daemon(self, name: str) -> None:
         more = ["-N", "node"] if name == "slurmd" else []
@@ -89,6 +110,8 @@ class Cluster:
         self.ask("scancel", "--signal=KILL", "--user=root")
         for name in reversed(self._processes.copy()):
             self.end_daemon(name)
+        if self._database is not None:
+            self._database.stop()
 
     def ask(self, *command: str) -> str:
         done = subprocess.run(

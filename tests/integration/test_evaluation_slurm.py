@@ -164,3 +164,36 @@ def test_use_of_the_nodes_by_sinfo(probe, cluster, monkeypatch):
     assert nodes()["processors allocated"] == 100
     cluster.ask("scancel", "-u", "root")
     cluster.wait_for(lambda: queued(cluster) == "")
+
+
+@pytest.mark.long
+def test_jobs_are_counted_as_slurmdbd_has_them(tmp_path_factory, debian_program):
+    if os.geteuid() != 0:
+        pytest.skip("munge and Slurm are started as root")
+    for package, name in (
+        *(("slurm-wlm", "slurmctld"), ("munge", "munged")),
+        *(("slurmdbd", "slurmdbd"), ("mariadb-server", "mariadbd")),
+    ):
+        debian_program(package, name)
+    cluster = Cluster(tmp_path_factory.mktemp("accounted"), has_accounting=True)
+    try:
+        cluster.start()
+        cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 2")
+        cluster.ask("sbatch", "-o", "/dev/null", "--wrap", "sleep 1; exit 3")
+        sacct = ("sacct", "-a", "-X", "-n", "-P", "-o", "State,ElapsedRaw,AllocCPUS")
+        cluster.wait_for(
+            lambda: (
+                sorted(line.split("|")[0] for line in cluster.ask(*sacct).splitlines())
+                == ["COMPLETED", "FAILED"]
+            )
+        )
+        jobs = [line.split("|") for line in cluster.ask(*sacct).splitlines()]
+        answer = cluster.ask(sys.executable, "-m", "sesame.evaluation.measures", "slurm")
+        found = {one["name"]: one["value"] for one in json.loads(answer)["figures"]}
+    finally:
+        cluster.stop()
+    spent = sum(int(seconds) * int(processors) for _, seconds, processors in jobs)
+    assert spent >= 2 * (os.cpu_count() or 1)
+    assert found["processor time of jobs in the last hour"] == spent
+    assert found["jobs completed in the last hour"] == 1
+    assert found["jobs failed in the last hour"] == 1
