@@ -132,6 +132,23 @@ def test_a_reservation_for_maintenance_is_looked_up(probe, cluster, tmp_path):
         cluster.ask("scontrol", "delete", "ReservationName=firmware")
 
 
+def test_a_job_that_waits_for_the_end_of_maintenance_is_not_observed(probe, cluster):
+    """The reservation begins before a job of two minutes would end."""
+    made = cluster.ask(
+        *("scontrol", "create", "reservation", "ReservationName=disks", "StartTime=now+1minute"),
+        *("Duration=10", "Nodes=node", "Flags=MAINT,IGNORE_JOBS", "Users=root"),
+    )
+    assert "Reservation created" in made
+    try:
+        done = probe("command = ['true']", limit="2s", timeout="110s")
+        assert done.status == 3, done.stdout
+        said = r"maintenance: job \d+ waits for its end: JobState=PENDING, Reason=ReqNodeNotAvail,"
+        assert re.search(said, done.stdout), done.stdout
+    finally:
+        cluster.ask("scontrol", "delete", "ReservationName=disks")
+    cluster.wait_for(lambda: queued(cluster) == "")
+
+
 def test_a_prober_that_is_killed_leaves_no_job(probe, cluster, tmp_path):
     probe("command = ['true']")
     text = (tmp_path / "s.toml").read_text().replace("'true'", "'sleep', '1000'")

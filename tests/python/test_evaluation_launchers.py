@@ -235,3 +235,23 @@ def test_a_job_that_its_batch_system_no_longer_knows_is_a_failure(slurm_job):
     found = slurm_job(lambda now: RUNNING if now < 60 else GONE)
     assert not found.is_ours
     assert found.problem.startswith("job 7 ended before its command did: slurm_load_jobs error")
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome", "begin"),
+    [
+        ("ReqNodeNotAvail,_Reserved_for_maintenance", Outcome.NOT_OBSERVED, "maintenance: job 7"),
+        ("ReqNodeNotAvail,_May_be_reserved_for_other_job", Outcome.NOT_OBSERVED, "the queue"),
+        ("ReqNodeNotAvail,_UnavailableNodes:n[1-4]", Outcome.FAIL, "job 7 cannot start, nodes"),
+        ("PartitionDown", Outcome.FAIL, "job 7 cannot start, nodes"),
+        ("Priority", Outcome.NOT_OBSERVED, "the queue"),
+    ],
+)
+def test_a_job_waits_for_maintenance_for_others_or_for_nodes_that_are_down(
+    slurm_job, reason, outcome, begin
+):
+    """Reasons as `scontrol -o show job` prints them, before other fields of the job."""
+    line = f"JobState=PENDING Reason={reason} Dependency=(null) Comment=reserved_for_maintenance"
+    found = slurm_job(lambda _: (0, line))
+    assert (found.is_ours, found.problem[: len(begin)]) == (outcome is not Outcome.FAIL, begin)
+    assert reason in found.problem

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.evaluation.launchers import JobOutcome, write_outcome
+from sesame.evaluation.probing import MAINTENANCE
 
 SCRIPT, STATUS, STARTED, OUTPUT = (f"sesame-job-{n}" for n in ("script", "status", "began", "out"))
 MOST_OUTPUT_BYTES = 64 << 20
@@ -30,6 +31,8 @@ UNKNOWN = 3  # answers in a row that name neither state, until the job counts as
 REFUSED_S = 10.0
 # A reason of Slurm that leaves open whether nodes are down or jobs of a higher priority have them.
 NODES_OR_PRIORITY = re.compile(r"Reason=Nodes_required_for_job_are_DOWN")
+# A job of which Slurm knows that it would run into a reservation for maintenance.
+BEFORE_MAINTENANCE = re.compile(r"Reason=\S*[Rr]eserved_for_maintenance\S*")
 # States of nodes that answer (sinfo(1); `*` marks one that does not).
 UP = re.compile(r"^(idle|mixed|allocated|completing|planned|reserved)[^*\n]*$", re.M)
 NETWORK_S = 5.0  # until a file that another node wrote is seen here
@@ -122,6 +125,9 @@ class Job:
                 if NODES_OR_PRIORITY.search(self._said) and self._all_nodes_are_down():
                     said = _reason(self._said)
                     return f"job {self._number} cannot start, all nodes are down: {said}", False
+                if BEFORE_MAINTENANCE.search(self._said):
+                    said = _reason(self._said)
+                    return f"{MAINTENANCE}job {self._number} waits for its end: {said}", True
                 limit = self._request["limit"]
                 said = f"the queue did not start job {self._number} within {limit:g} s"
                 return f"{said}: {_reason(self._said)}", True

@@ -22,7 +22,8 @@ LAUNCHERS: dict[str, tuple[str, ...]] = {
 }
 ALL = ("launcher", "ranks", "nodes", "directory", "maintenance")
 # Slurm's own commands. `scontrol show job` knows a job for some minutes after its end, squeue does
-# not. Reasons: those for which a job waits because nodes are down or drained (squeue(1)).
+# not. Reasons: those for which a job waits because nodes are down or drained (squeue(1)); reserved
+# nodes are up.
 SLURM: dict[str, Any] = {
     "submit": [
         *("sbatch", "--parsable", "--no-requeue", "-J", "{name}", "-n", "{ranks}", "-N", "{nodes}"),
@@ -32,7 +33,9 @@ SLURM: dict[str, Any] = {
     "state": ["scontrol", "-o", "show", "job", "{job}"],
     "waiting": r"JobState=(PENDING|CONFIGURING|REQUEUED|REQUEUE_HOLD|SPECIAL_EXIT|RESV_DEL_HOLD)\b",
     "running": r"JobState=(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b",
-    "unavailable": r"Reason=(ReqNodeNotAvail|NodeDown|PartitionDown|PartitionInactive|DOWN)\S*",
+    "unavailable": (
+        r"Reason=(ReqNodeNotAvail(?!\S*[Rr]eserved)|NodeDown|PartitionDown|PartitionInactive|DOWN)\S*"
+    ),
     "gone": r"Invalid job id",
     "cancel": ["scancel", "{job}"],
     "start": ["srun"],
