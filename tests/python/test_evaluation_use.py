@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from sesame.evaluation import release, utmp
-from sesame.evaluation.accounting import job_rows, jobs_of, node_rows
+from sesame.evaluation import accounting, release, utmp
+from sesame.evaluation.accounting import AccountingError, job_rows, jobs_of, node_rows
 from sesame.evaluation.bench_probe import _jumps
 from sesame.evaluation.release import boots_here, fingerprint, release_facts
 from sesame.evaluation.utmp import BOOT_TIME, RECORD, USER_PROCESS, records
@@ -40,14 +40,19 @@ def test_nodes_are_counted_by_their_state():
 
 def test_processor_time_of_jobs_is_that_within_the_hour():
     """Jobs of 2, 4 and 8 processors: half an hour before, in, and since before the hour."""
+    end = 1_777_000_000
+
+    def at(minute: int) -> int:
+        return end - 3600 + 60 * minute
+
     text = (
-        "COMPLETED|2026-05-04T11:30:00|2026-05-04T12:30:00|2\n"
-        "FAILED|2026-05-04T12:10:00|2026-05-04T12:20:00|4\n"
-        "RUNNING|2026-05-04T12:45:00|Unknown|8\n"
+        f"COMPLETED|{at(-30)}|{at(30)}|2\n"
+        f"FAILED|{at(10)}|{at(20)}|4\n"
+        f"RUNNING|{at(45)}|Unknown|8\n"
         "PENDING|Unknown|Unknown|0\n"
-        "CANCELLED by 1000|2026-05-04T09:00:00|2026-05-04T10:00:00|16\n"
+        "CANCELLED by 1000|None|Unknown|0\n"
+        f"CANCELLED by 1000|{at(-180)}|{at(-120)}|16\n"
     )
-    end = time.mktime(time.strptime("2026-05-04T13:00:00", "%Y-%m-%dT%H:%M:%S"))
     jobs = jobs_of(text, end)
     assert [job.state for job in jobs] == ["COMPLETED", "FAILED", "RUNNING", "CANCELLED"]
     found = {name: value for name, value, _ in job_rows(jobs, end - 3600, end)}
@@ -55,6 +60,54 @@ def test_processor_time_of_jobs_is_that_within_the_hour():
     assert found["processor time of jobs in the last hour"] == 60 * minutes
     assert found["jobs completed in the last hour"] == 1
     assert found["jobs failed in the last hour"] == 1
+
+
+# Prints times as sacct does: by SLURM_TIME_FORMAT, a format of strftime(3), in local time. A job of
+# 64 processors from 2:10 to 2:40 summer time, in a night in which 2:00 to 3:00 comes twice.
+SACCT = """#!/bin/sh
+case $SLURM_TIME_FORMAT in relative) echo 'COMPLETED|02:10:00|02:40:00|64'; exit;; esac
+show() { date -d @$1 "+${SLURM_TIME_FORMAT:-%Y-%m-%dT%H:%M:%S}"; }
+echo "COMPLETED|$(show 1792887000)|$(show 1792888800)|64"
+"""
+
+
+@pytest.mark.parametrize("form", [None, "%s", "relative", "%d.%m."])
+def test_processor_time_is_right_when_the_clock_is_set_and_in_any_format(
+    tmp_path, monkeypatch, form
+):
+    """2026-10-25 in Berlin, asked half an hour after the job's end, at 2:10 winter time."""
+    for name, text in (("sacct", SACCT), ("sinfo", f"#!/bin/sh\necho '{NODES.splitlines()[0]}'\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    if form is None:
+        monkeypatch.delenv("SLURM_TIME_FORMAT", raising=False)
+    else:
+        monkeypatch.setenv("SLURM_TIME_FORMAT", form)
+    monkeypatch.setattr(accounting.time, "time", lambda: 1_792_890_600.0)
+    time.tzset()
+    try:
+        found = {name: value for name, value, _ in accounting.slurm_use()}
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+    assert found["processor time of jobs in the last hour"] == 64 * 1800
+    assert found["jobs completed in the last hour"] == 1
+
+
+@pytest.mark.parametrize("line", ["COMPLETED|2026-05-04T11:30:00|Unknown|2", "COMPLETED|1|2"])
+def test_jobs_that_cannot_be_read_are_an_error(line):
+    with pytest.raises(AccountingError, match=r"sacct: expected .*, got .COMPLETED"):
+        jobs_of(line, 5.0)
+
+
+@pytest.mark.parametrize("state", ["idle*", "allocated*", "mixed*", "drained*", "reserved*"])
+def test_a_node_that_does_not_answer_is_down(state):
+    """`*` marks it (sinfo(1))."""
+    found = {name: value for name, value, _ in node_rows(f"n1|{state}|0/4/0/4|0.00\n")}
+    assert found["nodes down"] == 1
+    assert sum(value for name, value in found.items() if name.startswith("nodes ")) == 1
 
 
 def record(kind: int, user: str, at: float) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -10,10 +11,14 @@ from dataclasses import dataclass
 from sesame.errors import SesameError
 
 PERIOD_S = 3600.0  # that jobs are counted in
+# Seconds since 1970: local times are ambiguous when the clock is set back, and a user's own format
+# may be anything.
+TIME_FORMAT = {"SLURM_TIME_FORMAT": "%s"}
+NO_TIME = ("Unknown", "None")
 # Parts of the states of nodes (sinfo(1)) and what they count as; the first that fits counts. A node
-# that is both reserved and down is down.
+# that is both reserved and down is down, and so is one that does not answer (`*`).
 STATES = (
-    ("down", re.compile(r"down|fail|not_?responding|unk|power|boot", re.I)),
+    ("down", re.compile(r"\*$|down|fail|not_?responding|unk|power|boot", re.I)),
     ("drained", re.compile(r"drain|drng", re.I)),
     ("reserved", re.compile(r"resv|reserved|maint|planned", re.I)),
     ("allocated", re.compile(r"alloc|mix|comp", re.I)),
@@ -40,14 +45,14 @@ def slurm_use() -> list[tuple[str, float, str]]:
     nodes = _answer(["sinfo", "-h", "-N", "-o", "%N|%T|%C|%O"])
     rows = node_rows(nodes)
     now = time.time()
-    begin = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now - PERIOD_S))
+    begin = f"now-{PERIOD_S:.0f}seconds"
     fields = "State,Start,End,AllocCPUS"
     command = ["sacct", "-a", "-X", "-n", "-P", "-S", begin, "-E", "now", "-o", fields]
     try:
-        jobs = jobs_of(_answer(command), now)
+        jobs = _answer(command)
     except AccountingError:  # there is no slurmdbd: what sinfo says is all there is
         return rows
-    return rows + job_rows(jobs, now - PERIOD_S, now)
+    return rows + job_rows(jobs_of(jobs, now), now - PERIOD_S, now)
 
 
 def node_rows(text: str) -> list[tuple[str, float, str]]:
@@ -77,12 +82,19 @@ def node_rows(text: str) -> list[tuple[str, float, str]]:
 
 
 def jobs_of(text: str, now: float) -> list[Job]:
-    """Of `sacct -n -P -o State,Start,End,AllocCPUS`."""
+    """Those that began, of `sacct -n -P -o State,Start,End,AllocCPUS`, with TIME_FORMAT. Raises
+    AccountingError."""
     jobs = []
     for line in text.splitlines():
-        state, start, end, processors = line.split("|")
-        if began := _moment(start):
-            jobs.append(Job(state.split()[0], began, _moment(end) or now, float(processors or 0)))
+        try:
+            state, start, end, processors = line.split("|")
+            began, ended = (None if one in NO_TIME else float(int(one)) for one in (start, end))
+            if began is not None:
+                ended = now if ended is None else ended
+                jobs.append(Job(state.split()[0], began, ended, float(processors or 0)))
+        except (ValueError, IndexError):
+            expected = "State|Start|End|AllocCPUS with times in seconds since 1970"
+            raise AccountingError(f"sacct: expected {expected}, got {line!r}") from None
     return jobs
 
 
@@ -102,17 +114,10 @@ def job_rows(jobs: list[Job], begin: float, end: float) -> list[tuple[str, float
     return rows
 
 
-def _moment(text: str) -> float:
-    """Local time, as Slurm prints it; 0 for Unknown and None."""
-    try:
-        return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
-    except ValueError:
-        return 0.0
-
-
 def _answer(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = {**os.environ, **TIME_FORMAT}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     except OSError as error:
         raise AccountingError(f"{command[0]} cannot be started: {error.strerror}") from error
     if done.returncode != 0:
