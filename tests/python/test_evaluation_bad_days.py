@@ -161,6 +161,27 @@ def test_a_month_without_runs_is_followed_by_one_run(site):
     assert Path(site.path.parent / "runs").read_text() == "ran\n"
 
 
+def test_a_prober_that_fails_in_a_fork_says_of_what(tmp_path, monkeypatch, capfd):
+    """As when Sesame is updated below one that stays."""
+    names = ("p", "q")
+    text = "".join(f"[target.{name}]\n" for name in names) + "".join(
+        PROBE.format(name=name, target=name, timeout="10s", shell="true") for name in names
+    )
+    (tmp_path / "s.toml").write_text(text)
+
+    def fails(*_: object) -> None:
+        raise ImportError("cannot import name 'new'")
+
+    monkeypatch.setattr("sesame.evaluation.runner.run_probe", fails)
+    round_ = Round(read_site(tmp_path / "s.toml"), lambda _: None)
+    found = round_.run(round_.due())
+    assert [one.outcome for one in found] == [Outcome.NOT_OBSERVED] * 2
+    assert {one.reason for one in found} == {
+        "the prober failed: ImportError: cannot import name 'new'"
+    }
+    assert "Traceback" in capfd.readouterr().err
+
+
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Path]:
     """A file system of 256 KiB."""

@@ -7,7 +7,8 @@ import fcntl
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -183,7 +184,7 @@ class Round:
                 self._take_in(Observed([not_observed(probe, reason, facts)]))
             elif several or self._running:
                 self._running[probe.target.name] = probe
-                self._workers.start(probe.target.name, partial(run_probe, probe, facts))
+                self._workers.start(probe.target.name, partial(_run_in_fork, probe, facts))
             else:
                 self._take_in(run_probe(probe, facts))
 
@@ -250,6 +251,16 @@ class Round:
             self.problem = error
         else:
             self._unkept, self.problem = [], None
+
+
+def _run_in_fork(probe: Probe, facts: Mapping[str, str]) -> Observed:
+    """Says what a fork failed of: a defect, or an update of Sesame below a prober that stays."""
+    try:
+        return run_probe(probe, facts)
+    except Exception as error:
+        traceback.print_exc()
+        reason = f"the prober failed: {type(error).__name__}: {error}"
+        return Observed([not_observed(probe, reason, facts)])
 
 
 def _look_up(target: Target) -> str:
