@@ -4,11 +4,13 @@ itself, and is kept aside."""
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import os
 import random
 import tracemalloc
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,15 @@ import pytest
 from test_collector import FakeNode, data_sets, rows
 from test_daemon_events import Kernel
 
-from sesame.errors import InputError
+from sesame.errors import InputError, SesameError
 from sesame.measurement.bounds import MOST_ITEM_BYTES
 from sesame.measurement.clocks import Offset
+from sesame.measurement.collector import segment
 from sesame.measurement.collector.intake import REFUSED, Intake
 from sesame.measurement.collector.store import Store
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
-from sesame.measurement.frames import Frame, decode
+from sesame.measurement.frames import SEARCHED_BYTES, Frame, decode, frames
 from sesame.measurement.readings import Phase, Reading
 from sesame.measurement.summary import Cells
 
@@ -172,15 +175,89 @@ def test_what_is_no_item_is_refused_as_a_request(body, intake, tmp_path):
     assert refused(tmp_path) == []
 
 
-def test_a_request_of_too_many_items_is_refused_before_all_are_read(intake):
+@contextmanager
+def memory_within(most: float, after: float = float("inf")) -> Iterator[None]:
+    """Checks how many bytes are allocated meanwhile at most, and how many are still at the end."""
+    tracemalloc.start()
+    try:
+        yield
+        gc.collect()
+        left, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < most
+    assert left < after
+
+
+@pytest.mark.parametrize("line", [b'{"\n', b"events \n"])
+def test_a_request_of_too_many_items_is_refused_before_all_are_read(line, intake):
     """2.8 million wrong lines fit into a request."""
     text = readings(1)[0].encode()
-    tracemalloc.start()
-    with pytest.raises(InputError, match="expected at most 1024 readings or blocks"):
-        intake.take(text + b'{"\n' * 100_000, "token a", anyone)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 5e6
+    with (
+        memory_within(5e6),
+        pytest.raises(InputError, match="expected at most 1024 readings or blocks"),
+    ):
+        intake.take(text + line * 100_000, "token a", anyone)
+
+
+def test_lines_that_are_no_items_need_no_memory_each(intake):
+    """4.2 million of them fit into a request."""
+    with memory_within(5e6), pytest.raises(InputError, match="expected readings or events"):
+        intake.take(b"x\n" * 500_000, "token a", anyone)
+
+
+def test_what_refused_items_claim_is_neither_kept_nor_printed(intake, said, tmp_path):
+    one = readings(1)[0]
+    nodes = [str(number) + "n" * 1_000_000 for number in range(10)]
+    bodies = [dataclasses.replace(one, node=node).encode() for node in nodes]
+    with memory_within(50e6, after=1e6):
+        for body in bodies:
+            intake.take(body, "token a", anyone)
+    unprintable = dataclasses.replace(one, cells={"c\n" * 1_000_000: Cells(b"")})
+    intake.take(unprintable.encode(), "token b", anyone)
+    assert [line.partition(": ")[0] for line in said] == ["'token a'", "'token b'"]
+    assert all(len(line) < 1000 and "\n" not in line for line in said)
+    assert (tmp_path / REFUSED).stat().st_size < 100_000
+
+
+def test_large_layouts_of_a_node_are_not_kept(intake, store):
+    parts = json.loads(readings(1)[0].encode())
+    bodies = []
+    for number in range(5):
+        parts["sequence"] = number
+        parts["layouts"]["fs"]["classes"] = [f"{number} {name}" for name in range(10_000)]
+        bodies.append(json.dumps(parts).encode() + b"\n")
+    with memory_within(10e6, after=1e6):
+        for body in bodies:
+            assert intake.take(body, "token a", anyone).readings == 1
+    store.close()
+
+
+def test_a_data_set_is_written_from_a_bounded_number_of_bytes_at_a_time(
+    monkeypatch, intake, store, tmp_path
+):
+    """A journal may have a thousand readings of 4 MiB."""
+    made = readings(20)
+    sizes: list[int] = []
+    batch_of = segment.Readings
+    monkeypatch.setattr(segment, "BATCH_BYTES", 3 * len(made[0].encode()))
+    monkeypatch.setattr(
+        segment, "Readings", lambda all_, begin: sizes.append(len(all_)) or batch_of(all_, begin)
+    )
+    intake.take(b"".join(one.encode() for one in made), "token a", anyone)
+    store.close()
+    assert max(sizes) <= 4
+    [data_set] = data_sets(tmp_path)
+    assert [row["sequence"] for row in rows(data_set, "kernel_reading")] == list(range(20))
+
+
+@pytest.mark.parametrize("more", range(-12, 4))
+def test_an_item_after_damage_is_found_wherever_it_begins(more):
+    """Also across two parts of the file that are searched."""
+    damage = b"y\n" + b"x" * (SEARCHED_BYTES + more) + b"\n"
+    one = readings(1)[0].encode()
+    file = BytesIO(damage + one + damage + b"incomplete")
+    assert [line for line, _, _ in frames(file)] == [damage, one, damage]
 
 
 def test_a_reading_that_a_relay_could_not_forward_is_refused_alone(intake, store, tmp_path):
@@ -315,8 +392,6 @@ def test_a_damaged_list_of_received_items_is_made_again_from_the_data_sets(tmp_p
 
 
 def test_a_journal_that_cannot_become_a_data_set_is_set_aside(tmp_path, monkeypatch, said):
-    from sesame.measurement.collector import segment
-
     def broken(*_: object) -> list[str]:
         raise OverflowError("Python int too large to convert to C long")
 
@@ -356,7 +431,26 @@ def test_a_daemon_whose_clock_is_wrong_has_its_readings_refused_when_they_are_fe
     found: list[Frame] = []
     daemon = WrongDaemon(FAR - 1, one.encode(), b"{}\n")
     assert list(Feed(daemon, found.append).new()) == []
-    assert [frame.node for frame in found] == ["", "a"]
+    assert [frame.node for frame in found] == ["a", ""]
+
+
+def test_a_reply_of_too_many_items_is_not_read_to_its_end():
+    found: list[Frame] = []
+    with pytest.raises(SesameError, match="n: expected at most 4096 readings or blocks"):
+        list(Feed(WrongDaemon(0, b'{"a":1}\n' * 5000), found.append).new())
+    assert len(found) == 4096
+
+
+def test_a_reply_is_decoded_one_item_at_a_time(monkeypatch):
+    """Decoded, its items need several times the memory of the reply."""
+    decoded: list[bytes] = []
+    decode_one = Frame.decoded
+    monkeypatch.setattr(
+        Frame, "decoded", lambda line, more: decoded.append(line) or decode_one(line, more)
+    )
+    daemon = WrongDaemon(0, *(one.encode() for one in readings()))
+    assert next(Feed(daemon).new()).sequence == 0
+    assert len(decoded) == 1
 
 
 def test_items_are_decoded_as_they_were_encoded():

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from sesame.errors import InputError, SesameError
+from sesame.measurement import connection as connection_module
 from sesame.measurement.connection import Connection, TooLargeError
 
 
@@ -90,6 +91,15 @@ def test_a_server_that_refuses_a_request_before_it_has_read_it_is_understood():
         pytest.raises(TooLargeError, match="the request is too large"),
     ):
         connection.ask("POST", "/", bytes(8 << 20))
+
+
+def test_a_reply_that_is_too_long_is_not_received(monkeypatch):
+    monkeypatch.setattr(connection_module, "MOST_ANSWER_BYTES", 1000)
+    server = Server([answer(bytes(500)), answer(bytes(1000))])
+    with closing(Connection(server.address, "t", 1)) as connection:
+        assert connection.ask("GET", "/") == bytes(500)
+        with pytest.raises(SesameError, match="its reply has more than 1000 bytes"):
+            connection.ask("GET", "/")
 
 
 def test_a_token_cannot_bring_in_headers_of_its_own():

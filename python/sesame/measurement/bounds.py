@@ -28,7 +28,9 @@ MOST_EVENTS = 1 << 22  # of a block
 # the offset in an item, which may get longer, and the result must fit into a request, too.
 MOST_ITEM_BYTES = 4 << 20
 MOST_BODY_BYTES = 8 << 20  # of a request to a collector
+MOST_ITEMS = 1024  # of such a request; a relay sends 128
 CELL_FIELDS = 6  # as in probes.CELL_READING
+MOST_OF_NAME = 200  # characters
 MOST_SHOWN = 60  # characters of a wrong value in a message
 
 Check = Callable[[Any], None]
@@ -72,7 +74,7 @@ def plain(value: str, most: int) -> str:
     """The text with control characters as \\ooo, as in /proc/self/mountinfo, cut to `most`."""
     if value.isprintable() and len(value) <= most:
         return value
-    return "".join(one if _is_plain(one) else f"\\{ord(one):03o}" for one in value)[:most]
+    return "".join(one if _is_plain(one) else f"\\{ord(one):03o}" for one in value[:most])[:most]
 
 
 def numbers(least: int, beyond: int, most: int) -> Check:
@@ -142,12 +144,12 @@ def triple(*each: Check) -> Check:
 
 
 def _within(name: str, error: UnfitError) -> UnfitError:
-    """The error with the name of the field in front."""
+    """The error with the name of the field in front. The name may be what is wrong."""
     text = str(error)
-    return UnfitError(f"{name}{'' if text.startswith(':') else '.'}{text}")
+    return UnfitError(f"{plain(name, MOST_OF_NAME)}{'' if text.startswith(':') else '.'}{text}")
 
 
-NODE, START, NAME = text(255, 1), text(64, 1), text(200, 1)
+NODE, START, NAME = text(255, 1), text(64, 1), text(MOST_OF_NAME, 1)
 MOST_OF_CLASS = 4200  # characters of its name, which has the path of a mount
 CLASS = text(MOST_OF_CLASS)
 TIME, COUNT = whole(0, BEYOND_NS), whole(0, BEYOND_NS)

@@ -21,6 +21,7 @@ from sesame.measurement.defaults import BEYOND_NS
 
 TIMEOUT_SECONDS = 10
 RECEIVE_BYTES = 1 << 16
+MOST_ANSWER_BYTES = 64 << 20  # of a daemon with all readings that it keeps, or a block of 2.4 MB
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 FAILURES = (OSError, EOFError, httptools.HttpParserError)
 
@@ -37,6 +38,7 @@ class _Answer:
 
     def __init__(self) -> None:
         self._body: list[bytes] = []
+        self._received = 0
         self._is_complete = self.keeps_open = False
         self._parser = httptools.HttpResponseParser(self)
 
@@ -53,6 +55,9 @@ class _Answer:
             data = opened.recv(RECEIVE_BYTES)
             if not data:
                 raise ended
+            self._received += len(data)
+            if self._received > MOST_ANSWER_BYTES:
+                raise ConnectionAbortedError(f"its reply has more than {MOST_ANSWER_BYTES} bytes")
             self._parser.feed_data(data)
             ended = ConnectionAbortedError("it closed the connection before the end of its reply")
         return self._parser.get_status_code(), b"".join(self._body)

@@ -20,6 +20,7 @@ CLOCK_EVERY = 60  # calls of `new` between two estimates of the offset
 # Replies with blocks per call of `new`, enough for all that a daemon keeps. Under load there are
 # always more, so the number must be bounded.
 MOST_ANSWERS = 16
+MOST_IN_ANSWER = 4096  # items; a daemon sends up to 360 readings or 2,048 blocks
 Item = TypeVar("Item", Reading, Block)
 
 
@@ -79,17 +80,21 @@ class Feed:
             self.start = start
             self._sequence = self._seen = self._since = -1
 
-    def _ask(self, what: str, after: int, kind: type[Item]) -> list[Item]:
-        """The valid items of a reply."""
+    def _ask(self, what: str, after: int, kind: type[Item]) -> Iterator[Item]:
+        """The valid items of a reply, one at a time: decoded, they need several times the memory of
+        the reply."""
         path = f"/v1/{what}?start={self.start}&after={after}"
-        found: list[Item] = []
         answer = BytesIO(self._connection.ask("GET", path))
-        for frame in decode(answer, MOST_ITEM_BYTES):
+        for number, frame in enumerate(decode(answer, MOST_ITEM_BYTES)):
+            if number == MOST_IN_ANSWER:
+                address = self._connection.address
+                raise SesameError(
+                    f"{address}: expected at most {MOST_IN_ANSWER} readings or blocks"
+                )
             if isinstance(frame.item, kind):
-                found.append(frame.item)
+                yield frame.item
             else:
                 self._refuse(frame if frame.item is None else replace(frame, item=None))
-        return found
 
     def _checked(self, item: Item) -> Iterator[Item]:
         """The item, if its times are valid with the offset that was estimated."""

@@ -8,6 +8,7 @@ damaged line decoding continues at the next line that may be an item.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -21,6 +22,8 @@ from sesame.measurement.events import WORD, Block
 from sesame.measurement.readings import Reading
 
 READING_BEGIN = b'{"'
+ITEM_BEGIN = re.compile(rb"\n(?:%b|%b)" % (re.escape(READING_BEGIN), re.escape(WORD)))
+SEARCHED_BYTES = 1 << 14  # at a time
 
 
 @dataclass(frozen=True)
@@ -74,28 +77,40 @@ def check_times(item: Reading | Block) -> None:
 
 def frames(file: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
     """Each line, and the number of bytes of records after it; the file is positioned at these. The
-    last value is whether it has the form of an item. An incomplete item at the end is left out."""
-    end = file.seek(0, os.SEEK_END)
+    last value is whether it has the form of an item; otherwise these are lines up to the next one
+    that may be an item. An incomplete item at the end is left out."""
+    end = file.seek(0, os.SEEK_END)  # what is appended meanwhile is for the next call
     position = file.seek(0)
-    damage: list[bytes] = []
-    # What is appended meanwhile is for the next call.
     while (line := file.readline()).endswith(b"\n") and position + len(line) <= end:
         size = _records_of(line)
-        position += len(line)
-        if size is None or position + size > end:
-            if size is not None and not _has_item(file):
-                break  # a block that was being written
-            damage.append(line)
-            file.seek(position)
+        after = position + len(line)
+        if size is not None and after + size <= end:
+            yield line, size, True
+            position = file.seek(after + size)
             continue
-        if damage:
-            yield b"".join(damage), 0, False
-            damage = []
-            file.seek(position)
-        yield line, size, True
-        position = file.seek(position + size)
-    if damage:
-        yield b"".join(damage), 0, False
+        if size is not None and not _has_item(file):
+            break  # a block that was being written
+        # All lines up to the next one that may be an item are one damage: they may be millions.
+        after = _next_begin(file, after, end)
+        file.seek(position)
+        yield file.read(after - position), 0, False
+        position = file.seek(after)
+
+
+def _next_begin(file: BinaryIO, position: int, end: int) -> int:
+    """Where the next line that may be an item begins, or the last complete line ends. `position`:
+    of the first line to look at."""
+    start = position - 1  # of the end of the line before
+    while True:
+        file.seek(start)
+        text = file.read(min(SEARCHED_BYTES, end - start))
+        if found := ITEM_BEGIN.search(text):
+            return start + found.start() + 1
+        if (last := text.rfind(b"\n")) >= 0:
+            position = start + last + 1
+        if len(text) < SEARCHED_BYTES:
+            return position
+        start += len(text) - len(WORD)  # what is searched for may be in two parts
 
 
 def _records_of(line: bytes) -> int | None:

@@ -13,6 +13,12 @@ from sesame.measurement.bounds import LAYOUT, UnfitError, check_cells, check_rea
 from sesame.measurement.clocks import Offset
 from sesame.measurement.summary import Cells, Layout
 
+# Of layouts that nodes send. Many nodes have the same ones, others differ by their mounts. A node
+# could send large ones again and again, so these are not kept. Together they need up to 64 MB.
+CACHED_LAYOUTS = 1024
+MOST_CACHED = 1 << 14  # characters of the names; and NAME_BYTES for each
+NAME_BYTES = 64  # of memory for a short name and the reference to it
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -33,7 +39,7 @@ class SubsystemCost:
     estimated_ns: int
 
 
-@lru_cache(64)
+@lru_cache(1)  # the layouts of a node seldom change
 def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps({one.subsystem: vars(one) for one in layouts}))
 
@@ -41,14 +47,17 @@ def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
 def _layout_of(parts: Any) -> Layout:
     """Readings of all nodes have few different layouts. Raises ValueError."""
     try:
-        names = tuple(parts["points"]), tuple(parts["classes"])
-        return _known_layout(parts["subsystem"], *names, parts["groups"], tuple(parts["limits"]))
+        points, classes = tuple(parts["points"]), tuple(parts["classes"])
+        names = points + classes
+        is_small = len(names) * NAME_BYTES + sum(map(len, names)) <= MOST_CACHED
+        make = _known_layout if is_small else _known_layout.__wrapped__
+        return make(parts["subsystem"], points, classes, parts["groups"], tuple(parts["limits"]))
     except (TypeError, KeyError):
         LAYOUT(parts)
         raise
 
 
-@lru_cache(4096)
+@lru_cache(CACHED_LAYOUTS)
 def _known_layout(
     subsystem: str,
     points: tuple[str, ...],

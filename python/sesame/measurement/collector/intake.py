@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from sesame.errors import InputError, OutputError
-from sesame.measurement.bounds import MOST_ITEM_BYTES
+from sesame.measurement.bounds import MOST_ITEM_BYTES, MOST_ITEMS
 from sesame.measurement.collector.store import Store
 from sesame.measurement.frames import Frame, decode
 from sesame.measurement.readings import Reading
@@ -20,7 +20,6 @@ from sesame.measurement.readings import Reading
 REFUSED = "refused.jsonl"
 MOST_REFUSED_BYTES = 10_000_000  # of the file; then refused items are only counted
 MOST_TEXT = 2000  # bytes of a refused item in the file
-MOST_ITEMS = 1024  # of a request; a relay sends 128
 MOST_NODES = 100_000  # of which the last reading is remembered
 
 
@@ -39,7 +38,7 @@ class Intake:
 
     def __init__(self, store: Store, directory: Path, say: Callable[[str], None]) -> None:
         self._store, self._path, self._say = store, directory / REFUSED, say
-        self._reported: set[str] = set()  # nodes with refused items
+        self._reported: set[str] = set()  # senders of refused items
         self._changing = threading.Lock()
         self.counts = Counts()
         self.last_seen: dict[str, float] = {}
@@ -95,11 +94,11 @@ class Intake:
             self.counts.refused += 1
 
     def _set_aside(self, frame: Frame, sender: str) -> None:
-        node = frame.node or sender
-        if node not in self._reported and len(self._reported) < MOST_NODES:
-            self._reported.add(node)
+        # The node is only claimed, and each wrong item could claim another one.
+        if sender not in self._reported:
+            self._reported.add(sender)
             self._say(
-                f"{node!r}: an item is refused: {frame.refusal}; it is in {self._path}, as are "
+                f"{sender!r}: an item is refused: {frame.refusal}; it is in {self._path}, as are "
                 "further ones"
             )
         entry = {

@@ -16,7 +16,7 @@ from sesame.measurement.frames import Frame
 from sesame.measurement.readings import Reading
 from sesame.measurement.session import columns
 
-BATCH = 1000  # readings
+BATCH, BATCH_BYTES = 1000, 16 << 20  # readings, and their encodings, that are in memory
 
 
 def write_data_set(
@@ -42,7 +42,7 @@ def write_data_set(
                 if frame.item is None:
                     refuse(frame)
                 else:
-                    tables.add(frame.item)
+                    tables.add(frame.item, len(frame.text))
             tables.flush()
         if tables.accounts:
             writer.write_records("kernel_trace", columns("kernel_trace", tables.accounts))
@@ -66,12 +66,15 @@ class _Tables:
         self._appends = {name: open_files.enter_context(writer.appending(name)) for name in RECORDS}
         self._events: Append | None = None
         self._readings: list[Reading] = []
+        self._bytes = 0
         self.accounts: list[dict[str, object]] = []  # records of kernel_trace
 
-    def add(self, item: Reading | Block) -> None:
+    def add(self, item: Reading | Block, size: int) -> None:
+        """`size`: of its encoding."""
         if isinstance(item, Reading):
             self._readings.append(item)
-            if len(self._readings) == BATCH:
+            self._bytes += size
+            if len(self._readings) == BATCH or self._bytes >= BATCH_BYTES:
                 self.flush()
             return
         if self._events is None:
@@ -81,7 +84,8 @@ class _Tables:
         self._events(item.columns(self._begin_ns))
 
     def flush(self) -> None:
-        readings, self._readings = Readings(self._readings, self._begin_ns), []
+        readings = Readings(self._readings, self._begin_ns)
+        self._readings, self._bytes = [], 0
         for name, records in RECORDS.items():
             found = records(readings)
             if found is not None:
