@@ -24,6 +24,7 @@ CLIENTS = {
 }
 # Options that name directories of a container, new ones at each start.
 NO_FACT = re.compile(r"^(lowerdir|upperdir|workdir)=")
+WTMP = "wtmp "  # begins the names of boots without an id
 SAME_BOOT_S = 120.0  # the clock may be set by this much soon after a boot
 
 
@@ -100,7 +101,7 @@ def boots_here() -> list[tuple[str, float]]:
     since = re.search(r"^btime (\d+)", _text("/proc/stat"), re.M)
     booted = float(since[1]) if since else 0.0
     found = [
-        (f"wtmp {at:.0f}", at)
+        (f"{WTMP}{at:.0f}", at)
         for kind, _, at in utmp.records(utmp.WTMP)
         if kind == utmp.BOOT_TIME and at < booted - SAME_BOOT_S
     ]

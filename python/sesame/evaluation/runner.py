@@ -25,7 +25,7 @@ from sesame.evaluation.probing import (
     run_probe,
 )
 from sesame.evaluation.processes import run_command
-from sesame.evaluation.release import SAME_BOOT_S, boots_here, release_facts
+from sesame.evaluation.release import boots_here, release_facts
 from sesame.evaluation.site import Probe, Site, Target
 from sesame.evaluation.store import Store, Unavailable, Waiting
 from sesame.evaluation.workers import Workers
@@ -294,11 +294,8 @@ def _latest(site: Site, now: float) -> Latest:
 
 
 def _add_boots(store: Store) -> None:
-    """Of this machine. In wtmp a boot has no id: one at the time of a known boot is that one."""
-    known = store.boots()
     for boot, booted in boots_here():
-        if not any(abs(booted - at) < SAME_BOOT_S for at in known):
-            store.add_boot(boot, booted)
+        store.add_boot(boot, booted)
 
 
 def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> None:

@@ -68,6 +68,13 @@ class Target:
     maintenance: Maintenance | None = None
     directory: Path | None = None  # where the directories of probes are made
 
+    @property
+    def is_here(self) -> bool:
+        """Whether its commands run on the machine that probes."""
+        if self.quotes or self.queue is not None:
+            return False
+        return not self.launcher or self.launcher[0] == "mpiexec"
+
     def command(self, words: Sequence[str], timeout: float) -> list[str]:
         """What to start. On another host timeout(1) ends the command, also if the connection is
         lost."""

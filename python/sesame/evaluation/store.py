@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from sesame.errors import InputError, OutputError
 from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.probing import Figure, Outcome, Result
-from sesame.evaluation.release import fingerprint
+from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
 from sesame.evaluation.schema import VERSION, migrate
 
 __all__ = ["Note", "Observation", "SeriesDays", "Store", "Unavailable", "Waiting"]
@@ -452,25 +452,30 @@ class Store:
 
     def add_boot(self, boot: str, booted: float, target: str = "", node: str = "") -> None:
         """Keeps the first time that was seen for a boot; the clock may be set later. An empty
-        target means all: the machine that probes."""
+        target means the machine that probes."""
         self._insert(
             "boot", "target, node, boot, booted", (target, node, boot, round(1e6 * booted))
         )
 
-    def boots(self, target: str = "") -> list[float]:
+    def boots(self, target: str = "", *, is_here: bool = True) -> list[float]:
         """When a target's nodes booted again, in order. The first known boot of each node was
-        before its first result."""
+        before its first result. A target that `is_here` has the boots of the machine that probes.
+        What is known twice of a boot counts once: by its id, and by its time if it is of wtmp."""
         rows = self._database.rows(
-            "SELECT booted, target, node FROM boot WHERE target = '' OR target = ? ORDER BY booted",
-            (target,),
+            "SELECT booted, boot, target, node FROM boot WHERE target IN (?, ?) ORDER BY booted",
+            (target, "" if is_here else target),
         )
+        known = [booted for booted, boot, *_ in rows if not boot.startswith(WTMP)]
+        near = 1e6 * SAME_BOOT_S
         seen: set[tuple[str, str]] = set()
-        found = []
-        for booted, *where in rows:
+        found: dict[str, float] = {}
+        for booted, boot, *where in rows:
+            if boot.startswith(WTMP) and any(abs(booted - one) < near for one in known):
+                continue
             if tuple(where) in seen:
-                found.append(booted / 1e6)
+                found.setdefault(boot, booted / 1e6)
             seen.add(tuple(where))
-        return found
+        return list(found.values())
 
     def add_note(self, note: Note) -> None:
         times = (round(1e6 * note.began), round(1e6 * note.ended))

@@ -88,7 +88,7 @@ class _Target:
     ) -> None:
         self._name, self._period, self._mid_p = name, period, mid_p
         begin, end = period
-        self._reboots = store.boots(name)
+        self._reboots = store.boots(name, is_here=site.targets[name].is_here)
         ran = {
             probe.name: store.observations(
                 probe.name, name, begin, end, GAP_INTERVALS * probe.interval, self._reboots
