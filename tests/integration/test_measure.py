@@ -336,6 +336,18 @@ def test_wrong_input_is_named_and_leaves_nothing(tmp_path, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_a_budget_points_are_enabled_all_the_time(tmp_path):
+    """Attaching and detaching had counted as time: rows of a short command said "82 %", and
+    estimated 6,095 events where 5,000 of 5,000 were counted."""
+    path = tmp_path / "short.sesame"
+    done = run("measure", "run", "--budget", "none", "-o", str(path), "--", "true")
+    assert "estimate of all" not in done.stderr
+    costs = pq.read_table(path / "measurement_cost.parquet").to_pylist()
+    assert len({row["subsystem"] for row in costs}) > 2
+    for row in costs:
+        assert row["active_ns"] == row["end_ns"] - row["begin_ns"]
+
+
 def test_an_interrupted_measurement_leaves_nothing(tmp_path):
     # One process: a shell may lose a signal between the fork and the exec of what it starts.
     program = "print('on', flush=True); import time; time.sleep(60)"

@@ -220,9 +220,23 @@ class Governor:
                 self._renew_quotas(amount)
             else:
                 self._redistribute(amount)
-            if not self._is_on:  # the first switching is not charged to an interval
-                self._is_on, self._ended = True, self._now()
+            if not self._is_on:
+                self._start()
             self._started, self._at_begin = self._ended, self._at_end
+
+    def _start(self) -> None:
+        """Starts all subsystems at the same time, once they are attached, which is not charged to
+        an interval."""
+        self._is_on, self._ended = True, self._now()
+        for one in self._subsystems.values():
+            if one.on_since_ns is not None:
+                one.on_since_ns = self._ended.time_ns
+                one.probes.pause(paused=False)
+
+    @property
+    def ended(self) -> Moment:
+        """The begin of the first interval, and then the end of the last one."""
+        return self._ended
 
     def idle_limits(self) -> IdleLimits | None:
         """The limits within which this interval may end with `finish_idle` in place of `end` and
@@ -360,29 +374,30 @@ class Governor:
         Call `end` once more for the last interval, which does not include the detaching.
         """
         with self._lock:
-            if self._is_on:
-                self._is_on, self._stopped = False, self._now()
             probes = [one.probes for one in self._subsystems.values()]
             for each in probes:
                 each.pause(paused=True)
+            if self._is_on:
+                self._is_on, self._stopped = False, self._now()
             for each in probes[:1]:
                 each.wait()
             for one in self._subsystems.values():
-                self._detach(one)
+                self._detach(one, self._stopped.time_ns)
             for each in probes[:1]:
                 each.wait()
 
     # ---- Switching ----
 
-    def _detach(self, one: Governed) -> None:
+    def _detach(self, one: Governed, paused_ns: int | None = None) -> None:
+        """`paused_ns`: when it was paused; by default now."""
         if one.on_since_ns is None:
             return
         begin = self._own()
         one.probes.pause(paused=True)
+        one.active_ns += (paused_ns or self._clock()) - one.on_since_ns
+        one.on_since_ns = None
         for point in one.wanted:
             one.probes.set(point, Detail.OFF)
-        one.active_ns += self._clock() - one.on_since_ns
-        one.on_since_ns = None
         one.switching_ns = 2 * (self._own() - begin)
 
     def _attach(self, one: Governed) -> None:
@@ -397,8 +412,9 @@ class Governor:
         one.probes.set_run_cost(self._costs.run_ns(one.name, self._finest(one, one.detail)))
         one.attached = (one.detail, dict(one.wanted), one.tracing)
         if one.on_since_ns is None:
-            one.probes.pause(paused=False)
             one.on_since_ns = self._clock()
+            if self._is_on:
+                one.probes.pause(paused=False)
 
     def _attach_at(self, one: Governed, detail: Detail, allowed_ns: float | None) -> None:
         """Attaches it at this detail with this quota; None: the quota stays as it is."""
@@ -503,7 +519,7 @@ class Governor:
         return Snapshot(self.counters.read(), active_ns)
 
     def _end(self) -> list[IntervalCost]:
-        before, self._at_end = self._at_end, self._read(self._clock())
+        before, self._at_end = self._at_end, self._read(self._ended.time_ns)
         new = self.counters.change(before.sums, self._at_end.sums)
         return [
             IntervalCost(one.name, one.detail, active_ns - active_before, most_ns, events)

@@ -96,9 +96,9 @@ class Session:
             CLASS_ASSIGNED: self._name_classes,
         }
         with closing(EventPump(sources, write, messages)):
-            self.begin_ns = time.monotonic_ns()
             try:
                 self.resume()
+                self.begin_ns = self._last_ns
                 yield self
             finally:
                 self._governor.stop()  # before the last events are taken
@@ -109,20 +109,22 @@ class Session:
 
     def resume(self) -> None:
         """Starts measuring again after a last `read`, with the rates known until then."""
-        self._last_ns = time.monotonic_ns()
         for probes in self._probes.values():
             probes.read()
-        self._processors.read()
         self._governor.begin()
+        self._processors.read()
+        self._last_ns = self._governor.ended.time_ns
 
     def read(self, *, is_last: bool = False) -> None:
         """Closes the interval, and starts the next one unless it is the last."""
+        processors = rows_of(self._processors.read())
         if is_last:
             self._governor.stop()
-        now = time.monotonic_ns()
+        costs = self._governor.end()
+        now = self._governor.ended.time_ns
         times = {"begin_ns": self._last_ns - self.begin_ns, "end_ns": now - self.begin_ns}
         self._last_ns = now
-        for cost in self._governor.end():
+        for cost in costs:
             state = {"detail": int(cost.detail), "active_ns": cost.active_ns}
             probes = self._probes.get(cost.subsystem)
             if probes is not None:
@@ -132,9 +134,7 @@ class Session:
             self.rows["measurement_cost"].append(
                 times | _cost_row(cost) | state | {"node": self.node}
             )
-        self.rows["cpu_time"] += [
-            times | row | {"node": self.node} for row in rows_of(self._processors.read())
-        ]
+        self.rows["cpu_time"] += [times | row | {"node": self.node} for row in processors]
         if not is_last:
             self._governor.begin()
 

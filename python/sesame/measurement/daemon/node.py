@@ -90,7 +90,7 @@ class Node:
         self.governor.begin()
         self._phases: list[Phase] = []
         self._sequence = 0
-        self._last = Moment(time.monotonic_ns(), time.process_time_ns())
+        self._last = self.governor.ended
         self.idle = IdlePeriod(self.governor, self._probes.values(), self._processors.file)
         self._catching_up = threading.RLock()  # messages are handled in another thread
         self._undelivered: list[Reading] = []  # readings of idle periods that are not delivered yet
@@ -193,8 +193,8 @@ class Node:
     def read(self, dropped: int = 0) -> Reading:
         """Reads the counters; ends the current interval."""
         self.catch_up()
-        now = Moment(time.monotonic_ns(), time.process_time_ns())
         costs = self.governor.end()
+        now = self.governor.ended
         for probes in self._probes.values():
             probes.free_classes()
         cells = {name: Cells(probes.read()) for name, probes in self._probes.items()}
