@@ -22,7 +22,7 @@ FILE = click.Path(path_type=Path)
 
 @click.command(
     cls=grouped(
-        Output=("output", "segment", "keep", "keep_size"),
+        Output=("output", "segment", "keep", "keep_size", "node_size"),
         Server=("listen", "token_file", "certificate", "key", "client_ca", "settings_file"),
         Relay=(
             "forward_to",
@@ -62,12 +62,18 @@ FILE = click.Path(path_type=Path)
     "--keep-size", metavar="SIZE", help="Remove the oldest data sets above this size: 50GB."
 )
 @click.option(
+    "--node-size",
+    metavar="SIZE",
+    help="What a node may add in the time of a data set; of more, events are discarded first. "
+    "Default: 256MB.",
+)
+@click.option(
     "--settings",
     "settings_file",
     type=FILE,
     metavar="FILE",
-    help="Read these settings (TOML); options take precedence. At SIGHUP segment, keep and "
-    "keep_size are read again.",
+    help="Read these settings (TOML); options take precedence. At SIGHUP segment, keep, "
+    "keep_size and node_size are read again.",
 )
 @click.option(
     "--forward-to",

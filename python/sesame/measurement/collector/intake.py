@@ -71,7 +71,7 @@ class Intake:
             else:
                 items.append((frame.item, frame.text))
         try:
-            new = self._store.add_all(items)
+            new, above = self._store.add_all(items)
         except OSError as error:
             raise OutputError(f"the collector cannot write: {error.strerror}") from error
         readings = sum(isinstance(item, Reading) for item, _ in items)
@@ -82,7 +82,7 @@ class Intake:
             for item, _ in items:
                 if item.node in self.last_seen or len(self.last_seen) < MOST_NODES:
                     self.last_seen[item.node] = now
-            done = Counts(readings, len(items) - readings, len(items) - new, len(refused))
+            done = Counts(readings, len(items) - readings, len(items) - new - above, len(refused))
             for name, count in vars(done).items():
                 setattr(self.counts, name, getattr(self.counts, name) + count)
         return done

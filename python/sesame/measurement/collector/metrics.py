@@ -37,6 +37,10 @@ class _Collector:
         for name, meaning in RECEIVED.items():
             value = getattr(self._intake.counts, name)
             yield CounterMetricFamily(PREFIX + name, meaning, value=value)
+        above = "Readings and blocks of nodes above --node-size, which were discarded"
+        yield CounterMetricFamily(
+            PREFIX + "above_node_size", above, value=self._store.quota.refused
+        )
         state = self._store.describe()
         for name, meaning in STATE.items():
             yield GaugeMetricFamily(PREFIX + name, meaning, value=state[name])

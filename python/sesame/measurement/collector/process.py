@@ -37,7 +37,8 @@ from sesame.web.server.serve import run
 from sesame.web.server.tokens import read_token
 
 LONGEST_WAIT = 10.0  # seconds until ended segments are written
-CHANGEABLE = {"segment", "keep", "keep_size"}  # settings that a running collector reads again
+# Settings that a running collector reads again.
+CHANGEABLE = {"segment", "keep", "keep_size", "node_size"}
 
 
 def say(text: str) -> None:
@@ -70,6 +71,7 @@ class Collector:
             60 * settings.segment,
             say,
             keeping=settings.keeping,
+            node_bytes=settings.node_bytes,
             is_relay=upstream is not None,
             makes_found=False,  # in the background, so that nodes are answered meanwhile
         )
@@ -98,6 +100,7 @@ class Collector:
             return
         self.store.segment_seconds = 60 * settings.segment
         self.store.keeping = settings.keeping
+        self.store.quota.most_bytes = settings.node_bytes
         before, now = asdict(self._settings), asdict(settings)
         changed = [key for key in now if now[key] != before[key] and key not in CHANGEABLE]
         later = f"; after a restart: {', '.join(changed)}" if changed else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sesame.measurement.collector.ages import Ages
 from sesame.measurement.collector.journal import DAMAGED
 
 SEGMENT = "measured-"
@@ -29,17 +29,18 @@ class _Kept:
     changed_s: float
 
 
-def remove_old(directory: Path, keeping: Keeping, say: Callable[[str], None]) -> int:
+def remove_old(directory: Path, keeping: Keeping, ages: Ages, say: Callable[[str], None]) -> int:
     """Removes what `keeping` does not cover, the oldest first; returns the bytes that remain.
 
     Only data sets that a collector made are removed, by their name, and files with damage that it
-    set aside. A data set is renamed first, so that no other process reads it in part.
-    """
-    found = sorted(_found(directory), key=lambda one: one.changed_s)
+    set aside. A data set is renamed first, so that no other process reads it in part."""
+    found = _found(directory)
     total = sum(one.bytes for one in found)
-    now = time.time()
-    for one in found:
-        is_old = keeping.seconds is not None and now - one.changed_s > keeping.seconds
+    if keeping == Keeping():
+        return total
+    age_of = ages.update({one.path.name: one.changed_s for one in found})
+    for one in sorted(found, key=lambda one: (-age_of[one.path.name], one.changed_s)):
+        is_old = keeping.seconds is not None and age_of[one.path.name] > keeping.seconds
         if not is_old and (keeping.bytes is None or total <= keeping.bytes):
             break
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sesame import native
 from sesame.errors import InputError
+from sesame.measurement.collector.quota import DEFAULT_BYTES
 from sesame.measurement.collector.retention import Keeping
 from sesame.settings import setting
 
@@ -30,6 +31,7 @@ class Settings:
     segment: float = 10.0  # minutes
     keep: str = ""
     keep_size: str = ""
+    node_size: str = ""
     forward_to: str = ""
     forward_token_file: str = ""
     forward_ca: str = ""
@@ -48,6 +50,11 @@ class Settings:
             _size("keep_size", self.keep_size) if self.keep_size else None,
         )
 
+    @property
+    def node_bytes(self) -> int:
+        """Raises InputError."""
+        return _size("node_size", self.node_size) if self.node_size else DEFAULT_BYTES
+
     def check(self) -> None:
         """Raises InputError."""
         if not self.output:
@@ -64,7 +71,7 @@ class Settings:
                 hint=f"give {setting('forward_token_file', 'FILE')}; "
                 "`sesame token add --collector --role relay` makes one",
             )
-        _ = self.keeping
+        _ = self.keeping, self.node_bytes
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {"float": (int, float), "str": str, "list[str]": list}

@@ -15,10 +15,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from sesame.datasets import DataSet
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.collector.ages import Ages
 from sesame.measurement.collector.journal import DAMAGED, Contents, Journal, recover
+from sesame.measurement.collector.quota import DEFAULT_BYTES, Quota
 from sesame.measurement.collector.received import Received
 from sesame.measurement.collector.retention import SEGMENT, Keeping, remove_old
 from sesame.measurement.collector.space import Space
@@ -28,6 +31,13 @@ from sesame.measurement.readings import Reading
 JOURNAL, RECEIVED = ".journal", ".received.json"
 MOST_NAMES = 3  # of nodes in a line of the log
 Item = Reading | Block
+
+
+class Added(NamedTuple):
+    """Numbers of items: new ones that are stored, and those above the quota of their node."""
+
+    new: int
+    above: int
 
 
 class Store:
@@ -45,13 +55,16 @@ class Store:
         say: Callable[[str], None] = lambda _: None,
         *,
         keeping: Keeping = Keeping(),  # noqa: B008 - it cannot be changed
+        node_bytes: int = DEFAULT_BYTES,
         is_relay: bool = False,
         makes_found: bool = True,
     ) -> None:
-        """`makes_found`: writes data sets of the journals that it finds before this returns."""
+        """`node_bytes`: what a node may add in `segment_seconds`. `makes_found`: writes data sets
+        of the journals that it finds before this returns."""
         self._directory, self.segment_seconds = directory, segment_seconds
         self._say = say
         self.keeping = keeping
+        self.quota = Quota(node_bytes, say)
         self._is_relay = is_relay
         self._journal: Journal | None = None
         self._ended: dict[Path, Contents] = {}
@@ -70,7 +83,7 @@ class Store:
                 # once.
                 self._received = Received(directory / RECEIVED, say)
                 self._recover()
-                self._space = Space(directory)
+                self._space, self._ages = Space(directory), Ages(directory)
             except OSError as error:
                 raise OutputError(f"{directory}: cannot write there: {error.strerror}") from error
             undone.pop_all()
@@ -103,35 +116,44 @@ class Store:
 
     def add(self, item: Item) -> bool:
         """Stores the item; returns whether it was new. Raises OSError."""
-        return self.add_all([(item, b"")]) == 1
+        return self.add_all([(item, b"")]).new == 1
 
-    def add_all(self, items: Sequence[tuple[Item, bytes]]) -> int:
-        """Stores items, all or none, and returns the number of new ones. Raises OSError.
+    def add_all(self, items: Sequence[tuple[Item, bytes]]) -> Added:
+        """Stores items, all or none. Raises OSError.
 
-        With each item its encoding, or nothing if it must be encoded here.
+        With each item its encoding, or nothing if it must be encoded here. Items of a
+        node above its quota are not stored; the next block of events accounts for those before.
         """
         with self._adding:
+            self.quota.renew(self.segment_seconds)
             last: dict[str, int] = {}
+            above = 0
             new: list[Item] = []
             texts: list[bytes] = []
             for item, text in items:
                 known = last.get(item.key, self._received.last(item.key))
                 if item.number > known:
                     one = item.after(known)
+                    encoded = text if text and one is item else one.encode()
+                    if not self.quota.takes(one, len(encoded)):
+                        above += 1
+                        continue
                     new.append(one)
-                    texts.append(text if text and one is item else one.encode())
+                    texts.append(encoded)
                     last[item.key] = item.number
             if not new:
-                return 0
+                return Added(0, above)
             try:
                 self._append(new, b"".join(texts))
             except OSError as error:
+                for one, text in zip(new, texts, strict=True):
+                    self.quota.give_back(one, len(text))
                 self._report("", f"{self._directory}: cannot write: {error.strerror}; daemons wait")
                 raise
             self._report("", "")
             for key, number in last.items():
                 self._received.add(key, number)
-            return len(new)
+            return Added(len(new), above)
 
     def _append(self, items: list[Item], text: bytes) -> None:
         self._space.check(self._journal_bytes(), len(text))
@@ -185,7 +207,7 @@ class Store:
 
     def remove_old(self) -> None:
         try:
-            self.kept_bytes = remove_old(self._directory, self.keeping, self._say)
+            self.kept_bytes = remove_old(self._directory, self.keeping, self._ages, self._say)
         except OSError as error:
             self._report("keeping", f"{self._directory}: cannot be read: {error.strerror}")
         else:
@@ -206,9 +228,12 @@ class Store:
         """Removes the oldest ended journals that `keeping` does not cover; returns their bytes.
         Only a relay needs it, if its destination does not answer for long."""
         dropped = 0
-        for path in self.ended_journals():
-            age = time.time() - _number_of(path) / 1e9
-            is_old = self.keeping.seconds is not None and age > self.keeping.seconds
+        waiting = self.ended_journals()
+        if self.keeping == Keeping():
+            return 0
+        ages = self._ages.update({path.name: _number_of(path) / 1e9 for path in waiting})
+        for path in waiting:
+            is_old = self.keeping.seconds is not None and ages[path.name] > self.keeping.seconds
             most = self.keeping.bytes
             if not is_old and (most is None or self._journal_bytes() <= most):
                 break
