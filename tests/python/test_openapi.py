@@ -14,8 +14,10 @@ from starlette.testclient import TestClient
 from tests.python.fake_probes import all_probes
 
 from sesame.measurement.collector.intake import Intake
+from sesame.measurement.collector.relay import Relay
 from sesame.measurement.collector.server import make_collector_app
 from sesame.measurement.collector.store import Store
+from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
@@ -48,6 +50,13 @@ def daemon_app(_: Path) -> Starlette:
 def collector_app(directory: Path) -> Starlette:
     store = Store(directory, 600)
     return make_collector_app(store, Intake(store, directory, lambda _: None), TOKENS)
+
+
+def relay_app(directory: Path) -> Starlette:
+    """Its collector does not answer."""
+    store = Store(directory, 600, is_relay=True)
+    relay = Relay(store, Connection("127.0.0.1:9", TOKEN), lambda _: None)
+    return make_collector_app(store, Intake(store, directory, lambda _: None), TOKENS, None, relay)
 
 
 def operations(app: Starlette) -> list[Any]:
@@ -84,13 +93,13 @@ def check_operation(operation: Any, examples: int) -> int:
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
-@pytest.mark.parametrize("make_app", [daemon_app, collector_app])
+@pytest.mark.parametrize("make_app", [daemon_app, collector_app, relay_app])
 def test_no_request_ends_in_an_error_inside_the_server(tmp_path, make_app, examples):
     made = [check_operation(one, examples) for one in operations(make_app(tmp_path))]
     assert min(made) >= 1
 
 
-@pytest.mark.parametrize("make_app", [daemon_app, collector_app])
+@pytest.mark.parametrize("make_app", [daemon_app, collector_app, relay_app])
 @pytest.mark.parametrize(
     "body",
     [b"events []\n", b'events {"bytes": "a"}\n', b"events " + b"[" * 100_000, b"[" * 100_000],
