@@ -1,6 +1,6 @@
 // Waiting for data or a connection that another rank sends. All ranks are on one thread, so a rank
 // that waited in the kernel would wait for ever: it asks without waiting, and lets simulated time
-// and the other ranks go on between.
+// advance and the other ranks run between.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
