@@ -18,9 +18,10 @@ import pytest
 
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Outcome, Result
-from sesame.evaluation.runner import Last, Latest, Round, keep
+from sesame.evaluation.runner import Last, Latest, Round
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
+from sesame.evaluation.waiting import keep
 
 HOUR = 3600.0
 DEADLINE_S = 30

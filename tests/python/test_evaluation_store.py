@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import re
 import sqlite3
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.python.evaluation_sites import AVAILABILITY
@@ -22,11 +26,12 @@ from sesame.evaluation.page import write_summary
 from sesame.evaluation.periods import DAY, moment, months, weeks
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
-from sesame.evaluation.runner import Last, Latest, keep, locked, run_due
+from sesame.evaluation.runner import Last, Latest, locked, run_due
 from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
-from sesame.evaluation.store import OUTCOMES, Note, Store, Waiting
+from sesame.evaluation.store import OUTCOMES, Note, Store
 from sesame.evaluation.summary import summarize
+from sesame.evaluation.waiting import SetAside, Waiting, keep
 from sesame.evaluation.words import figure, hours
 
 HOUR = 3600.0
@@ -353,6 +358,74 @@ def test_results_wait_while_a_server_is_gone_and_none_comes_twice(postgres, sesa
         found = store.results("p", "t", 0, math.inf)
     assert len(found) == len({one.began for one in found}) == 4
     assert "t: available" in sesame("evaluate", "report", "s.toml").stdout
+
+
+def test_no_result_is_lost_that_is_added_while_those_that_wait_are_stored(site, monkeypatch):
+    """As `stress` beside `run` does. A lock belongs to an open file, so threads wait for it too."""
+    Waiting(site.path).add([a_result(0)])
+    adder = Thread(target=Waiting(site.path).add, args=([a_result(1)],))
+    add = Store.add
+
+    def add_beside(store: Store, results: list[Result]) -> int:
+        adder.start()
+        while adder.is_alive() and not waits_for_a_lock():
+            time.sleep(0.01)
+        return add(store, results)
+
+    monkeypatch.setattr(Store, "add", add_beside)
+    keep(site, [])
+    adder.join()
+    assert [one.key for one in Waiting(site.path).results()] == ["key 1"]
+    with Store(site.database) as store:
+        assert len(store.results("p", "t", 0, math.inf)) == 1
+
+
+def waits_for_a_lock() -> bool:
+    """A thread of this process."""
+    locks = Path("/proc/locks").read_text()
+    return re.search(rf"-> FLOCK .* {os.getpid()} ", locks) is not None
+
+
+NO_TIME = 1e30  # seconds: more microseconds than a database's integer holds
+
+
+def test_what_the_database_refuses_is_set_aside_and_the_others_are_stored(site, database):
+    site = replace(site, database=database)
+    Waiting(site.path).add([a_result(1), a_result(2, began=NO_TIME)])
+    with pytest.raises(SetAside, match=r"s\.toml\.refused: the database refuses 1 of 3 results"):
+        keep(site, [a_result(3)])
+    assert not Waiting(site.path).has_any()
+    refused = (site.path.parent / "s.toml.refused").read_text()
+    assert refused.count('"key": ') == refused.count('"key": "key 2"') == 1
+    keep(site, [a_result(4)])
+    with Store(site.database) as store:
+        assert len(store.results("p", "t", 0, math.inf)) == 3
+
+
+def test_probes_run_although_the_database_refuses_a_result_that_waited(sesame, site):
+    Waiting(site.path).add([a_result(2, began=NO_TIME)])
+    outcome = sesame("evaluate", "run", "s.toml")
+    assert "p on t: pass" in outcome.stdout
+    assert outcome.status == 2
+    assert "s.toml.refused: the database refuses 1 of 1 results" in outcome.stderr
+    assert "move it away" not in outcome.stderr
+    assert sesame("evaluate", "run", "s.toml", "--once", "p").status == 0
+
+
+def test_status_and_report_show_results_that_waited(sesame, site):
+    with Store(site.database) as store:
+        blocker = sqlite3.connect(site.database, isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")  # others can read and not write
+        keep(site, [a_result(0)])
+        outcome = sesame("evaluate", "status", "s.toml")
+        assert outcome.status == 0 and "never" in outcome.stdout
+        assert "note: without the results in s.toml.waiting: " in outcome.stderr
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        outcome = sesame("evaluate", "status", "s.toml")
+        assert "2026-05-01 00:00" in outcome.stdout and outcome.stderr == ""
+        assert store.last("p", "t") is not None
+    assert not Waiting(site.path).has_any()
 
 
 def test_a_damaged_and_a_newer_database_are_refused(tmp_path):

@@ -79,7 +79,7 @@ def run(site: Path, stays: bool, once: str | None) -> None:
     from sesame.evaluation.probing import Outcome
     from sesame.evaluation.runner import locked, run_due, watch
     from sesame.evaluation.site import read_site
-    from sesame.evaluation.store import Waiting
+    from sesame.evaluation.waiting import Waiting
 
     if stays and once is not None:
         raise InputError("--watch and --once exclude each other")
@@ -163,13 +163,21 @@ def _print_result(result: Result) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Site, Store]]:
-    """The site and its database, with the results that waited."""
+    """The site and its database, with the results that waited, unless it can only be read."""
     from sesame.evaluation.site import read_site
     from sesame.evaluation.store import Store, Unavailable
+    from sesame.evaluation.waiting import SetAside, Waiting
 
     site = read_site(path)
     try:
         with Store(site.database) as store:
+            waiting = Waiting(site.path)
+            try:
+                waiting.move_into(store)
+            except SetAside as error:
+                click.echo(f"note: {error}", err=True)
+            except (Unavailable, OutputError) as error:
+                click.echo(f"note: without the results in {waiting.path}: {error}", err=True)
             yield site, store
     except Unavailable as error:
         error.hint = f"results wait in {site.path.name}.waiting meanwhile"

@@ -24,6 +24,8 @@ CONNECT_SECONDS = 5
 CACHE_KIBIBYTES = 65536
 URLS = ("postgresql://", "postgres://")
 LOCK = 0x5E5A3E  # the number of the advisory lock that writers hold
+DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+NO_VALUE = (OverflowError, UnicodeError)  # raised before a value is sent
 Row = tuple[Any, ...]
 
 
@@ -33,8 +35,13 @@ class Unavailable(SesameError):
     exit_status = 2
 
 
+class Refused(InputError):
+    """The database works, and does not accept these values."""
+
+
 class Database(Protocol):
-    """An open connection. Statements raise Unavailable, or InputError if waiting does not help."""
+    """An open connection. Statements raise Unavailable, or InputError if waiting does not help;
+    for values that no row can have, Refused."""
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
@@ -88,7 +95,9 @@ class Sqlite:
             yield
         except sqlite3.OperationalError as error:
             raise Unavailable(f"{self._path}: the database is unavailable: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, *NO_VALUE) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+                raise Refused(_one_line(error), path=str(self._path)) from error
             raise InputError(
                 f"this is no database of results: {error}",
                 path=str(self._path),
@@ -141,6 +150,7 @@ class Postgres:
         import psycopg
 
         self._errors = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
+        self._refused = (psycopg.DataError, psycopg.IntegrityError)
         self._error = psycopg.Error
         self._shown = shown_url(url)
         with self._explained():
@@ -158,6 +168,8 @@ class Postgres:
         except self._errors as error:
             text = f"{self._shown}: the database is unavailable: {_one_line(error)}"
             raise Unavailable(text) from error
+        except (*self._refused, *NO_VALUE) as error:
+            raise Refused(_one_line(error), path=self._shown) from error
         except self._error as error:
             text = f"the database does not do what it should: {_one_line(error)}"
             raise InputError(text, path=self._shown) from error

@@ -17,7 +17,6 @@ from pathlib import Path
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.evaluation.probing import (
     MAINTENANCE,
-    Boot,
     Observed,
     Outcome,
     Result,
@@ -27,7 +26,8 @@ from sesame.evaluation.probing import (
 from sesame.evaluation.processes import run_command
 from sesame.evaluation.release import boots_here, release_facts
 from sesame.evaluation.site import Probe, Site, Target
-from sesame.evaluation.store import Store, Unavailable, Waiting
+from sesame.evaluation.store import Store, Unavailable
+from sesame.evaluation.waiting import SetAside, Waiting, keep
 from sesame.evaluation.workers import Workers
 
 LONGEST_SLEEP_S = 60.0  # so that a clock that is set is noticed
@@ -119,7 +119,9 @@ def watch(site: Site, report: Report, warn: Callable[[str], None]) -> None:
         round_.collect(round_.until_due())
         problem = str(round_.problem or "")
         if problem and problem != said:
-            warn(f"{problem}: results are kept in memory until it can be written")
+            in_memory = isinstance(round_.problem, OutputError)
+            meanwhile = ": results are kept in memory until it can be written" if in_memory else ""
+            warn(f"{problem}{meanwhile}")
         said = problem
 
 
@@ -130,15 +132,36 @@ class Round:
         self.now = now
         self._site = site
         self._report = report
-        self._latest = _latest(site, now())
         self._workers: Workers[str] = Workers()  # by target
         self._running: dict[str, Probe] = {}  # by target
         self._waiting: dict[str, Probe] = {}  # by name
         self._lookups: dict[str, tuple[float, str]] = {}  # maintenance by target
         self._found: list[Result] = []
         self._unkept: list[Observed] = []
-        self.problem: OutputError | None = None  # why the last results could not be kept
+        self.problem: SesameError | None = None  # why the last results could not be kept
         self._force = False
+        self._latest = self._look_back()
+
+    def _look_back(self) -> Latest:
+        """With results that wait, which come into the database now."""
+        found: dict[str, Last] = {}
+        now = self.now()
+        waiting = Waiting(self._site.path)
+        waited = waiting.results()
+        with suppress(Unavailable), Store(self._site.database) as store:
+            _add_boots(store)
+            try:
+                waiting.move_into(store)
+            except SetAside as error:
+                self.problem = error
+            for probe in self._site.probes.values():
+                if (last := store.last(probe.name, probe.target.name, now + 1)) is not None:
+                    found[probe.name] = Last(last.began, last.outcome)
+        for result in waited:
+            last_known = found.get(result.probe)
+            if last_known is None or last_known.began < result.began <= now + 1:
+                found[result.probe] = Last(result.began, result.outcome)
+        return Latest(found)
 
     def due(self) -> list[Probe]:
         """Those that are due and neither wait nor run."""
@@ -160,7 +183,7 @@ class Round:
     def run(self, probes: Sequence[Probe], *, force: bool = False) -> list[Result]:
         """Runs probes until all have ended; with `force` whatever they need. Without it, what
         becomes due on other targets meanwhile runs too: a long queue must not keep it waiting.
-        Raises OutputError at the end if results can be kept nowhere."""
+        Raises at the end what kept results from being stored."""
         self._force = force
         self.start(probes)
         while self._waiting or self._running:
@@ -249,8 +272,13 @@ class Round:
             keep(self._site, results, boots)
         except OutputError as error:
             self.problem = error
+            return
+        except (InputError, SetAside) as error:
+            self.problem = error
         else:
-            self._unkept, self.problem = [], None
+            if not isinstance(self.problem, SetAside):
+                self.problem = None
+        self._unkept = []
 
 
 def _run_in_fork(probe: Probe, facts: Mapping[str, str]) -> Observed:
@@ -274,45 +302,6 @@ def _look_up(target: Target) -> str:
     return "" if found is None else (found[0].strip() or ended.output.strip() or "yes")[:300]
 
 
-def _latest(site: Site, now: float) -> Latest:
-    """With results that wait, which come into the database now."""
-    found: dict[str, Last] = {}
-    waiting = Waiting(site.path).results()
-    with suppress(Unavailable), Store(site.database) as store:
-        _add_boots(store)
-        if waiting:
-            store.add(waiting)
-            Waiting(site.path).clear()
-        for probe in site.probes.values():
-            if (last := store.last(probe.name, probe.target.name, now + 1)) is not None:
-                found[probe.name] = Last(last.began, last.outcome)
-    for result in waiting:
-        last_known = found.get(result.probe)
-        if last_known is None or last_known.began < result.began <= now + 1:
-            found[result.probe] = Last(result.began, result.outcome)
-    return Latest(found)
-
-
 def _add_boots(store: Store) -> None:
     for boot, booted in boots_here():
         store.add_boot(boot, booted)
-
-
-def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> None:
-    """Stores results, with those that wait. They wait in a file if the database is unavailable, or
-    if it cannot be used at all: then the error is raised afterwards."""
-    waiting = Waiting(site.path)
-    try:
-        with Store(site.database) as store:
-            earlier = waiting.results()
-            store.add([*earlier, *results])
-            for boot in boots:
-                store.add_boot(boot.boot, boot.booted, boot.target, boot.target)
-    except Unavailable:
-        waiting.add(results)
-        return
-    except InputError:
-        waiting.add(results)
-        raise
-    if earlier:
-        waiting.clear()

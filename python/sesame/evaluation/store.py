@@ -1,4 +1,4 @@
-"""The results of months in a database, and a file where they wait while it is unavailable.
+"""The results of months in a database.
 
 Times are seconds since 1970, UTC; the database has microseconds. A result is stored once, known by
 its key. The counts and sums of a day are made again from its results in the transaction that adds
@@ -8,26 +8,22 @@ docs/decisions/0044-evaluation-store.md and 0050-evaluation-databases.md have th
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable, Sequence, Set
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sesame.errors import InputError, OutputError
+from sesame.errors import InputError
 from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
 from sesame.evaluation.schema import VERSION, migrate
 
-__all__ = ["Note", "Observation", "SeriesDays", "Store", "Unavailable", "Waiting"]
+__all__ = ["Note", "Observation", "SeriesDays", "Store", "Unavailable"]
 
 LATEST_S = 2.0**42  # an end of all times, whose microseconds fit in 64 bits
 DAY_US = 86_400_000_000
@@ -501,55 +497,3 @@ def _observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation
 def _bounds(begin: float, end: float) -> tuple[int, int]:
     most = (1 << 62) / 1e6  # of a database's integer, for an infinite end
     return round(1e6 * max(begin, 0.0)), round(1e6 * min(end, most))
-
-
-class Waiting:
-    """A file beside the site file, where results wait while the database is locked, full or
-    gone."""
-
-    def __init__(self, site: Path) -> None:
-        self.path = site.with_name(f"{site.name}.waiting")
-
-    def has_any(self) -> bool:
-        """A full disk may leave an empty file."""
-        with suppress(OSError):
-            return self.path.stat().st_size > 0
-        return False
-
-    def results(self) -> list[Result]:
-        """Damaged lines, as of a killed prober, are left out."""
-        found = []
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for line in file:
-                with suppress(ValueError, TypeError, KeyError):
-                    found.append(_result_of(json.loads(line)))
-        return found
-
-    def add(self, results: Sequence[Result]) -> None:
-        """All or nothing. Raises OutputError if the file cannot be written either."""
-        lines = "".join(f"{json.dumps(asdict(result))}\n" for result in results)
-        try:
-            with self.path.open("ab", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                before = file.seek(0, os.SEEK_END)
-                try:
-                    _write_whole(file, b"\n" + lines.encode())
-                except OSError:
-                    file.truncate(before)
-                    raise
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot keep results: {error.strerror}") from error
-
-    def clear(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-
-def _write_whole(file: FileIO, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[file.write(rest) :]
-
-
-def _result_of(table: dict[str, Any]) -> Result:
-    figures = tuple(Figure(**one) for one in table["figures"])
-    return Result(**{**table, "outcome": Outcome(table["outcome"]), "figures": figures})

@@ -14,8 +14,8 @@ from sesame.evaluation.cases import STRESS
 from sesame.evaluation.estimates import poisson_limits
 from sesame.evaluation.probing import Observed, Outcome, Result, not_observed, run_probe
 from sesame.evaluation.release import release_facts
-from sesame.evaluation.runner import keep
 from sesame.evaluation.site import Probe, Site, Target
+from sesame.evaluation.waiting import keep
 from sesame.evaluation.workers import Workers
 
 LEFT_BEHIND = "processes left behind"
