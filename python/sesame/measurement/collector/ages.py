@@ -1,4 +1,4 @@
-"""The ages of files, by a clock that nobody sets.
+"""The ages of files, by a clock that cannot be set.
 
 The time of day may be wrong for a while, by years. If ages followed it, a clock that jumps ahead
 would remove everything that a collector keeps, and one that jumps back would keep too much. So the
