@@ -4,8 +4,9 @@ Compares `sesame.evaluation.changes`, whose thresholds are fixed, with XDMoD's r
 the mean and a multiple of the standard deviation of the first 20 runs) and with a plain CUSUM of
 the runs standardised by these. The thresholds of the other two are chosen here for each noise
 anew, which needs knowledge that a site does not have: it favours them. The change begins after
-run 20 + BEFORE. With `--series FILE` (a number a line) the three say what they find there, the
-other two with XDMoD's 3 standard deviations and the threshold that is right for normal noise.
+run 20 + BEFORE. A second table has how often the interval of a change's size holds it. With
+`--series FILE` (a number a line) the three say what they find there, the other two with XDMoD's 3
+standard deviations and the threshold that is right for normal noise.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from sesame.evaluation.changes import FIRST_RUNS, changes, first_alarm
+from sesame.evaluation.changes import FIRST_RUNS, changes, first_alarm, shift
 
 RATE = 1000  # runs for one false alarm
 BEFORE = 80
 MOST_RUNS = 400  # after the change; later detections count as this
 SHIFTS = (1.0, 2.0, 3.0)
+CORRELATIONS = (0.0, 0.2, 0.5, 0.8)
+RUNS_AROUND = ((100, 100), (100, 20), (30, 10), (15, 12))  # a change
 DRIFT = 0.05  # standard deviations a run
 Values = np.ndarray[Any, Any]
 Noise = Callable[[np.random.Generator, int], Values]
@@ -46,15 +49,19 @@ def outliers(rng: np.random.Generator, runs: int) -> Values:
     return rng.standard_normal(runs) + off
 
 
-def autocorrelated(rng: np.random.Generator, runs: int) -> Values:
-    """A first-order autoregression with a correlation of 0.4 and unit variance."""
-    steps = math.sqrt(1 - 0.16) * rng.standard_normal(runs)
+def autoregressive(rng: np.random.Generator, runs: int, correlation: float) -> Values:
+    """Of first order, with unit variance."""
+    steps = math.sqrt(1 - correlation**2) * rng.standard_normal(runs)
     values = np.empty(runs)
     value = rng.standard_normal()
     for run in range(runs):
-        value = 0.4 * value + steps[run]
+        value = correlation * value + steps[run]
         values[run] = value
     return values
+
+
+def autocorrelated(rng: np.random.Generator, runs: int) -> Values:
+    return autoregressive(rng, runs, 0.4)
 
 
 def sesame(values: Values) -> int | None:
@@ -103,6 +110,26 @@ def false_alarms(detect: Detector, noise: Noise, runs: int, seed: int) -> float:
     return 1000 * alarms / done
 
 
+def coverage(correlation: float, runs: tuple[int, int], trials: int) -> float:
+    """How often the interval of a shift by one standard deviation holds it, with so many runs
+    before and after."""
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(trials):
+        values = autoregressive(rng, sum(runs), correlation)
+        found = shift(values[: runs[0]], values[runs[0] :] + 1)
+        held += found.low <= 1 <= found.high
+    return held / trials
+
+
+def intervals(trials: int) -> None:
+    heads = (f"{correlation:g}".rjust(7) for correlation in CORRELATIONS)
+    print("interval of a shift holds it, correlation:", *heads)
+    for runs in RUNS_AROUND:
+        shares = (100 * coverage(correlation, runs, trials) for correlation in CORRELATIONS)
+        text = f"{runs[0]} runs before, {runs[1]} after"
+        print(text.rjust(41), *(f"{one:.1f} %".rjust(7) for one in shares), flush=True)
+
+
 def calibrated(kind: Callable[[float], Detector], noise: Noise, runs: int) -> float:
     low, high = 1.0, 60.0
     for _ in range(10):
@@ -132,7 +159,7 @@ def runs_to_detection(
 
 def table(runs: int, trials: int) -> None:
     print(f"{'noise':15} {'detector':12} {'threshold':>9} {'false':>6}", end=" ")
-    print(*(f"{shift:g} sd".rjust(6) for shift in SHIFTS), "drift".rjust(6))
+    print(*(f"{size:g} sd".rjust(6) for size in SHIFTS), "drift".rjust(6))
     for noise in (normal, skewed, outliers, autocorrelated):
         detectors: list[tuple[str, str, Detector]] = [("Sesame", "fixed", sesame)]
         for name, kind in (("XDMoD rule", rule), ("plain CUSUM", plain_cusum)):
@@ -141,7 +168,7 @@ def table(runs: int, trials: int) -> None:
         for name, shown, detect in detectors:
             alarms = false_alarms(detect, noise, runs, 3)
             delays = [
-                runs_to_detection(detect, noise, lambda _, s=shift: s, trials) for shift in SHIFTS
+                runs_to_detection(detect, noise, lambda _, s=size: s, trials) for size in SHIFTS
             ]
             delays.append(runs_to_detection(detect, noise, lambda run: DRIFT * run, trials))
             print(f"{noise.__name__:15} {name:12} {shown:>9} {alarms:6.2f}", end=" ")
@@ -164,13 +191,19 @@ def report(path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200_000, help="to count false alarms")
-    parser.add_argument("--trials", type=int, default=400, help="series for each mean delay")
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=400,
+        help="series for each mean delay; 5 times as many for each interval",
+    )
     parser.add_argument("--series", type=Path, help="a file of numbers, one a line")
     options = parser.parse_args()
     if options.series is not None:
         report(options.series)
     else:
         table(options.runs, options.trials)
+        intervals(5 * options.trials)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,13 @@ def test_the_interval_of_a_shift_holds_it_as_often_as_stated():
     assert shift([1.0], [2.0]).doubts[0].reason is Reason.FEW_SAMPLES
 
 
+@pytest.mark.parametrize("runs", [(100, 100), (30, 10)])
+@pytest.mark.parametrize("correlation", bench.CORRELATIONS)
+def test_the_interval_of_a_shift_holds_it_in_correlated_noise_too(correlation, runs):
+    """Of 300 series 285 are expected; 0.91 is three standard deviations less."""
+    assert 0.91 <= bench.coverage(correlation, runs, 300) <= 0.99
+
+
 def test_the_score_of_a_run_is_that_of_its_rank_among_those_before():
     values = np.array([1.0, 2.0, 1.5, 3.0, 0.0, 1.5])
     expected = [NormalDist().inv_cdf(p) for p in (1.5 / 3, 3.5 / 4, 0.5 / 5, 3 / 6)]

@@ -205,9 +205,15 @@ def quantiles(probabilities: Values) -> Values:
 
 
 def autocorrelation(values: Sequence[float] | Values) -> float:
-    """The correlation of neighbouring runs, of their normal scores so that an outlier counts
-    little; 0 if it could be chance or is negative (which causes no false alarms)."""
-    series = np.asarray(values, float)
+    """The correlation of neighbouring runs; 0 if it could be chance or is negative (which causes no
+    false alarms)."""
+    found = _correlation(np.asarray(values, float))
+    return found if found > LEAST_CORRELATION / math.sqrt(len(values)) else 0.0
+
+
+def _correlation(series: Values) -> float:
+    """Of neighbouring runs, from 0 to 0.95; of their normal scores so that an outlier counts
+    little."""
     scores = _scores(series)
     power = float(scores @ scores)
     if power == 0:
@@ -215,7 +221,7 @@ def autocorrelation(values: Sequence[float] | Values) -> float:
     found = float(scores[:-1] @ scores[1:]) / power
     # The estimate of a short series is too low by (1 + 4 r) / n (M. G. Kendall, Biometrika 1954).
     found += (1 + 4 * found) / len(series)
-    return min(found, 0.95) if found > LEAST_CORRELATION / math.sqrt(len(series)) else 0.0
+    return min(max(found, 0.0), 0.95)
 
 
 def shift(
@@ -223,12 +229,16 @@ def shift(
 ) -> Estimate:
     """The median of all differences of a run after and a run before, with the distribution-free
     interval of the Wilcoxon rank sum (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963).
+    Runs that are correlated by r say as much as (1 - r) / (1 + r) times as many that are not.
     Uses the last and the first 100 runs. Needs one run on each side.
     """
     old, new = np.asarray(before)[-MOST_COMPARED:], np.asarray(after)[:MOST_COMPARED]
     differences = np.sort((new[None, :] - old[:, None]).ravel())
     pairs = len(differences)
-    spread = math.sqrt(pairs * (len(old) + len(new) + 1) / 12)
+    residuals = np.concatenate((old - np.median(old), new - np.median(new)))
+    correlation = _correlation(residuals)  # however small: what could be chance widens it little
+    inflation = (1 + correlation) / (1 - correlation)
+    spread = math.sqrt(inflation * pairs * (len(old) + len(new) + 1) / 12)
     tail = float(quantiles(np.array([(1 + confidence) / 2]))[0])
     dropped = max(math.floor(pairs / 2 - tail * spread), 0)
     doubts: tuple[Doubt, ...] = ()
