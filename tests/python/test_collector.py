@@ -131,7 +131,7 @@ def test_a_collector_that_was_killed_leaves_a_journal_that_becomes_a_data_set(di
         file.write(second.encode().decode()[:100])  # torn
     store._journal.close()  # as the end of its process would
     os.close(store._lock)
-    (directory / ".measured-x.sesame.part").mkdir()
+    (directory / ".measured-20260101T000000.sesame.part").mkdir()
     again = Store(directory, 600)
     [data_set] = data_sets(directory)
     assert [row["sequence"] for row in rows(data_set, "kernel_reading")] == [0]

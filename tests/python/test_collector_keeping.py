@@ -12,6 +12,7 @@ import pytest
 from test_collector import FakeNode, data_sets, rows
 from test_daemon_events import Kernel
 
+from sesame.datasets import DataSetWriter, HostMachine, Info, Instrument, Kind
 from sesame.errors import InputError
 from sesame.measurement.collector import received as received_module
 from sesame.measurement.collector import space as space_module
@@ -28,16 +29,32 @@ from sesame.measurement.probes import EVENT
 DAY = 86_400
 
 
+def write_set(path: Path, **more: object) -> Path:
+    with DataSetWriter(path) as writer:
+        writer.finish(
+            Info(
+                kind=Kind.MEASURED,
+                title="kernel measurement",
+                instrument=Instrument.ours("sesame collect"),
+                host=HostMachine.of_nodes(["a"]),
+                begin_time="2026-01-01T00:00:00+00:00",
+                more=more,
+            )
+        )
+    return path
+
+
 def make_sets(directory: Path, ages_days: list[float]) -> list[Path]:
     """Data sets of these ages, the directory of which another one is no data set of a collector."""
     made = []
     for number, age in enumerate(ages_days):
-        path = directory / f"measured-{number}.sesame"
-        path.mkdir(parents=True)
-        (path / "info.json").write_bytes(bytes(100_000))
+        path = write_set(
+            directory / f"measured-20260101T00000{number}.sesame", journal=".journal-1"
+        )
+        (path / "more").write_bytes(bytes(100_000))
         moment = time.time() - age * DAY
-        os.utime(path / "info.json", (moment, moment))
-        os.utime(path, (moment, moment))
+        for one in (*path.iterdir(), path):
+            os.utime(one, (moment, moment))
         made.append(path)
     (directory / "mine.sesame").mkdir()
     os.utime(directory / "mine.sesame", (0, 0))
@@ -132,14 +149,31 @@ def test_a_relay_does_not_drop_what_waits_when_the_clock_jumps(tmp_path, monkeyp
     store.close()
 
 
-def test_a_link_with_the_name_of_a_data_set_is_removed_and_what_it_leads_to_is_not(tmp_path):
+def test_what_the_collector_did_not_make_is_kept_whatever_its_name(tmp_path):
+    write_set(tmp_path / "measured-baseline.sesame", journal=".journal-1")  # renamed by a user
+    write_set(tmp_path / "measured-20250101T000000.sesame")
+    (tmp_path / "measured-20260102T000000.sesame").mkdir()
+    (tmp_path / "damaged-disks.txt").write_text("x")
+    hidden = tmp_path / ".measured-notes"
+    hidden.mkdir()
+    before = set(tmp_path.iterdir())
+    for path in before:
+        os.utime(path, (0, 0))
+    [made] = make_sets(tmp_path, [1])
+    store = Store(tmp_path, 600, keeping=Keeping(seconds=3600))
+    assert not made.exists()
+    assert before <= set(tmp_path.iterdir())
+    store.close()
+
+
+def test_a_link_with_the_name_of_a_data_set_is_kept(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "file").write_text("x")
-    (tmp_path / "measured-x.sesame").symlink_to(other)
+    (tmp_path / "measured-20260101T000000.sesame").symlink_to(other)
     remove_old(tmp_path, Keeping(bytes=0), Ages(tmp_path), print)
     assert (other / "file").exists()
-    assert not (tmp_path / "measured-x.sesame").is_symlink()
+    assert (tmp_path / "measured-20260101T000000.sesame").is_symlink()
 
 
 def test_a_segment_of_many_nodes_is_one_short_line(tmp_path):

@@ -93,7 +93,7 @@ class Store:
     def _clear(self) -> None:
         """Removes what a killed collector left: partial data sets and journals, and journals whose
         data set was written."""
-        for path in self._directory.glob(f".{SEGMENT}*"):
+        for path in self._directory.glob(f".{SEGMENT}{'[0-9]' * 8}T*"):
             shutil.rmtree(path)
         for path in self._directory.glob(f".new{JOURNAL}-*"):
             path.unlink()
