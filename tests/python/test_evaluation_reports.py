@@ -15,9 +15,10 @@ import pytest
 from playwright.sync_api import Browser
 from tests.browser import axe_script, chromium, look
 
+from sesame.evaluation import levels
 from sesame.evaluation.charts import ratios_of
 from sesame.evaluation.page import write_pages
-from sesame.evaluation.periods import moment
+from sesame.evaluation.periods import DAY, moment
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
@@ -116,6 +117,21 @@ def test_pages_of_cases_and_stress_stay_in_the_directory_whatever_their_names_ar
     links = dict(re.findall('<li><a href="(probe[^"]*)">([^<]*)</a></li>', index))
     assert {unquote(link) for link in links} == {one.name for one in pages}
     assert shown <= {unescape(name) for name in links.values()}
+
+
+def test_a_change_between_runs_weeks_apart_is_found_by_the_means_of_days(site, monkeypatch):
+    monkeypatch.setattr(levels, "MOST_RUNS", 0)
+    rng = random.Random(4)
+    at = [BEGIN + 40 * DAY * number for number in range(40)]
+    speeds = [10 + 5 * (number >= 20) + rng.gauss(0, 0.1) for number in range(40)]
+    ran = [
+        result("speed", one, figures=(Figure("n", speed, "s"),))
+        for one, speed in zip(at, speeds, strict=True)
+    ]
+    with Store(site.database) as store:
+        store.add(ran)
+        found = summarize(site, store, BEGIN, at[-1] + DAY)
+    assert [change.at for one in found.series for change in one.changes] == [at[20]]
 
 
 def test_a_clock_that_is_set_back_or_ahead_loses_no_result(site):

@@ -140,7 +140,8 @@ def _changes(
     else:
         ordered, means = days.means()
         for change in changes(means):
-            around = _runs_around(store, one, ordered[change.first_after] * DAY)
+            nearest = ordered[change.first_after - 1], ordered[change.first_after]
+            around = _runs_around(store, one, *nearest)
             found.append((*around, change))
     return [
         SeriesChange(
@@ -155,10 +156,11 @@ def _changes(
     ]
 
 
-def _runs_around(store: Store, one: Series, day: float) -> tuple[float, float]:
-    """The runs before and after the largest change near a day: that which parts them best."""
-    reach = AROUND_DAYS * DAY
-    times, figures = store.figures(one.number, day - reach, day + reach)
+def _runs_around(store: Store, one: Series, before: int, after: int) -> tuple[float, float]:
+    """The runs before and after the largest change near these days, the last before and the first
+    after a change of means: that which parts them best."""
+    begin, end = min(before, after - AROUND_DAYS), after + AROUND_DAYS
+    times, figures = store.figures(one.number, begin * DAY, end * DAY)
     values = np.array(figures)
     counts = np.arange(1, len(values))
     sums = np.cumsum(values)[:-1]
