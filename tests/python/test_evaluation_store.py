@@ -24,7 +24,7 @@ from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.incidents import incidents_of, samples_of
 from sesame.evaluation.page import write_summary
 from sesame.evaluation.periods import DAY, moment, months, weeks
-from sesame.evaluation.probing import Figure, Outcome, Result
+from sesame.evaluation.probing import MAINTENANCE, Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
 from sesame.evaluation.runner import Last, Latest, locked, run_due
 from sesame.evaluation.schema import FIRST, VERSION
@@ -492,6 +492,33 @@ def test_maintenance_that_the_target_itself_announced_counts_as_planned():
     announced = replace(series(PASS, OFF)[1], reason="maintenance: firmware=ACTIVE")
     ups = [[one.is_up for one in samples_of([announced], [], kind)] for kind in (True, False)]
     assert ups == [[True], []]
+
+
+@pytest.mark.parametrize("maintenance", ["noted", "noted, nothing runs", "announced"])
+@pytest.mark.parametrize("counts_as", ["available", "unavailable"])
+def test_maintenance_is_no_time_in_which_incidents_are_counted(tmp_path, counts_as, maintenance):
+    """Two incidents of an hour in 10 days; then 20 days of maintenance, in which failures do not
+    count, whether it was noted or the target itself says so."""
+    site = written(tmp_path / "s.toml", f'maintenance = "{counts_as}"\n{SITE}')
+    ahead, whole = 240, 720
+    with Store(site.database) as store:
+        store.add([a_result(n, FAIL if n in (50, 150) else PASS) for n in range(ahead + 1)])
+        if maintenance == "announced":
+            said = {"reason": f"{MAINTENANCE}firmware"}
+            store.add([a_result(hour, OFF, **said) for hour in range(ahead + 1, whole + 1)])
+        else:
+            begin, end = (BEGIN + HOUR * hour for hour in (ahead, whole))
+            store.add_note(Note("firmware", begin, end, True))
+        if maintenance == "noted":
+            kinds = [FAIL if hour % 50 == 0 else PASS for hour in range(ahead + 1, whole + 1)]
+            store.add([a_result(ahead + 1 + n, kind) for n, kind in enumerate(kinds)])
+        found = summarize(site, store, BEGIN, BEGIN + whole * HOUR).targets[0]
+    assert found.whole.incidents == 2
+    # Each took an hour, and began and ended in the middle of an hour on average.
+    assert found.whole.time_to_incident.value == pytest.approx((ahead - 2 * 1) * HOUR / 2, rel=1e-6)
+    share = found.whole.availability.estimate.value
+    assert (share > 0.99) or counts_as == "unavailable"
+    assert found.weeks[-1].time_to_incident is None
 
 
 def test_periods_cover_the_time_without_gaps():

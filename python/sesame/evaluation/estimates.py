@@ -122,6 +122,12 @@ def spans_of(
     return found
 
 
+def time_up(spans: Sequence[Span]) -> float:
+    """Half of the open time counts."""
+    share = {State.UP: 1.0, State.OPEN: 0.5}
+    return sum(share.get(one.state, 0.0) * one.length for one in spans)
+
+
 def availability_of(spans: Sequence[Span], confidence: float = CONFIDENCE) -> Availability:
     """The availability of the period that the spans make up. Needs one span."""
     sums = dict.fromkeys(State, 0.0)
@@ -186,14 +192,16 @@ def combined(every: Sequence[Sequence[Span]]) -> list[Span]:
 _FIRST = (State.DOWN, State.OPEN, State.UP, State.UNSEEN)
 
 
-def overlaid(spans: Sequence[Span], windows: Iterable[tuple[float, float]]) -> list[Span]:
-    """The same spans, up in these windows."""
+def overlaid(
+    spans: Sequence[Span], windows: Iterable[tuple[float, float]], state: State
+) -> list[Span]:
+    """The same spans, with this state in these windows."""
     found = list(spans)
     for begin, end in windows:
         low, high = max(begin, found[0].begin), min(end, found[-1].end)
         if low < high:
             before, after = cut(found, found[0].begin, low), cut(found, high, found[-1].end)
-            found = [*before, Span(low, high, State.UP), *after]
+            found = [*before, Span(low, high, state), *after]
     return found
 
 

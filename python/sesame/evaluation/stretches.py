@@ -16,9 +16,11 @@ from sesame.evaluation.estimates import (
     mean_time_to_incident,
     overlaid,
     spans_of,
+    time_up,
 )
 from sesame.evaluation.incidents import Incident, incidents_of, samples_of
 from sesame.evaluation.periods import months, weeks
+from sesame.evaluation.probing import MAINTENANCE
 from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Note, Observation, Store
 from sesame.trust import Estimate
@@ -36,7 +38,7 @@ class Stretch:
     availability: Availability
     reboots: int
     incidents: int
-    time_to_incident: Estimate | None  # seconds; None if nothing was observed
+    time_to_incident: Estimate | None  # seconds; None if none of the time counts
 
 
 @dataclass(frozen=True)
@@ -99,24 +101,31 @@ class _Target:
         notes = _touching(store.notes(name), self._ran, period)
         self._incidents = incidents_of(self._ran, self._reboots, notes)
         self._begins = sorted(one.began for one in self._incidents)
-        self._spans = self._spans_of(site, probes, ran, notes)
+        planned = [(note.began, note.ended) for note in notes if note.planned]
+        is_up = site.maintenance_is_available
+        spans = self._spans_of(probes, ran, notes, is_up)
+        self._spans = overlaid(spans, planned, State.UP) if is_up else spans
+        # Failures in maintenance are no incidents, so its time is none in which they are counted.
+        tried = {
+            name: [one for one in each if not one.reason.startswith(MAINTENANCE)]
+            for name, each in ran.items()
+        }
+        spans = self._spans_of(probes, tried, notes, True)
+        self._exposed = overlaid(spans, planned, State.UNSEEN)
 
     def _spans_of(
         self,
-        site: Site,
         probes: Sequence[Probe],
         ran: Mapping[str, Sequence[Observation]],
         notes: Sequence[Note],
+        maintenance_is_available: bool,
     ) -> list[Span]:
         every = []
         for probe in probes:
-            samples = samples_of(ran[probe.name], notes, site.maintenance_is_available)
+            samples = samples_of(ran[probe.name], notes, maintenance_is_available)
             longest = GAP_INTERVALS * probe.interval
             every.append(spans_of(samples, *self._period, longest, self._reboots))
-        spans = combined(every)
-        if site.maintenance_is_available:
-            spans = overlaid(spans, [(note.began, note.ended) for note in notes if note.planned])
-        return spans
+        return combined(every)
 
     def summary(self) -> TargetSummary:
         begin, end = self._period
@@ -132,10 +141,8 @@ class _Target:
     def _stretch(self, name: str, begin: float, end: float) -> Stretch:
         found = availability_of(cut(self._spans, begin, end))
         count = _between(self._begins, begin, end)
-        time = None
-        if found.estimate is not None and found.estimate.value > 0:
-            exposed = found.estimate.value * found.observed * (end - begin)
-            time = mean_time_to_incident(count, exposed, mid_p=self._mid_p)
+        exposed = time_up(cut(self._exposed, begin, end))
+        time = mean_time_to_incident(count, exposed, mid_p=self._mid_p) if exposed > 0 else None
         reboots = _between(self._reboots, begin, end)
         return Stretch(name, begin, end, found, reboots, count, time)
 
