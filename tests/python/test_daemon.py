@@ -18,6 +18,7 @@ from tests.python.fake_probes import all_probes
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import clocks
 from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.connection import TooLargeError
 from sesame.measurement.daemon import node as node_module
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.delivery import Delivery, Items
@@ -408,6 +409,23 @@ def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_are_dropped(d
     assert sink.attempts == 6
     assert delivery.dropped == 3
     assert said == ["readings wait: away", "delivery works again; 3 readings were dropped"]
+
+
+def test_readings_that_are_too_large_together_or_alone_do_not_keep_back_others(daemon):
+    class SmallSink(FlakySink):
+        def deliver(self, items: Items) -> None:
+            if len(items) > 3 or any(one.sequence == 5 for one in items):
+                raise TooLargeError("hub: the request is too large")
+            super().deliver(items)
+
+    sink, said = SmallSink(), []
+    sink.works.set()
+    delivery = Delivery(sink, said.append, daemon.node.stream)
+    delivery.offer([daemon.node.read() for _ in range(20)])
+    assert delivery.close() == []
+    assert sorted(sink.delivered) == [number for number in range(20) if number != 5]
+    assert (delivery.delivered, delivery.dropped) == (19, 1)
+    assert said == ["a reading is dropped: hub: the request is too large"]
 
 
 def test_a_defect_in_the_delivery_is_reported_and_does_not_end_it(daemon):

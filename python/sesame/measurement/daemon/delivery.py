@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sesame.errors import OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
-from sesame.measurement.connection import Connection
+from sesame.measurement.connection import Connection, TooLargeError
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
 from sesame.measurement.readings import Reading
@@ -94,6 +94,7 @@ class Delivery:
         self._events_delivered = 0
         self._waiting: deque[Item] = deque()
         self._capacity = capacity
+        self._at_once = MOST_AT_ONCE  # fewer while requests are too large
         self._changed = threading.Condition()
         self._has_work = False
         self._end = math.inf
@@ -164,7 +165,11 @@ class Delivery:
         so that there may be more to deliver."""
         items = self._first()
         if items:
-            return self._deliver(items) and self._remove(items)
+            try:
+                return self._deliver(items) and self._remove(items)
+            except TooLargeError as error:
+                self._send_fewer(items, error)
+                return True
         if last is not None and self.sent >= last:
             return False
         for block in self._stream.after(self.sent):
@@ -179,7 +184,7 @@ class Delivery:
         with self._changed:
             if self._waiting and isinstance(self._waiting[0], Block):
                 return [self._waiting[0]]
-            first = islice(self._waiting, MOST_AT_ONCE)
+            first = islice(self._waiting, self._at_once)
             return [*takewhile(lambda one: isinstance(one, Reading), first)]
 
     def _remove(self, delivered: Items) -> bool:
@@ -191,12 +196,27 @@ class Delivery:
                 else:
                     self.dropped -= 1
         self.delivered += len(delivered)
+        self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
         return True
 
+    def _send_fewer(self, items: Items, error: TooLargeError) -> None:
+        """Has the next request contain half as many readings; one that is too large alone is
+        dropped, so that it does not keep back the others."""
+        if len(items) > 1:
+            self._at_once = len(items) // 2
+            return
+        self._remove(items)
+        self.delivered -= 1
+        self.dropped += 1
+        self._say(f"a reading is dropped: {error.message}")
+
     def _deliver(self, items: Items) -> bool:
+        """Raises TooLargeError if it is that of readings."""
         try:
             self._sink.deliver(items)
         except SesameError as error:
+            if isinstance(error, TooLargeError) and isinstance(items[0], Reading):
+                raise
             return self._failed(error.message, str(error))
         except Exception as error:  # a defect must not end this thread, and with it the delivery
             return self._failed(repr(error), f"this is a defect: {error!r}")
