@@ -87,7 +87,7 @@ def test_a_month_without_runs_is_not_observed_and_neither_up_nor_down(site):
     assert (target.months[1].availability.low, target.months[1].availability.high) == (0, 1)
     assert target.months[0].availability.estimate.value == 1
     assert (
-        "t: not observed from 2026-04-30 23:00 to 2026-06-01 00:00: the prober did not run"
+        "t: not observed from 2026-04-30 23:00 to 2026-06-01 00:00 UTC: the prober did not run"
         in found.findings
     )
 

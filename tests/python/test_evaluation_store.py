@@ -32,7 +32,8 @@ from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import OUTCOMES, Note, Store
 from sesame.evaluation.summary import summarize
 from sesame.evaluation.waiting import SetAside, Waiting, keep
-from sesame.evaluation.words import figure, hours
+from sesame.evaluation.words import figure, hours, percent, share
+from sesame.trust import Estimate
 
 HOUR = 3600.0
 BEGIN = moment("2026-05", "")
@@ -536,6 +537,33 @@ def test_periods_cover_the_time_without_gaps():
         moment("2026-13", "--from")
 
 
+def test_a_week_is_a_period_as_reports_name_it():
+    begin, end = moment("2026-W18", "--from"), moment("2026-W18", "--to", is_end=True)
+    assert (begin, end) == (moment("2026-04-27", ""), moment("2026-05-04", ""))
+    assert [name for name, *_ in weeks(begin, end)] == ["2026-W18"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["20260503", "2026W18", "2026-W18-3", "2026-W54", "2026-05-03T14", "2026-05-03\n", "٢٠٢٦-٠٥"],
+)
+def test_a_time_of_another_form_is_refused_and_not_read_as_a_begin(text):
+    with pytest.raises(InputError, match="--to: expected a month, a week, a day or a time, got"):
+        moment(text, "--to", is_end=True)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "9999-12", "9999-W52"])
+def test_the_end_of_the_calendar_is_refused_as_an_end(text):
+    with pytest.raises(InputError, match=f"--to: .* got '{text}'"):
+        moment(text, "--to", is_end=True)
+
+
+def test_what_is_not_all_does_not_look_like_all():
+    shown = [percent(part) for part in (1, 1 - 1e-16, 0.9996, 0.99999, 0.9994, 0.5678, 0)]
+    assert shown == ["100.0 %", "100.0 %", "99.96 %", "99.999 %", "99.9 %", "56.8 %", "0.0 %"]
+    assert share(Estimate(0.9997, 0.997, 0.9999, 9)) == "99.97 % (99.70 to 99.99)"
+
+
 def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
     rng = random.Random(2)
     with Store(site.database) as store:
@@ -565,16 +593,17 @@ def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
     assert whole.incidents == 1
     assert whole.time_to_incident.value == pytest.approx((188 - 4) * HOUR)
     assert (
-        "t: p: step one: exit status 1: began 2026-05-05 04:00 (available at 2026-05-05 03:00), "
-        "ended 2026-05-05 08:00 (last failed at 2026-05-05 07:00)" in found.findings
+        "t: p: step one: exit status 1: began 2026-05-05 04:00 UTC "
+        "(available at 2026-05-05 03:00), ended 2026-05-05 08:00 (last failed at 2026-05-05 07:00)"
+        in found.findings
     )
     assert (
-        "t: not observed from 2026-05-03 01:00 to 2026-05-03 12:00: the prober did not run"
+        "t: not observed from 2026-05-03 01:00 to 2026-05-03 12:00 UTC: the prober did not run"
         in found.findings
     )
     changed = [finding for finding in found.findings if ", when " in finding]
     assert len(changed) == 1
-    assert "since 2026-05-07 06:00, when kernel 6.1 → 6.2" in changed[0]
+    assert "since 2026-05-07 06:00 UTC, when kernel 6.1 → 6.2" in changed[0]
     assert "p on t: n 19.7 % slower (" in changed[0]
     assert [level.runs for level in found.series[0].releases.values()] == [136, 50]
     month = found.probes[0].months[0]

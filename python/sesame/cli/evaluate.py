@@ -217,7 +217,9 @@ def status(site: Path) -> None:
     for one in found:
         for incident in one.incidents:
             if math.isinf(incident.ended):
-                click.echo(f"open since {shown(incident.began)}: {one.target}: {incident.cause}")
+                click.echo(
+                    f"open since {shown(incident.began)} UTC: {one.target}: {incident.cause}"
+                )
 
 
 @evaluate.command("note")
@@ -248,8 +250,12 @@ def note(site: Path, text: str, begin: str, end: str, planned: bool, target: str
 
 @evaluate.command("report", short_help="Report a period in words, tables and a page.")
 @SITE
-@click.option("--from", "begin", metavar="TIME", help="A month, day or time. Default: first run.")
-@click.option("--to", "end", metavar="TIME", help="Its last month or day, or a time. Default: now.")
+@click.option(
+    "--from", "begin", metavar="TIME", help="Month, week, day or time. Default: first run."
+)
+@click.option(
+    "--to", "end", metavar="TIME", help="Its last month, week or day, or time. Default: now."
+)
 @click.option("--mid-p", is_flag=True, help="Shorter limits of the mean time to incident.")
 @click.option("--report", "page", type=FILE, metavar="FILE.html", help="Write a page.")
 @click.option("--pages", type=FILE, metavar="DIR", help="Write a page, and one for each probe.")

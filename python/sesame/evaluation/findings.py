@@ -79,7 +79,7 @@ def _worst(weeks: Sequence[Stretch]) -> str:
 
 
 def _incident(one: Incident) -> str:
-    began = f"began {shown(one.began)}"
+    began = f"began {shown(one.began)} UTC"
     if one.not_before < one.began:
         began += f" (available at {shown(one.not_before)})"
     if math.isinf(one.ended):
@@ -89,12 +89,12 @@ def _incident(one: Incident) -> str:
         if one.began < one.last_failed < one.ended:
             ended += f" (last failed at {shown(one.last_failed)})"
     if one.began == one.ended:
-        return f"{shown(one.began)}: {one.cause}"
+        return f"{shown(one.began)} UTC: {one.cause}"
     return f"{one.cause}: {began}, {ended}"
 
 
 def _unseen(one: Unseen) -> str:
-    return f"not observed from {shown(one.begin)} to {shown(one.end)}: {one.reason}"
+    return f"not observed from {shown(one.begin)} to {shown(one.end)} UTC: {one.reason}"
 
 
 def _failing(probes: Sequence[ProbeSummary], releases: Sequence[ReleaseSummary]) -> list[str]:
@@ -150,7 +150,7 @@ def _change(one: SeriesSummary, found: SeriesChange) -> str:
         text = f"{where} {size} ({ends[0]:.1f} to {ends[1]:.1f}), {levels}"
     else:
         text = f"{where} {levels}"
-    text += f", since {shown(found.at)}"
+    text += f", since {shown(found.at)} UTC"
     if found.release_changes:
         parts = (f"{name} {old} → {new}" for name, (old, new) in found.release_changes.items())
         text += f", when {', '.join(parts)}"

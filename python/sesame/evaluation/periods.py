@@ -11,21 +11,39 @@ DAY = 86400
 
 
 def moment(text: str, option: str, *, is_end: bool = False) -> float:
-    """Seconds since 1970 of `2026-05`, `2026-05-03`, `2026-05-03T14:00`; with `is_end` the end of
-    the month or day. Without an offset it is UTC. Raises InputError."""
+    """Seconds since 1970 of `2026-05`, `2026-W18`, `2026-05-03`, `2026-05-03T14:00`; with `is_end`
+    the end of the month, week or day. Without an offset it is UTC. Raises InputError."""
     try:
-        if re.fullmatch(r"\d{4}-\d{2}", text):
-            first = datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
-            return (_next_month(first) if is_end else first).timestamp()
-        time = datetime.fromisoformat(text)
+        begin, end = _span(text)
+        return (end if is_end else begin).timestamp()
     except (ValueError, OverflowError):
         raise InputError(
-            f"{option}: expected a month, a day or a time, got {text!r}",
-            hint="for instance 2026-05, 2026-05-03 or 2026-05-03T14:00",
+            f"{option}: expected a month, a week, a day or a time, got {text!r}",
+            hint="for instance 2026-05, 2026-W18, 2026-05-03 or 2026-05-03T14:00",
         ) from None
+
+
+def _span(text: str) -> tuple[datetime, datetime]:
+    """Raises ValueError and OverflowError. ISO 8601 has more forms, such as 20260503, whose ends
+    nobody would expect."""
+
+    def is_like(pattern: str) -> bool:
+        return re.fullmatch(pattern, text, re.ASCII) is not None
+
+    if is_like(r"\d{4}-\d{2}"):
+        begin = datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
+        return begin, _next_month(begin)
+    if is_like(r"\d{4}-W\d{2}"):
+        begin = datetime.fromisoformat(f"{text}-1").replace(tzinfo=UTC)
+        return begin, begin + timedelta(days=7)
+    if is_like(r"\d{4}-\d{2}-\d{2}"):
+        begin = datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return begin, begin + timedelta(days=1)
+    if not is_like(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?"):
+        raise ValueError(text)
+    time = datetime.fromisoformat(text)
     time = time.replace(tzinfo=time.tzinfo or UTC)
-    day = timedelta(days=1) if is_end and len(text) == len("2026-05-03") else timedelta()
-    return (time + day).timestamp()
+    return time, time
 
 
 def months(begin: float, end: float) -> list[tuple[str, float, float]]:

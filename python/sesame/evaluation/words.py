@@ -7,15 +7,26 @@ import math
 from sesame.evaluation.periods import DAY
 from sesame.trust import Estimate
 
+WHOLE = 1 - 1e-9  # a share that is 1 but for rounding
+
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.{_digits(share, 1)}f} %"
+
+
+def _digits(share: float, least: int) -> int:
+    """So many that what is not all does not look like all."""
+    digits = least
+    while share < WHOLE and round(100 * share, digits) >= 100:
+        digits += 1
+    return digits
 
 
 def share(estimate: Estimate) -> str:
-    """`98.9 % (98.1 to 99.4)`, with as many digits as the interval is worth, at most three."""
+    """`98.9 % (98.1 to 99.4)`, with as many digits as the interval is worth, at most three unless
+    it would look like all."""
     width = 100 * (estimate.high - estimate.low)
-    digits = 1 if width >= 0.2 else 2 if width >= 0.02 else 3
+    digits = _digits(estimate.value, 1 if width >= 0.2 else 2 if width >= 0.02 else 3)
     value, low, high = (
         f"{100 * part:.{digits}f}" for part in (estimate.value, estimate.low, estimate.high)
     )
