@@ -13,6 +13,12 @@ constexpr SimTime kWindow = SimTime::from_ns(1'000'000'000);
 // The number of a node that no node has, for the streams of the main process.
 constexpr uint32_t kNoNode = 0xffffffff;
 
+// The time in [0, window) that differs by whole windows.
+SimTime wrapped(SimTime time, SimTime window) {
+  const int64_t rest = time.ps() % window.ps();
+  return SimTime::from_ps(rest < 0 ? rest + window.ps() : rest);
+}
+
 }  // namespace
 
 Simulation::Simulation(Model model, uint64_t seed, uint32_t replication, SimTime warm_up,
@@ -65,17 +71,18 @@ void Simulation::add_copies(SimTime end) {
   const size_t detailed = arriving_.messages.size();
   if (detailed == 0) return;
   const double others = model_.nodes - model_.detailed_nodes;
-  // Nodes differ by the phase of their sampling periods, so copies are spread over one.
+  // Nodes differ by the phase of their sampling periods, so copies are spread over one. What would
+  // leave this window is as likely to come from a neighbouring one.
   const double spread_s = std::max(model_.instrumentation.sampling_period.seconds(),
                                    (end - now_).seconds() / static_cast<double>(detailed));
   const SimTime first = now_ + model_.latency;
-  const SimTime last = end + model_.latency;
+  const SimTime window = end - now_;
   for (size_t i = 0; i < detailed; ++i) {
     copies_due_ += others / model_.detailed_nodes;
     for (; copies_due_ >= 1; copies_due_ -= 1) {
       Message copy = arriving_.messages[i];
-      copy.time += SimTime::from_seconds((copies_.uniform() - 0.5) * spread_s);
-      copy.time = std::clamp(copy.time, first, last);
+      const double moved_s = (copies_.uniform() - 0.5) * spread_s;
+      copy.time = first + wrapped((copy.time - first) + SimTime::from_seconds(moved_s), window);
       arriving_.messages.push_back(copy);
     }
   }

@@ -15,7 +15,7 @@ import click
 from sesame.cli.budget import budget_of
 from sesame.cli.console import new_table
 from sesame.cli.grouped import grouped
-from sesame.cli.overhead_shared import Status, model_of, print_table
+from sesame.cli.overhead_shared import Status, finite, model_of, print_table
 from sesame.cli.overhead_validate import check_advice, validate
 from sesame.errors import InputError
 
@@ -49,9 +49,7 @@ def _simulation(replications: int) -> Callable[[Command], Command]:
         click.option(
             "--seconds",
             type=click.FloatRange(min=0, min_open=True),
-            default=100.0,
-            show_default=True,
-            help="Simulated time of a replication.",
+            help="Simulated time of a replication. Default: 100, or 50 messages of a daemon.",
         ),
         click.option(
             "-r",
@@ -189,7 +187,7 @@ def predict(model: str, as_json: bool, **options: Any) -> None:
         show(f"simulating {run.replications} replications")
         found = run.predict(chosen)
     if as_json:
-        click.echo(json.dumps(_finite(found.as_json())))
+        click.echo(json.dumps(finite(found.as_json())))
         return
     _print_prediction(found)
 
@@ -270,7 +268,7 @@ def factors(
 
         write_factors(study, chosen, report)
     if as_json:
-        click.echo(json.dumps(_finite(study.as_json())))
+        click.echo(json.dumps(finite(study.as_json())))
         return
     _print_study(study)
 
@@ -313,7 +311,7 @@ def sweep(
         write_sweep(curves, name, groups[0] if groups else "", chosen, report)
     if as_json:
         points = [point.as_json() for some in curves.values() for point in some]
-        click.echo(json.dumps(_finite({"varied": name, "points": points})))
+        click.echo(json.dumps(finite({"varied": name, "points": points})))
         return
     _print_curves(curves)
 
@@ -377,7 +375,7 @@ def advise(
             checked = check_advice(found.chosen.settings, limits, show)
     if as_json:
         measured = {} if checked is None else {"measured": checked.as_json()}
-        click.echo(json.dumps(_finite(_advice_json(found) | measured)))
+        click.echo(json.dumps(finite(_advice_json(found) | measured)))
         return
     _print_advice(found)
     if checked is not None:
@@ -410,16 +408,6 @@ def _check_new(path: Path, suffix: str, *, force: bool) -> None:
     if path.exists() and not force:
         raise InputError(f"{path}: exists already", hint="--force replaces it")
     check_file(path)
-
-
-def _finite(value: Any) -> Any:
-    """The value with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    is_number = isinstance(value, float)
-    return None if is_number and value not in (value + 0 * value,) else value
 
 
 def _print_doubts(doubts: Sequence[Doubt], what: str = "") -> None:

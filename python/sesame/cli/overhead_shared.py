@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,15 @@ def model_of(name: str, options: Mapping[str, Any]) -> NodeModel:
             raise InputError(f"--set {text}: expected NAME=VALUE")
         settings[setting] = value
     return read_model(name).with_settings(settings)
+
+
+def finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Status:

@@ -17,7 +17,7 @@ import click
 
 from sesame.cli.console import new_table
 from sesame.cli.grouped import grouped
-from sesame.cli.overhead_shared import Status, model_of, print_table
+from sesame.cli.overhead_shared import Status, finite, model_of, print_table
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 # Of the simulation of a setting.
-SIMULATED_S, REPLICATIONS = 100.0, 5
+REPLICATIONS = 5
 CHECKED_S = 30.0  # measured time of an advised setting
 NOTHING = "nothing"
 TITLES = {
@@ -121,7 +121,7 @@ def validate(
         show("simulating")
         found = compare(chosen, runs, simulation())
     if as_json:
-        click.echo(json.dumps([one.as_json() for one in found]))
+        click.echo(json.dumps(finite([one.as_json() for one in found])))
         return
     print_compared(found)
     _print_variation(found)
@@ -130,7 +130,7 @@ def validate(
 def simulation() -> Any:
     from sesame.overhead.studies import Run
 
-    return Run(SIMULATED_S, REPLICATIONS)
+    return Run(replications=REPLICATIONS)
 
 
 def _programs(text: str) -> list[str]:

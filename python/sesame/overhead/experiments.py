@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from statistics import NormalDist
@@ -215,11 +215,15 @@ def fractional_design(factors: Sequence[Factor], less: int) -> Design:
     return Design(tuple(factors), np.column_stack([signs, *added]), generators)
 
 
-def analyse(design: Design, responses: Any, confidence: float = 0.90) -> Analysis:
+def analyse(
+    design: Design, responses: Any, confidence: float = 0.90, *, is_paired: bool = False
+) -> Analysis:
     """Effects with confidence intervals, and the share of the variation that each explains.
 
     `responses` has a row for each run of the design and a column for each replication. With one
-    replication there are no intervals, which a doubt says. Raises InputError.
+    replication there are no intervals, which a doubt says. `is_paired`: replication i of all runs
+    has the same random numbers. Then each replication gives each effect, and the interval is that
+    of their mean; what replications have in common is no variation. Raises InputError.
     """
     values = np.atleast_2d(np.asarray(responses, float))
     if values.shape[0] != design.runs:
@@ -230,14 +234,19 @@ def analyse(design: Design, responses: Any, confidence: float = 0.90) -> Analysi
     means = values.mean(axis=1)
     contrasts = design.contrasts()
     effects = {word: float(column @ means) / runs for word, column in contrasts.items()}
-    error = float(((values - means[:, None]) ** 2).sum())
-    total = float(((values - values.mean()) ** 2).sum())
-    half = _half_width(error, runs, replications, confidence)
+    common = values.mean(axis=0) - values.mean() if is_paired else np.zeros(replications)
+    error = float(((values - means[:, None] - common) ** 2).sum())
+    total = float(((values - values.mean() - common) ** 2).sum())
+    independent = _half_width(error, runs, replications, confidence)
+    halves = {
+        word: _half_width_of_mean(column @ values / runs, confidence) if is_paired else independent
+        for word, column in contrasts.items()
+    }
     aliases = design.aliases()
 
     def estimate(word: str) -> Estimate:
         value = effects[word]
-        return Estimate(value, value - half, value + half, replications)
+        return Estimate(value, value - halves[word], value + halves[word], replications)
 
     found = [
         Effect(
@@ -246,7 +255,7 @@ def analyse(design: Design, responses: Any, confidence: float = 0.90) -> Analysi
             tuple(aliases[word]),
             estimate(word),
             runs * replications * effects[word] ** 2 / total if total > 0 else 0.0,
-            None if replications == 1 else abs(effects[word]) > half,
+            None if replications == 1 else abs(effects[word]) > halves[word],
         )
         for word in contrasts
         if word != MEAN
@@ -261,13 +270,6 @@ def analyse(design: Design, responses: Any, confidence: float = 0.90) -> Analysi
         confidence,
         tuple(_doubts(design, values)),
     )
-
-
-def responses_by_levels(
-    design: Design, table: Mapping[tuple[str, ...], Sequence[float]]
-) -> list[list[float]]:
-    """The rows of responses in the order of the design's runs, from a table by levels."""
-    return [list(table[tuple(levels.values())]) for levels in design.settings()]
 
 
 def _check(factors: Sequence[Factor], less: int) -> None:
@@ -312,6 +314,14 @@ def _half_width(error: float, runs: int, replications: int, confidence: float) -
     freedom = runs * (replications - 1)
     deviation = math.sqrt(error / freedom / (runs * replications))
     return student_quantile((1 + confidence) / 2, freedom) * deviation
+
+
+def _half_width_of_mean(values: Array, confidence: float) -> float:
+    """The same of an effect that was found in each replication."""
+    if len(values) == 1:
+        return 0.0
+    deviation = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return student_quantile((1 + confidence) / 2, len(values) - 1) * deviation
 
 
 def _doubts(design: Design, values: Array) -> list[Doubt]:

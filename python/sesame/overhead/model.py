@@ -180,7 +180,7 @@ class NodeModel:
             raise InputError(f'two process classes are called "{name}"')
         if self.daemon.source == "timer" and self.instrumentation.sampling_period is None:
             raise InputError("a daemon with its own timer needs a sampling_period")
-        detailed = self.node.nodes if self.node.detailed_nodes is None else self.node.detailed_nodes
+        detailed = self.detailed_nodes
         processes = sum(process.count for process in self.processes) + self.daemon.daemons
         if detailed * processes > MOST_PROCESSES:
             raise InputError(
@@ -204,12 +204,32 @@ class NodeModel:
         """On each node."""
         return sum(process.count for process in self.processes if process.instrumented)
 
+    @property
+    def detailed_nodes(self) -> int:
+        """Nodes that are simulated in detail."""
+        node = self.node
+        return node.nodes if node.detailed_nodes is None else node.detailed_nodes
+
+    @property
+    def message_interval(self) -> float | None:
+        """Mean time in s between two messages of a daemon that samples; None without samples."""
+        period, daemon = self.instrumentation.sampling_period, self.daemon
+        sampled = daemon.daemons if daemon.source == "timer" else self.instrumented_processes
+        if period is None or sampled == 0:
+            return None
+        each = period * daemon.daemons / sampled  # between two samples of a daemon
+        if daemon.policy != BATCH:
+            return each
+        full = daemon.batch_size * each
+        return full if daemon.batch_age is None else min(full, daemon.batch_age + each)
+
     def without_instrumentation(self) -> NodeModel:
-        """The same node on which nothing is sampled, traced or inserted, for comparison."""
+        """The detailed nodes, on which nothing is sampled, traced or inserted, for comparison."""
+        detailed = self.detailed_nodes
         bare = tuple(dataclasses.replace(p, instrumented=False) for p in self.processes)
         return dataclasses.replace(
             self,
-            node=dataclasses.replace(self.node, detailed_nodes=None),
+            node=dataclasses.replace(self.node, nodes=detailed, detailed_nodes=detailed),
             processes=bare,
             instrumentation=Instrumentation(),
             daemon=Daemon(),
@@ -219,10 +239,20 @@ class NodeModel:
     def with_settings(self, settings: Mapping[str, object]) -> NodeModel:
         """The model with other values of some SETTINGS, each a text as in node.toml or a number.
         Raises InputError that names the setting."""
-        changed = self
+        changes: dict[str, dict[str, Any]] = {}
         for name, value in settings.items():
-            changed = _with_setting(changed, name, value)
-        return changed
+            table, field, read = _read_setting(name, value)
+            changes.setdefault(table, {})[field] = read
+        parts: dict[str, Any] = {}
+        for table, fields in changes.items():
+            if table == "processes":
+                sampled = _sampled_class(self)
+                parts[table] = tuple(
+                    dataclasses.replace(p, **fields) if p is sampled else p for p in self.processes
+                )
+            else:
+                parts[table] = dataclasses.replace(getattr(self, table), **fields)
+        return dataclasses.replace(self, **parts)
 
     def setting(self, name: str) -> Any:
         """The value of one of SETTINGS (times in s)."""
@@ -361,21 +391,14 @@ def _place_of(name: str) -> tuple[str, str]:
     return SETTINGS[name]
 
 
-def _with_setting(model: NodeModel, name: str, value: object) -> NodeModel:
+def _read_setting(name: str, value: object) -> tuple[str, str, object]:
+    """The table and the field that a setting is, and its value."""
     table, field = _place_of(name)
     kinds = keys_of(ProcessClass if table == "processes" else _TABLES[table])
     try:
-        read = kinds[field].read(value)
-        if table != "processes":
-            part = dataclasses.replace(getattr(model, table), **{field: read})
-            return dataclasses.replace(model, **{table: part})
+        return table, field, kinds[field].read(value)
     except InputError as error:
         raise InputError(f"setting {name}: {error.message}") from error
-    sampled = _sampled_class(model)
-    classes = tuple(
-        dataclasses.replace(p, count=read) if p is sampled else p for p in model.processes
-    )
-    return dataclasses.replace(model, processes=classes)
 
 
 def _sampled_class(model: NodeModel) -> ProcessClass:

@@ -28,11 +28,18 @@ if TYPE_CHECKING:
 
 MOST_REPLICATIONS = 100_000
 MOST_EVENTS = 1e12  # of a replication: a day
+MOST_WAITING = 1e7  # requests, some 100 bytes each, in each of the workers
 # A replication is simulated in steps of about a second, between which Ctrl-C ends it.
 _EVENTS_OF_STEP = 5e6
 # Load of a queue from which no steady state exists, less what a finite run can show by chance.
 _FULL = 0.98
 _KEPT_BASELINES = 64
+NETWORK = "the node's network"
+# Unless the time is given: at least so long, and long enough for so many messages of each daemon.
+LEAST_SECONDS, MESSAGES = 100.0, 50
+LONGEST_CHOSEN = 1e6
+# With fewer messages of a daemon, what the run begins and ends in the middle of counts too much.
+_FEW_MESSAGES = 20
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Run:
 
 def predict(
     model: NodeModel,
-    seconds: float = 100.0,
+    seconds: float | None = None,
     replications: int = 50,
     seed: int = 1,
     workers: int | None = None,
@@ -56,12 +63,16 @@ def predict(
     slowdown: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Prediction:
-    """Simulates `seconds` of the model, counted after `warm_up`, `replications` times.
+    """Simulates `seconds` of the model, counted after `warm_up`, `replications` times. None: 100 s,
+    or longer where daemons send seldom (`chosen_seconds`).
 
     The slowdown compares with the same node without instrumentation and the same random numbers;
     `slowdown=False` leaves it out (NaN), which halves the time. `progress` is called with the
     number of finished replications. Raises InputError for settings out of range.
     """
+    if seconds is None:
+        seconds = chosen_seconds([model])
+        warm_up = max(warm_up, _settling(model, seconds))
     run = _checked(seconds, warm_up, replications, seed)
     workers = os.cpu_count() or 1 if workers is None else workers
     if workers < 1:
@@ -70,6 +81,18 @@ def predict(
     own = [_application_cpu(model, nodes) for nodes, _ in found]
     bare = _baseline(model, run, workers) if slowdown and model.is_instrumented else own
     return _prediction(model, run, found, bare if slowdown else None)
+
+
+def chosen_seconds(models: Sequence[NodeModel]) -> float:
+    """Long enough for all of these, which are compared."""
+    intervals = [model.message_interval or 0.0 for model in models]
+    return min(max(LEAST_SECONDS, MESSAGES * max(intervals)), LONGEST_CHOSEN)
+
+
+def _settling(model: NodeModel, seconds: float) -> float:
+    """Until the first batches are full, where that matters."""
+    interval = model.message_interval or 0.0
+    return interval if seconds > LEAST_SECONDS else 0.0
 
 
 def _checked(seconds: float, warm_up: float, replications: int, seed: int) -> Run:
@@ -119,16 +142,30 @@ def _steps(model: NodeModel, run: Run) -> int:
         cycle = process.interarrival.mean if process.interarrival else sum(p.mean for p in parts)
         rate += 4 * process.count / cycle
     node = model.node
-    detailed = node.nodes if node.detailed_nodes is None else node.detailed_nodes
+    slice_ = node.granularity if node.scheduler == "fair" else node.quantum
+    rate += node.processors / slice_  # at most: only where more tasks are ready than processors
+    _check_queues(model, run)
     if model.daemon.source == "timer":
         rate += 4 * model.daemon.daemons / (model.instrumentation.sampling_period or math.inf)
-    events = rate * detailed * (run.warm_up + run.seconds)
+    events = rate * model.detailed_nodes * (run.warm_up + run.seconds)
     if events > MOST_EVENTS:
         raise InputError(
             f"a replication would have up to {events:.0e} events, expected at most "
             f"{MOST_EVENTS:.0e}; simulate less time or fewer nodes in detail"
         )
     return 1 + int(events / _EVENTS_OF_STEP)
+
+
+def _check_queues(model: NodeModel, run: Run) -> None:
+    """Raises InputError if what arrives would fill the memory with waiting requests."""
+    load = max(_arriving_loads(model).values())
+    arriving = sum(p.count / p.interarrival.mean for p in model.processes if p.interarrival)
+    left = arriving * model.detailed_nodes * (run.warm_up + run.seconds) * (1 - 1 / max(load, 1))
+    if left > MOST_WAITING:
+        raise InputError(
+            f"the load by what arrives is {load:.4g}, and {left:.0e} requests would wait at the "
+            f"end, expected at most {MOST_WAITING:.0e}; simulate less time, or let less arrive"
+        )
 
 
 def _simulate_one(
@@ -199,7 +236,7 @@ def _prediction(
         }
         for figure in ("responses", "completed", "classes_cpu")
     }
-    doubts = _doubts(model, columns, run)
+    doubts = _doubts(model, columns, run, _sending_load(model, run, found))
     return Prediction(run.seconds, run.seed, **columns, **of_classes, doubts=doubts)
 
 
@@ -259,12 +296,31 @@ def _of_class(nodes: list[dict[str, Any]], number: int, figure: str, run: Run) -
     return math.fsum(one["response"] for one in sums) / completed if completed else math.nan
 
 
-def _doubts(model: NodeModel, columns: dict[str, Any], run: Run) -> tuple[Doubt, ...]:
+def _sending_load(model: NodeModel, run: Run, found: list[Statistics]) -> float:
+    """Load of a node's network by the messages that its daemons have to send: a daemon that does
+    not wait for the network queues them."""
+    if model.daemon.waits_for_network:
+        return 0.0
+    every = [node for nodes, _ in found for node in nodes]
+    collected, samples, messages = (
+        math.fsum(node[key] for node in every)
+        for key in ("collected", "forwarded_samples", "forwarded_messages")
+    )
+    sent = collected * messages / samples if samples else 0.0
+    rate = sent / len(every) / run.seconds
+    return rate * model.daemon.network.mean / model.node.network_channels
+
+
+def _doubts(
+    model: NodeModel, columns: dict[str, Any], run: Run, sending: float
+) -> tuple[Doubt, ...]:
     """A doubt for each queue that grows for ever, with its load; and for what was left out."""
+    arriving = _arriving_loads(model)
+    arriving[NETWORK] += sending
     loads = {
         "the main process's processor": float(columns["main_load"].mean()),
         "the main process's network": float(columns["main_network_load"].mean()),
-        **_arriving_loads(model),
+        **arriving,
     }
     doubts = [
         Doubt(
@@ -285,6 +341,13 @@ def _doubts(model: NodeModel, columns: dict[str, Any], run: Run) -> tuple[Doubt,
     if model.instrumented_processes and not model.instrumentation.is_on:
         text = "nothing is sampled: the model has no sampling_period and no records_per_request"
         doubts.append(Doubt(Reason.INCOMPLETE_INPUT, text, NO_PERIOD_HINT))
+    sent = float(columns["messages"].mean()) * run.seconds / model.node.nodes / model.daemon.daemons
+    if model.message_interval is not None and sent < _FEW_MESSAGES:
+        text = (
+            f"a daemon sends {sent:.3g} messages in {run.seconds:g} s, so they count in part only"
+        )
+        longer = f"simulate at least {MESSAGES * model.message_interval:.4g} s"
+        doubts.append(Doubt(Reason.FEW_SAMPLES, text, longer))
     if run.replications == 1:
         text = "one replication has no confidence interval"
         doubts.append(Doubt(Reason.FEW_SAMPLES, text, "simulate at least 2 replications"))
@@ -312,7 +375,7 @@ def _arriving_loads(model: NodeModel) -> dict[str, float]:
     node = model.node
     servers = {
         "cpu": ("the node's processors", node.processors),
-        "network": ("the node's network", node.network_channels),
+        "network": (NETWORK, node.network_channels),
         "disk": ("the node's disks", node.disk_channels),
     }
     return {servers[name][0]: load / servers[name][1] for name, load in loads.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from sesame.overhead.experiments import (
 )
 from sesame.overhead.model import BATCH, FORWARD, NO_PERIOD_HINT, SETTINGS, NodeModel
 from sesame.overhead.prediction import FIGURES, Prediction, mean_of
-from sesame.overhead.simulate import predict
+from sesame.overhead.simulate import chosen_seconds, predict
 from sesame.settings import setting
 from sesame.trust import Doubt, Estimate
 
@@ -38,7 +38,7 @@ STEPS = 6  # of a range of times
 RANGE = re.compile(r"(.+?)\.\.(.+)")
 # Quick looks of the search, before a prediction at full length.
 LOOKS = 4
-PERIODS_OF_LOOK = 200
+PERIODS_OF_LOOK, MESSAGES_OF_LOOK = 200, 20
 LONGEST_LOOK_S, SHORTEST_LOOK_S = 400.0, 5.0
 BATCH_SIZES = (4, 16, 64, 256)
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-3, 100.0
@@ -49,9 +49,10 @@ FILLING = 0.9
 
 @dataclass(frozen=True)
 class Run:
-    """How a study simulates each of its settings; as the parameters of `predict`."""
+    """How a study simulates each of its settings; as the parameters of `predict`. Settings that are
+    compared are simulated equally long."""
 
-    seconds: float = 100.0
+    seconds: float | None = None
     replications: int = 50
     seed: int = 1
     workers: int | None = None
@@ -125,7 +126,7 @@ def study_factors(
         responses = np.array([getattr(point.prediction, figure) for point in points])
         if is_logarithmic:
             responses = _logarithms(figure, responses)
-        analyses[figure] = analyse(design, responses, confidence)
+        analyses[figure] = analyse(design, responses, confidence, is_paired=True)
     return FactorStudy(design, tuple(points), analyses, is_logarithmic)
 
 
@@ -149,6 +150,8 @@ def _predicted(
     progress: Progress,
     slowdown: bool,
 ) -> Iterator[Point]:
+    if run.seconds is None:
+        run = replace(run, seconds=chosen_seconds(models))
     for number, (model, chosen) in enumerate(zip(models, settings, strict=True), 1):
         words = " ".join(f"{name}={value}" for name, value in chosen.items())
         progress(f"{number} of {len(models)}: {words}")
@@ -281,7 +284,8 @@ def advise(
             here.append(_look(model, settings, limits, run, period))
         tried += here
         for one in sorted((one for one in here if one.keeps_both), key=lambda one: one.cost.value):
-            prediction = _longer(run, period).predict(model.with_settings(one.settings))
+            asked = model.with_settings(one.settings)
+            prediction = _longer(run, period, asked).predict(asked)
             confirmed = _judged(one.settings, prediction, limits)
             if confirmed.keeps_both and prediction.is_steady:
                 return Advice(confirmed, prediction, tuple(tried), "")
@@ -312,18 +316,21 @@ def _settings_at(period: float, limits: Limits, has_timer: bool) -> Iterator[dic
         yield base | {"policy": BATCH, "batch_size": str(size), "batch_age": age}
 
 
-def _longer(run: Run, period: float) -> Run:
-    """At least so long that many samples are taken."""
-    seconds = max(run.seconds, min(PERIODS_OF_LOOK * period, 1e5))
+def _longer(run: Run, period: float, model: NodeModel) -> Run:
+    """At least so long that many samples are taken and messages sent."""
+    asked = run.seconds or chosen_seconds([model])
+    seconds = max(asked, min(PERIODS_OF_LOOK * period, 1e5))
     return Run(seconds, max(run.replications, 2), run.seed, run.workers)
 
 
 def _look(
     model: NodeModel, settings: dict[str, str], limits: Limits, run: Run, period: float
 ) -> Tried:
-    seconds = min(max(PERIODS_OF_LOOK * period, SHORTEST_LOOK_S), LONGEST_LOOK_S, run.seconds)
-    quick = Run(max(seconds, 3 * period), LOOKS, run.seed, run.workers)
-    return _judged(settings, quick.predict(model.with_settings(settings), slowdown=False), limits)
+    asked = model.with_settings(settings)
+    samples = min(max(PERIODS_OF_LOOK * period, SHORTEST_LOOK_S), LONGEST_LOOK_S)
+    seconds = max(samples, 3 * period, MESSAGES_OF_LOOK * (asked.message_interval or 0.0))
+    quick = Run(seconds, LOOKS, run.seed, run.workers)
+    return _judged(settings, quick.predict(asked, slowdown=False), limits)
 
 
 def _judged(settings: dict[str, str], prediction: Prediction, limits: Limits) -> Tried:
