@@ -55,8 +55,10 @@ def collector_app(directory: Path) -> Starlette:
 def relay_app(directory: Path) -> Starlette:
     """Its collector does not answer."""
     store = Store(directory, 600, is_relay=True)
-    relay = Relay(store, Connection("127.0.0.1:9", TOKEN), lambda _: None)
-    return make_collector_app(store, Intake(store, directory, lambda _: None), TOKENS, None, relay)
+    intake = Intake(store, directory, lambda _: None)
+    upstream = Connection("127.0.0.1:9", TOKEN, default_port=9)
+    relay = Relay(store, upstream, lambda _: None, intake.refuse)
+    return make_collector_app(store, intake, TOKENS, None, relay)
 
 
 def operations(app: Starlette) -> list[Any]:
