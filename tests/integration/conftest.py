@@ -82,9 +82,9 @@ def simulate(tmp_path: Path) -> Callable[..., Outcome]:
     return execute
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def cache() -> Path:
-    """Programs stay from one run of the tests to the next; they are kept by their sources."""
+    """Workloads are those that are built before the tests, whichever test runs them."""
     return use_cache()
 
 
