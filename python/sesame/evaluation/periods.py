@@ -24,8 +24,8 @@ def moment(text: str, option: str, *, is_end: bool = False) -> float:
 
 
 def _span(text: str) -> tuple[datetime, datetime]:
-    """Raises ValueError and OverflowError. ISO 8601 has more forms, such as 20260503, whose ends
-    nobody would expect."""
+    """Raises ValueError and OverflowError. ISO 8601 has more forms, such as 20260503: `--to`
+    would end where their day begins."""
 
     def is_like(pattern: str) -> bool:
         return re.fullmatch(pattern, text, re.ASCII) is not None
