@@ -121,6 +121,27 @@ def coverage(correlation: float, runs: tuple[int, int], trials: int) -> float:
     return held / trials
 
 
+def confirmed(correlation: float, trials: int) -> tuple[int, int, int, int]:
+    """Of series of 200 runs with a step of one standard deviation in the middle: how many have a
+    confirmed change within 15 runs of it, and of how many of these the interval holds it. Of a
+    fifth as many series of 1,000 runs without a change: alarms, and how many are confirmed."""
+    rng = np.random.default_rng(7)
+    near = held = 0
+    for _ in range(trials):
+        values = autoregressive(rng, 200, correlation)
+        values[100:] += 1
+        for one in changes(values):
+            if one.is_confirmed and abs(one.first_after - 100) <= 15:
+                near += 1
+                held += one.size.low <= 1 <= one.size.high
+    alarms = [
+        one.is_confirmed
+        for _ in range(trials // 5)
+        for one in changes(autoregressive(rng, 1000, correlation))
+    ]
+    return near, held, len(alarms), sum(alarms)
+
+
 def intervals(trials: int) -> None:
     heads = (f"{correlation:g}".rjust(7) for correlation in CORRELATIONS)
     print("interval of a shift holds it, correlation:", *heads)
@@ -204,6 +225,12 @@ def main() -> None:
     else:
         table(options.runs, options.trials)
         intervals(5 * options.trials)
+        for correlation in CORRELATIONS:
+            near, held, alarms, sure = confirmed(correlation, options.trials)
+            print(
+                f"correlation {correlation:g}: of {options.trials} steps {near} found and "
+                f"confirmed, {held} intervals hold them; of {alarms} false alarms {sure} confirmed"
+            )
 
 
 if __name__ == "__main__":

@@ -128,6 +128,20 @@ def test_the_interval_of_a_shift_holds_it_in_correlated_noise_too(correlation, r
     assert 0.91 <= bench.coverage(correlation, runs, 300) <= 0.99
 
 
+@pytest.mark.parametrize("correlation", [0.5, 0.8])
+def test_few_false_alarms_of_correlated_noise_are_confirmed(correlation):
+    """Of 10 series of 1,000 runs; of two steps of three standard deviations both are."""
+    rng = np.random.default_rng(11)
+    alarms = [
+        one for _ in range(10) for one in changes(bench.autoregressive(rng, 1000, correlation))
+    ]
+    assert len(alarms) >= 4
+    assert sum(one.is_confirmed for one in alarms) <= 1
+    values = bench.autoregressive(rng, 600, correlation)
+    values[200:400] += 3
+    assert len([one for one in changes(values) if one.is_confirmed]) == 2
+
+
 def test_the_score_of_a_run_is_that_of_its_rank_among_those_before():
     values = np.array([1.0, 2.0, 1.5, 3.0, 0.0, 1.5])
     expected = [NormalDist().inv_cdf(p) for p in (1.5 / 3, 3.5 / 4, 0.5 / 5, 3 / 6)]

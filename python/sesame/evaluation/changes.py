@@ -103,8 +103,16 @@ def _separation(before: Values, since: Values) -> float:
     ordered = np.sort(old)
     below = (np.searchsorted(ordered, new) + np.searchsorted(ordered, new, "right")) / 2
     pairs = len(old) * len(new)
-    spread = math.sqrt(pairs * (len(old) + len(new) + 1) / 12)
-    return abs(float(below.sum()) - pairs / 2) / spread
+    return abs(float(below.sum()) - pairs / 2) / _rank_sum_spread(old, new)
+
+
+def _rank_sum_spread(old: Values, new: Values) -> float:
+    """The standard deviation of the rank sum if nothing changed but the level. Runs that are
+    correlated by r say as much as (1 - r) / (1 + r) times as many that are not."""
+    residuals = np.concatenate((old - np.median(old), new - np.median(new)))
+    correlation = _correlation(residuals)  # however small: what could be chance widens it little
+    inflation = (1 + correlation) / (1 - correlation)
+    return math.sqrt(inflation * len(old) * len(new) * (len(old) + len(new) + 1) / 12)
 
 
 def first_alarm(values: Sequence[float] | Values) -> tuple[int, int] | None:
@@ -229,18 +237,13 @@ def shift(
 ) -> Estimate:
     """The median of all differences of a run after and a run before, with the distribution-free
     interval of the Wilcoxon rank sum (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963).
-    Runs that are correlated by r say as much as (1 - r) / (1 + r) times as many that are not.
     Uses the last and the first 100 runs. Needs one run on each side.
     """
     old, new = np.asarray(before)[-MOST_COMPARED:], np.asarray(after)[:MOST_COMPARED]
     differences = np.sort((new[None, :] - old[:, None]).ravel())
     pairs = len(differences)
-    residuals = np.concatenate((old - np.median(old), new - np.median(new)))
-    correlation = _correlation(residuals)  # however small: what could be chance widens it little
-    inflation = (1 + correlation) / (1 - correlation)
-    spread = math.sqrt(inflation * pairs * (len(old) + len(new) + 1) / 12)
     tail = float(quantiles(np.array([(1 + confidence) / 2]))[0])
-    dropped = max(math.floor(pairs / 2 - tail * spread), 0)
+    dropped = max(math.floor(pairs / 2 - tail * _rank_sum_spread(old, new)), 0)
     doubts: tuple[Doubt, ...] = ()
     if min(len(old), len(new)) < FEW_RUNS:
         text = f"{len(new)} runs after the change, {len(old)} before"
