@@ -45,7 +45,8 @@ def test_the_message_curve_comes_with_its_regression(figures):
     curve = [name for name in found if name.startswith("bandwidth at ")]
     assert "bandwidth at 65536 B" in curve and len(curve) > 40
     line = found["latency by regression"]
-    assert 0 < line.value < 1e-3 and found[f"{line.name}, half interval"].value >= 0
+    times = [float(name.split()[2]) / found[name].value for name in curve]
+    assert 0 < line.value < max(times) and found[f"{line.name}, half interval"].value >= 0
     assert found["segments of the regression"].value >= 1
 
 
