@@ -37,7 +37,7 @@ class _Collector:
         for name, meaning in RECEIVED.items():
             value = getattr(self._intake.counts, name)
             yield CounterMetricFamily(PREFIX + name, meaning, value=value)
-        above = "Readings and blocks of nodes above --node-size, which were discarded"
+        above = "Readings and blocks of nodes above the size for one node, which were discarded"
         yield CounterMetricFamily(
             PREFIX + "above_node_size", above, value=self._store.quota.refused
         )
