@@ -18,7 +18,6 @@ import pytest
 from tests.python.evaluation_sites import AVAILABILITY
 
 from sesame.errors import InputError
-from sesame.evaluation import runner
 from sesame.evaluation.estimates import availability
 from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.incidents import incidents_of, samples_of
@@ -233,51 +232,6 @@ def test_notes_and_boots_are_kept_in_either_database(database):
         assert (store.notes(), store.notes("t"), store.notes("u")) == ([note], [note], [])
         assert (store.boots("t"), store.boots("t", is_here=False)) == ([4.0, 5.0], [4.0])
         assert (store.boots("u"), store.boots("u", is_here=False)) == ([5.0], [])
-
-
-BOOTS = """\
-[target.here]
-[target.ranks]
-launcher = "mpiexec"
-[target.n17]
-launcher = "ssh"
-host = "n17"
-[target.queue]
-launcher = "slurm"
-"""
-
-
-def test_a_reboot_counts_for_the_targets_on_that_machine_and_once(tmp_path):
-    """The prober booted again, which both its own list and a step `boot` of `here` saw. Of n17 one
-    boot is known; then it boots again, too."""
-    probe = SITE.partition("\n")[2]
-    names = ("here", "ranks", "n17", "queue")
-    probes = (probe.replace("probe.p", f"probe.{n}").replace('"t"', f'"{n}"') for n in names)
-    site = written(tmp_path / "s.toml", BOOTS + "".join(probes))
-    with Store(site.database) as store:
-        for name in names:
-            store.add([a_result(n, key=f"{name} {n}", probe=name, target=name) for n in range(24)])
-        for boot, at in (("a", -5.0), ("b", 3.5)):
-            store.add_boot(boot, BEGIN + at * HOUR)
-            store.add_boot(boot, BEGIN + at * HOUR + 1, "here", "here")
-        store.add_boot("c", BEGIN - 9 * HOUR, "n17", "n17")
-
-        def counts() -> dict[str, tuple[int, int]]:
-            found = summarize(site, store, BEGIN, BEGIN + 24 * HOUR).targets
-            return {one.target: (one.whole.reboots, one.whole.incidents) for one in found}
-
-        assert counts() == {"here": (1, 1), "ranks": (1, 1), "n17": (0, 0), "queue": (0, 0)}
-        store.add_boot("d", BEGIN + 7.5 * HOUR, "n17", "n17")
-        assert counts() == {"here": (1, 1), "ranks": (1, 1), "n17": (1, 1), "queue": (0, 0)}
-
-
-def test_a_boot_known_by_its_id_does_not_come_again_from_wtmp(site, monkeypatch):
-    """Its machine booted twice; wtmp has no ids, and its times are some seconds later."""
-    for boots in ([("a", 1e6)], [("wtmp 1000020", 1e6 + 20), ("b", 2e6)]):
-        monkeypatch.setattr(runner, "boots_here", lambda boots=boots: boots)
-        run_due(site, lambda _: None)
-    with Store(site.database) as store:
-        assert store.boots() == [2e6]
 
 
 def test_a_database_of_the_first_version_keeps_its_results(tmp_path):
