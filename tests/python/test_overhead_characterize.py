@@ -22,7 +22,7 @@ from sesame.overhead.occupancy import (
     Stays,
     lengths_of,
 )
-from sesame.overhead.occupancy_files import read_lengths
+from sesame.overhead.occupancy_files import read_lengths, read_perf
 from sesame.overhead.waits import FILE, MESSAGE, OTHER, Events, events_of
 
 NEW = (
@@ -133,6 +133,55 @@ def test_a_table_of_numbers(tmp_path):
     assert made.doubts[0].text.startswith("no daemon ran")
 
 
+def test_a_wake_up_of_a_running_thread_is_no_wait(tmp_path):
+    """It is woken while it runs, sleeps, is woken again after 490 ms and runs 10 us later."""
+    woken = "{0:>16} {1:>7} [000] {2:.9f}: sched:sched_wakeup: app:10 [120] CPU:000"
+    trace = Tracer(NEW)
+    trace.to("app", 10, "R", 1.0)
+    trace.lines.append(woken.format("other", 30, trace.now + 0.001))
+    trace.to("swapper/0", 0, "S", 0.010)
+    trace.lines.append(woken.format("other", 30, trace.now + 0.490))
+    trace.to("app", 10, "R", 0.490010)
+    trace.to("swapper/0", 0, "S", 0.010)
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(trace.lines) + "\n")
+    with path.open() as file:
+        stays = read_perf(file, str(path))
+    np.testing.assert_allclose(stays.wait_ns, [0, 10_000], atol=3)
+    np.testing.assert_allclose(lengths_of(stays).classes[APPLICATION][PAUSE], 0.490, atol=3e-9)
+
+
+def stays_of_threads(threads: list[tuple[float, float, float]]) -> Stays:
+    """Threads of an application that exist from a time to another, in s, and use the processor at
+    this rate: ten times each."""
+    begins, lengths = [], []
+    for begin, end, rate in threads:
+        length = (end - begin) * rate / 10
+        begins.append(np.linspace(begin, end - length, 10))
+        lengths.append(np.full(10, length))
+    numbers = np.repeat(np.arange(len(threads)), 10)
+    ns = [(np.concatenate(one) * 1e9).astype(np.int64) for one in (begins, lengths)]
+    none = np.zeros(len(numbers), np.int64)
+    return Stays(*ns, none, numbers, none, none > 0, ("cc1",), 4)
+
+
+def test_threads_one_after_the_other_are_one_process():
+    """20 compilers, each of which exists for 0.9 s of a second of its own."""
+    found = lengths_of(stays_of_threads([(one, one + 0.9, 0.9) for one in range(20)]))
+    assert found.counts == {APPLICATION: 1}
+    made = characterise(found, "make")
+    assert made.model.processes[0].count == 1
+    assert any("20 threads ran, but 1 at a time" in doubt.text for doubt in made.doubts)
+
+
+@pytest.mark.parametrize("count", [4, 128])
+def test_threads_at_the_same_time_are_processes_but_helpers_are_not(count):
+    ranks = [(0.001 * one, 10.0, 0.02) for one in range(count)]
+    found = lengths_of(stays_of_threads([*ranks, *[(0.0, 10.0, 1e-4)] * 3]))
+    assert found.counts == {APPLICATION: count}
+    assert found.doubts == []
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -144,6 +193,11 @@ def test_a_table_of_numbers(tmp_path):
         ("class,quantity,seconds\na,pause,1\n", "no cpu, network or disk lengths"),
         ("nothing\n", "no event sched:sched_switch in it"),
         ("a 1 [000] 1.000000: sched:sched_switch: what\n", "1: expected the threads"),
+        (
+            "a 0 1.000000: sched:sched_switch: s:0 [120] R ==> a:1 [120]\n"
+            "a 1 2.000000: sched:sched_switch: a:1 [120] S ==> s:0 [120]\n",
+            "no line says on which processor",
+        ),
     ],
 )
 def test_unusable_input_is_refused(tmp_path, text, message):

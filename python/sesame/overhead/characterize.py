@@ -107,7 +107,7 @@ def characterise(
     if not parts:
         raise InputError("nothing to characterise: no request has a length above 0")
     found = _FittedQuantities(parts)
-    doubts = []
+    doubts = [*lengths.doubts]
     processes = tuple(_processes(found, lengths))
     instrumentation, daemon = _daemon(found)
     if daemon is None:

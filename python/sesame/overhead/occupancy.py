@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError
-from sesame.overhead.waits import FILE, MESSAGE, OTHER, Events, events_of
+from sesame.overhead.waits import FILE, MESSAGE, OTHER, Events, events_of, ints_of
+from sesame.trust import Doubt, Reason
 
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
@@ -28,8 +30,12 @@ APPLICATION, DAEMON, MAIN, OTHERS = "application", "daemon", "main", "other proc
 # Names of threads of our own daemon and recorder.
 DAEMON_NAMES = ("sesamed*", "sesame*")
 PREEMPTED = "preempted"
-# A thread of the application counts as a process if it has this share of its processor time.
+# A thread of the application counts as a process if, while it exists, it uses the processor at
+# this share of the rate at which the threads do that have most of the work.
 COUNTED_SHARE = 0.01
+# Threads of which more than this share exist at a time, in the mean, exist all the time: they start
+# and end with the job, one a little later than another.
+ALL_SHARE = 0.9
 # Threads of a daemon that work within this time after each other work for the same sample: one
 # reads, another sends. The shortest period of ours is 50 ms.
 SAME_SAMPLE_NS = 3_000_000
@@ -61,7 +67,8 @@ class Lengths:
     """Measured lengths in seconds, in order of time: by class, then by quantity."""
 
     classes: dict[str, dict[str, Array]] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)  # processes of closed classes
+    counts: dict[str, int] = field(default_factory=dict)  # processes of closed classes at a time
+    doubts: list[Doubt] = field(default_factory=list)
     # Network and disk lengths are times that threads waited, queueing included.
     has_waits: bool = False
     processors: int = 1
@@ -86,13 +93,13 @@ def stays_of(data_set: DataSet) -> Stays:
     run = run.filter(pc.greater(run["duration_ns"], 0))
     if not len(run):
         raise InputError("no event sched.run with a duration in it", path=path, hint=missing)
-    end, length, thread = (_ints(run[name]) for name in ("time_ns", "duration_ns", "pid"))
+    end, length, thread = (ints_of(run[name]) for name in ("time_ns", "duration_ns", "pid"))
     names = run["command"].cast("string").combine_chunks().dictionary_encode()
     wait = ours.filter(pc.equal(ours["point"].cast("string"), "wait"))
     begin = end - length
-    waits = _waits(begin, thread, *(_ints(wait[n]) for n in ("time_ns", "pid", "duration_ns")))
+    waits = _waits(begin, thread, *(ints_of(wait[n]) for n in ("time_ns", "pid", "duration_ns")))
     is_preempted = run["class"].cast("string").to_numpy() == PREEMPTED
-    processors = data_set.info.host.processors or int(_ints(table["cpu"]).max()) + 1
+    processors = data_set.info.host.processors or int(ints_of(table["cpu"]).max()) + 1
     return Stays(
         begin,
         length,
@@ -104,10 +111,6 @@ def stays_of(data_set: DataSet) -> Stays:
         processors,
         events_of(table),
     )
-
-
-def _ints(column: object) -> Ints:
-    return np.asarray(column).astype(np.int64)
 
 
 def _waits(begin: Ints, thread: Ints, got_at: Ints, who: Ints, waited: Ints) -> Ints:
@@ -160,8 +163,16 @@ def lengths_of(stays: Stays, application: str | None = None, daemon: str | None 
         else:
             found.classes[name] = requests.open(SAME_SAMPLE_NS if name == DAEMON else 0)
         if is_closed:
-            found.counts[name] = requests.processes
+            found.counts[name], threads = requests.processes()
+            if threads > found.counts[name]:
+                found.doubts.append(_not_at_once(name, threads, found.counts[name]))
     return found
+
+
+def _not_at_once(name: str, threads: int, count: int) -> Doubt:
+    text = f"{name}: {threads} threads ran, but {count} at a time in the mean"
+    hint = f"the model has {count_of(count, 'process')} at all times: write another count into it"
+    return Doubt(Reason.MODEL_LIMIT, text, hint)
 
 
 def _seconds(nanoseconds: Ints) -> Array:
@@ -203,11 +214,19 @@ class _Requests:
         self.end = begin[lasts] + length[lasts]
         self.count = len(starts)
 
-    @property
-    def processes(self) -> int:
-        _, inverse = np.unique(self.thread, return_inverse=True)
-        totals = np.bincount(inverse, self.length)
-        return int((totals >= COUNTED_SHARE * totals.sum()).sum())
+    def processes(self) -> tuple[int, int]:
+        """How many threads existed at a time, in the mean while there was any, and how many in all.
+        A thread exists from its first request to the end of its last."""
+        order = np.argsort(self.thread, kind="stable")
+        starts = np.flatnonzero(np.diff(self.thread[order], prepend=self.thread.min() - 1))
+        begin = np.minimum.reduceat(self.arrival[order], starts)
+        end = np.maximum.reduceat(self.end[order], starts)
+        busy = np.add.reduceat(self.length[order], starts)
+        rate = busy / (end - begin)
+        is_counted = rate >= COUNTED_SHARE * np.average(rate, weights=busy)
+        begin, end = begin[is_counted], end[is_counted]
+        mean = float((end - begin).sum() / covered(begin, end))
+        return len(begin) if mean > ALL_SHARE * len(begin) else max(1, round(mean)), len(begin)
 
     def closed(self) -> dict[str, Array]:
         """Lengths, and the pauses between requests of the same thread. Those in which it waited
@@ -249,3 +268,11 @@ class _Requests:
             begins = np.flatnonzero(np.append(True, arrival[1:] - ends[:-1] > same_ns))
             arrival, length = arrival[begins], np.add.reduceat(length, begins)
         return {CPU: _seconds(length), INTERARRIVAL: _seconds(np.diff(arrival))}
+
+
+def covered(begin: Ints, end: Ints) -> int:
+    """The length of the union of some intervals, none of which is empty."""
+    order = np.argsort(begin)
+    begin, end = begin[order], np.maximum.accumulate(end[order])
+    gaps = np.maximum(begin[1:] - end[:-1], 0)
+    return int(end[-1] - begin[0] - gaps.sum())

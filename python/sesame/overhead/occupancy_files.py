@@ -92,6 +92,9 @@ def read_perf(file: TextIO, path: str) -> Stays:
         reader.add(switch, time_ns)
     if not reader.rows:
         raise InputError("no event sched:sched_switch in it", path=path, hint=HINT)
+    if not reader.processors:
+        hint = "`perf script -F comm,tid,cpu,time,event,trace` writes them"
+        raise InputError("no line says on which processor, as in [000]", path=path, hint=hint)
     return reader.stays()
 
 
@@ -113,15 +116,17 @@ class _Switches:
             name = self.names.setdefault(switch["before"], len(self.names))
             if time_ns > since:
                 self.rows.append((since, time_ns - since, wait, left, name, is_preempted))
-        if left and is_preempted:
+        if is_preempted:
             self.woken[left] = time_ns  # it is ready from now on
+        else:
+            self.woken.pop(left, None)  # it was woken while it ran, which it does not wait for
         if got:
             ready = self.woken.pop(got, time_ns)
             self.running[got] = (time_ns, max(time_ns - ready, 0))
 
     def stays(self) -> Stays:
         begin, length, wait, thread, names, preempted = np.array(self.rows, np.int64).T
-        processors = max(self.processors, default=0) + 1
+        processors = max(self.processors) + 1
         is_preempted, commands = preempted.astype(bool), tuple(self.names)
         return Stays(begin, length, wait, thread, names, is_preempted, commands, processors)
 

@@ -69,8 +69,8 @@ def events_of(table: Any) -> Events | None:
     messages = table.filter(received)
     if not len(calls) and not len(messages):
         return None
-    thread, end, length = (_ints(calls[name]) for name in ("pid", "time_ns", "duration_ns"))
-    message_thread, message_ns = (_ints(messages[name]) for name in ("pid", "time_ns"))
+    thread, end, length = (ints_of(calls[name]) for name in ("pid", "time_ns", "duration_ns"))
+    message_thread, message_ns = (ints_of(messages[name]) for name in ("pid", "time_ns"))
     order = np.lexsort((end, thread))
     others = np.lexsort((message_ns, message_thread))
     return Events(
@@ -83,5 +83,5 @@ def events_of(table: Any) -> Events | None:
     )
 
 
-def _ints(column: object) -> Ints:
+def ints_of(column: object) -> Ints:
     return np.asarray(column).astype(np.int64)
