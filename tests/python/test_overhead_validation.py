@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
+import time
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("scipy")
 pytest.importorskip("httptools")
 
-from sesame.errors import InputError
+from sesame.cli import overhead_validate
+from sesame.errors import InputError, SesameError
 from sesame.overhead import read_model
+from sesame.overhead.beside import Repeated, program_of
 from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting, append_run, fit_costs, read_runs
+from sesame.overhead.real_daemon import RealDaemon
 from sesame.overhead.studies import Run
 from sesame.overhead.validation import compare, median_and_worst, variation
 
@@ -137,6 +145,70 @@ def test_measured_runs_are_not_run_again(sesame, tmp_path, bare):
     assert "no daemon ran" not in fitted.read_text()
 
 
+def test_runs_of_another_class_or_a_shorter_time_are_run_again(tmp_path, monkeypatch):
+    path = tmp_path / "runs.csv"
+    append_run(path, made_run(0.1, 1, "ep A"))  # for 24 s
+    new = []
+
+    def run_instead(plan, seconds, _show):
+        new.extend(plan)
+        for _, program in plan:
+            yield dataclasses.replace(made_run(0.1, 1, str(program)), seconds=seconds)
+
+    monkeypatch.setattr(overhead_validate, "_new_runs", run_instead)
+
+    def count_of_new(size: str, seconds: float) -> int:
+        new.clear()
+        plan = [(DaemonSetting(0.1, 1), program_of("ep", size))]
+        (found,) = overhead_validate.measured(plan, seconds, path, lambda _: None)
+        assert found.beside == f"ep {size}" and found.seconds >= seconds
+        return len(new)
+
+    asked = [("A", 24.0), ("S", 24.0), ("S", 24.0), ("A", 500.0), ("A", 24.0)]
+    assert [count_of_new(*one) for one in asked] == [0, 1, 0, 1, 0]
+    assert len(read_runs(path)) == 3
+
+
+def test_a_program_that_fails_is_not_started_again_and_says_why(tmp_path):
+    log = tmp_path / "starts"
+    script = f"echo start >> {log}; echo 'ep: no such class' >&2; exit 3"
+    with Repeated(["sh", "-c", script]) as repeated:
+        journal = FakeJournal()
+        with pytest.raises(SesameError, match="failed with status 3: ep: no such class"):
+            measure_with(journal, repeated)
+    assert log.read_text() == "start\n"
+
+
+def test_a_program_that_ends_well_is_started_again_until_the_end(tmp_path):
+    log = tmp_path / "starts"
+    with Repeated(["sh", "-c", f"echo start >> {log}"]) as repeated:
+        while not log.exists() or len(log.read_text()) < 20:
+            repeated.check()
+    repeated.check()
+    assert not [one for one in threading.enumerate() if one.name == "beside"]
+
+
+class FakeJournal:
+    """Messages arrive for ever, and no time goes by."""
+
+    last = (0.0, 0)
+    arrivals: tuple[()] = ()
+
+    def wait(self) -> None:
+        time.sleep(0.001)
+
+
+def measure_with(journal: FakeJournal, repeated: Repeated) -> None:
+    class Undisturbed(RealDaemon):
+        def _set(self, _setting):
+            return journal
+
+        def _cpu_s(self):
+            return 0.0, 0.0
+
+    Undisturbed(Path()).measure(DaemonSetting(0.1, 1), 10.0, repeated)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -146,6 +218,7 @@ def test_measured_runs_are_not_run_again(sesame, tmp_path, bare):
         (("bare.toml", "--batches", "0"), "expected different numbers of readings"),
         (("bare.toml", "--batches", "1,1000"), "batch: expected 1 to 360 readings"),
         (("bare.toml", "--beside", "pe"), "no workload called pe"),
+        (("bare.toml", "--class", "Z"), "'Z' is not one of 'S', 'W', 'A', 'B'"),
         (("bare.toml", "-o", "runs.txt"), "expected a name that ends with .csv"),
     ],
 )

@@ -21,6 +21,7 @@ from sesame.cli.overhead_shared import Status, finite, model_of, print_table
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
+    from sesame.overhead.beside import Program
     from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting
     from sesame.overhead.studies import Limits
     from sesame.overhead.validation import Compared
@@ -29,7 +30,6 @@ FILE = click.Path(path_type=Path)
 # Of the simulation of a setting.
 REPLICATIONS = 5
 CHECKED_S = 30.0  # measured time of an advised setting
-NOTHING = "nothing"
 TITLES = {
     "daemon_cpu": "daemon (%)",
     "main_cpu": "collector (%)",
@@ -37,7 +37,7 @@ TITLES = {
     "latency_p99": "latency 99 % (s)",
 }
 Progress = Callable[[str], None]
-Planned = tuple["DaemonSetting", str]  # and the program beside it
+Planned = tuple["DaemonSetting", "Program"]  # and the program beside it
 
 
 @click.command(
@@ -71,7 +71,12 @@ Planned = tuple["DaemonSetting", str]  # and the program beside it
     help="Workloads to run meanwhile (`sesame bench list`); nothing: none.",
 )
 @click.option(
-    "--class", "size", default="A", show_default=True, help="Of the workloads: S, W, A or B."
+    "--class",
+    "size",
+    type=click.Choice(("S", "W", "A", "B")),
+    default="A",
+    show_default=True,
+    help="Of the workloads.",
 )
 @click.option(
     "--seconds",
@@ -88,7 +93,8 @@ Planned = tuple["DaemonSetting", str]  # and the program beside it
     "--output",
     type=FILE,
     metavar="RUNS.csv",
-    help="Add what is measured to this file. Experiments that are in it already are not run again.",
+    help="Add what is measured to this file. Experiments that are in it already, and are as long, "
+    "are not run again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def validate(
@@ -115,9 +121,10 @@ def validate(
     require("daemon", "sesame overhead validate")
     chosen = model_of(model, options)
     check_model(chosen)
-    plan = _plan(parse_periods(periods), parse_batches(batches), _programs(beside))
+    programs = _programs(beside, options["size"])
+    plan = _plan(parse_periods(periods), parse_batches(batches), programs)
     with Status() as show:
-        runs = measured(plan, options["seconds"], options["size"], output, show)
+        runs = measured(plan, options["seconds"], output, show)
         show("simulating")
         found = compare(chosen, runs, simulation())
     if as_json:
@@ -133,20 +140,17 @@ def simulation() -> Any:
     return Run(replications=REPLICATIONS)
 
 
-def _programs(text: str) -> list[str]:
+def _programs(text: str, size: str) -> list[Program]:
     """Of "ep,is". Raises InputError."""
-    from sesame.workloads.catalogue import find_workload
+    from sesame.overhead.beside import program_of
 
     names = [one.strip() for one in text.split(",") if one.strip()]
     if not names or len(set(names)) < len(names):
         raise InputError(f'--beside: expected different workloads such as ep,is, got "{text}"')
-    for name in names:
-        if name != NOTHING:
-            find_workload(name)
-    return names
+    return [program_of(name, size) for name in names]
 
 
-def _plan(periods: list[float], batches: list[int], programs: list[str]) -> list[Planned]:
+def _plan(periods: list[float], batches: list[int], programs: list[Program]) -> list[Planned]:
     """Raises InputError for a period or a batch that sesamed refuses."""
     from sesame.measurement.daemon.settings import Settings, check
     from sesame.overhead.daemon_runs import DaemonSetting
@@ -159,23 +163,23 @@ def _plan(periods: list[float], batches: list[int], programs: list[str]) -> list
 
 
 def measured(
-    plan: Sequence[Planned], seconds: float, size: str, output: Path | None, show: Progress
+    plan: Sequence[Planned], seconds: float, output: Path | None, show: Progress
 ) -> list[DaemonRun]:
-    """The runs of a plan, in its order: those in the file, and new ones, which are added to it."""
+    """The runs of a plan, in its order: those in the file that are as long, and new ones, which are
+    added to it."""
     from sesame.overhead.daemon_runs import append_run, read_runs
 
-    known: dict[Planned, DaemonRun] = {}
+    known: dict[tuple[DaemonSetting, str], DaemonRun] = {}
     if output is not None:
         _check(output)
-        known = (
-            {(run.setting, run.beside): run for run in read_runs(output)} if output.exists() else {}
-        )
-    missing = [one for one in plan if one not in known]
-    for run in _new_runs(missing, seconds, size, show):
+        runs = read_runs(output) if output.exists() else []
+        known = {(run.setting, run.beside): run for run in runs if run.seconds >= seconds}
+    missing = [one for one in plan if (one[0], str(one[1])) not in known]
+    for run in _new_runs(missing, seconds, show):
         known[run.setting, run.beside] = run
         if output is not None:
             append_run(output, run)
-    return [known[one] for one in plan]
+    return [known[setting, str(program)] for setting, program in plan]
 
 
 def _check(output: Path) -> None:
@@ -186,11 +190,10 @@ def _check(output: Path) -> None:
     check_file(output)
 
 
-def _new_runs(
-    plan: Sequence[Planned], seconds: float, size: str, show: Progress
-) -> Iterator[DaemonRun]:
+def _new_runs(plan: Sequence[Planned], seconds: float, show: Progress) -> Iterator[DaemonRun]:
+    from sesame.overhead.beside import running
     from sesame.overhead.distributions import format_seconds
-    from sesame.overhead.real_daemon import RealDaemon, running
+    from sesame.overhead.real_daemon import RealDaemon
 
     if not plan:
         return
@@ -201,11 +204,11 @@ def _new_runs(
     ):
         number = itertools.count(1)
         for program, planned in itertools.groupby(plan, lambda one: one[1]):
-            with running(program, size):
+            with running(program) as beside:
                 for setting, _ in planned:
                     words = f"every {format_seconds(setting.period_s)}, {setting.batch} a message"
                     show(f"{next(number)} of {len(plan)}: {words}, beside {program}")
-                    yield daemon.measure(setting, seconds, program)
+                    yield daemon.measure(setting, seconds, beside, str(program))
 
 
 @dataclass(frozen=True)
@@ -246,12 +249,13 @@ class CheckedAdvice:
 
 def check_advice(settings: Mapping[str, str], limits: Limits, show: Progress) -> CheckedAdvice:
     """Runs sesamed with advised settings and nothing beside it."""
+    from sesame.overhead.beside import Program
     from sesame.overhead.daemon_runs import DaemonSetting
     from sesame.overhead.distributions import parse_seconds
 
     period = parse_seconds(settings["sampling_period"])
     batch = int(settings.get("batch_size", 1))
-    (run,) = _new_runs([(DaemonSetting(period, batch), NOTHING)], CHECKED_S, "", show)
+    (run,) = _new_runs([(DaemonSetting(period, batch), Program())], CHECKED_S, show)
     return CheckedAdvice(run, limits)
 
 

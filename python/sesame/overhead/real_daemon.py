@@ -4,13 +4,12 @@
         run = daemon.measure(DaemonSetting(0.1, 6), seconds=10)
 
 Both processes are on this machine, connected by the loopback interface. Programs of the catalogue
-may run beside them (`running`). Needs what sesamed needs: root, and the extra `daemon`.
+may run beside them (beside.py). Needs what sesamed needs: root, and the extra `daemon`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import re
 import signal
@@ -18,8 +17,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ import numpy as np
 from sesame.errors import SesameError
 from sesame.measurement.control import Nodes
 from sesame.measurement.frames import decode_readings
+from sesame.overhead.beside import NOTHING, Repeated, end_process
 from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting
 from sesame.web.server.tokens import read_token
 
@@ -37,6 +37,7 @@ LOOK_S = 0.002
 # After a message has arrived, daemon and collector finish what they do for it, s.
 SETTLE_S = 0.02
 PATIENCE_S = 60.0
+UNMEASURED = 2  # batches, the first of which may have started under another setting
 ADDRESS = re.compile(r"http://\S+?:\d+")
 SESAME = (sys.executable, "-m", "sesame")
 
@@ -77,25 +78,33 @@ class RealDaemon:
         )
         self._nodes = Nodes([address], read_token(state / "token"))
 
-    def measure(self, setting: DaemonSetting, seconds: float, beside: str = "nothing") -> DaemonRun:
-        """Runs with the setting for about `seconds`. `beside` is a remark for the result. Raises
-        SesameError if no readings arrive."""
-        changes = {"interval": setting.period_s, "batch": setting.batch}
-        for outcome in self._nodes.set(changes, {}):
-            if outcome.error is not None:
-                raise outcome.error
-        journal = _Journal(self._directory / "received", PATIENCE_S + 3 * _length(setting))
-        for _ in range(2):  # the first batch may have started under another setting
+    def measure(
+        self,
+        setting: DaemonSetting,
+        seconds: float,
+        beside: Repeated | None = None,
+        name: str = NOTHING,
+    ) -> DaemonRun:
+        """Runs with the setting for about `seconds`. `name` is what the result calls the program
+        `beside` it. Raises SesameError if no readings arrive, or if that program fails."""
+        journal = self._set(setting)
+
+        def wait() -> None:
             journal.wait()
+            if beside is not None:
+                beside.check()
+
+        for _ in range(UNMEASURED):
+            wait()
         begin, first = journal.last, len(journal.arrivals)
         before = self._cpu_s()
         while journal.last[0] - begin[0] < seconds:
-            journal.wait()
+            wait()
         after = self._cpu_s()
         latencies = journal.latencies_s(first)
         return DaemonRun(
             setting,
-            beside,
+            name,
             journal.last[0] - begin[0],
             len(latencies),
             len(journal.arrivals) - first,
@@ -105,6 +114,14 @@ class RealDaemon:
             float(np.quantile(latencies, 0.99)),
         )
 
+    def _set(self, setting: DaemonSetting) -> _Journal:
+        """Of messages from now on, when the daemon has the setting."""
+        changes = {"interval": setting.period_s, "batch": setting.batch}
+        for outcome in self._nodes.set(changes, {}):
+            if outcome.error is not None:
+                raise outcome.error
+        return _Journal(self._directory / "received", PATIENCE_S + 3 * _length(setting))
+
     def _cpu_s(self) -> tuple[float, float]:
         """Of daemon and collector, when both have finished the last message."""
         time.sleep(SETTLE_S)
@@ -113,6 +130,11 @@ class RealDaemon:
 
 def _length(setting: DaemonSetting) -> float:
     return setting.period_s * setting.batch
+
+
+def least_duration_s(setting: DaemonSetting, seconds: float) -> float:
+    """How long `measure` takes at least: it measures whole batches."""
+    return UNMEASURED * _length(setting) + max(seconds, _length(setting))
 
 
 class _Journal:
@@ -184,7 +206,7 @@ def _process(words: list[str], log: Path) -> Iterator[tuple[int, str]]:
             process = subprocess.Popen(
                 [*SESAME, *words], stdout=out, stderr=out, start_new_session=True
             )
-            ending.callback(_end, process)
+            ending.callback(end_process, process)
         yield process.pid, _address(process, log)
 
 
@@ -216,83 +238,3 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
             raise SesameError(" ".join(said.split()).removeprefix("error: "))
         time.sleep(0.01)
     raise SesameError(f"{log.stem} does not listen after {PATIENCE_S:.0f} s")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and those that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-@contextmanager
-def running(name: str, size: str) -> Iterator[None]:
-    """Runs a workload of the catalogue under mpiexec again and again, on as many processors as it
-    can use; "nothing" runs none. Raises InputError, BuildError."""
-    if name == "nothing":
-        yield
-        return
-    again = _again(name, size)
-    try:
-        yield
-    finally:
-        again()
-
-
-def _again(name: str, size: str) -> Callable[[], None]:
-    """Starts it; returns a function that ends it."""
-    from sesame.workloads.build import build_workload, find_compiler
-    from sesame.workloads.catalogue import find_workload
-    from sesame.workloads.run import UNBOUND
-
-    workload = find_workload(name)
-    built = build_workload(workload, find_compiler())
-    if built.compiler.mpiexec is None:
-        raise SesameError(f"there is no mpiexec beside {built.compiler.wrapper}")
-    ranks = _ranks(workload.ranks, os.cpu_count() or 1)
-    command = [str(built.compiler.mpiexec), "-n", str(ranks), str(built.program), "--class", size]
-    ended = threading.Event()
-    current: list[subprocess.Popen[bytes]] = []
-    changing = threading.Lock()
-
-    def start() -> subprocess.Popen[bytes] | None:
-        with changing:
-            if ended.is_set():
-                return None
-            null = subprocess.DEVNULL
-            current[:] = [
-                subprocess.Popen(
-                    command,
-                    stdout=null,
-                    stderr=null,
-                    env={**os.environ, **UNBOUND},
-                    start_new_session=True,
-                )
-            ]
-            return current[0]
-
-    def repeat() -> None:
-        while (process := start()) is not None:
-            process.wait()
-
-    def end() -> None:
-        with changing:
-            ended.set()
-        for process in current:
-            _end(process)
-        thread.join()
-
-    thread = threading.Thread(target=repeat, name="beside", daemon=True)
-    thread.start()
-    return end
-
-
-def _ranks(words: str, processors: int) -> int:
-    """The most ranks that fit the processors, for the catalogue's words."""
-    if "square" in words:
-        return math.isqrt(processors) ** 2
-    return 1 << (processors.bit_length() - 1) if "power" in words else processors
