@@ -115,6 +115,21 @@ def test_requests_that_depend_on_each_other_are_reported():
     assert any("not independent" in doubt.text for doubt in found.doubts)
 
 
+def test_small_samples_of_a_family_keep_a_family():
+    """Their distribution functions are more than 8 % away from any by chance. A test at 5 % may
+    refuse one of 15."""
+    samples = [np.random.default_rng(seed).exponential(1e-3, 30) for seed in range(15)]
+    found = [fit_lengths(sample) for sample in samples]
+    assert sum(one.goodness.ks > 0.1 for one in found) >= 5
+    assert sum(one.distribution.family == "empirical" for one in found) <= 1
+
+
+def test_few_lengths_of_no_family_become_quantiles():
+    random = np.random.default_rng(4)
+    values = np.concatenate([random.normal(mean, 0.01, 15) for mean in (1, 2, 4, 8)])
+    assert fit_lengths(random.permutation(values)).distribution.family == "empirical"
+
+
 def test_few_lengths_are_doubted():
     assert fit_lengths([1.0, 2.0, 3.0, 4.0]).doubts[0].reason == Reason.FEW_SAMPLES
 

@@ -160,7 +160,7 @@ def fit_lengths(lengths: Sequence[float] | Array, seed: int = 1) -> Fitted:
     correlations = autocorrelation(values)
     doubts = [*_count_doubts(len(values)), *_dependence_doubts(correlations, len(values))]
     chosen = fits[0].distribution
-    why = _why_unfit(fits[0], sample, values) if len(values) >= FEWEST else None
+    why = _why_unfit(fits[0], goodness, sample, values) if len(values) >= FEWEST else None
     if why is not None:
         chosen = quantiles_of(values)
         doubts.append(Doubt(Reason.MODEL_LIMIT, why, "the measured quantiles are used instead"))
@@ -173,11 +173,12 @@ def _with_zeros(chosen: Distribution, zeros: int, others: int) -> Distribution:
     return mixture(zeros / (zeros + others), constant(0.0), chosen) if zeros else chosen
 
 
-def _why_unfit(fit: Fit, sample: Array, values: Array) -> str | None:
+def _why_unfit(fit: Fit, goodness: Goodness, sample: Array, values: Array) -> str | None:
     """Why the fit is too far from the data to be simulated: its shape, or a tail that is far beyond
-    the data and gives it another mean."""
+    the data and gives it another mean. Few lengths are far from their own family by chance."""
     distance = ks_distance(fit.distribution, sample)
-    if distance > COARSE:
+    by_chance = len(sample) <= MOST_JUDGED and goodness.ks_probability >= SIGNIFICANCE
+    if distance > COARSE and not by_chance:
         return f"no family fits: the nearest, {fit.family}, is {100 * distance:.0f} % away"
     ratio = fit.distribution.mean / float(values.mean())
     if abs(ratio - 1) > MEAN_ERROR:
@@ -202,7 +203,7 @@ def quantiles_of(values: Array) -> Distribution:
 def fit_families(values: Array) -> list[Fit]:
     """Maximum-likelihood fits of all families that describe a finite mean; values above 0."""
     fits = []
-    for count, function in FAMILIES:
+    for count, function in FAMILIES.values():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
@@ -321,23 +322,15 @@ def _expectation_maximisation(
 
 
 # Number of parameters and maximum-likelihood fit of each family.
-FAMILIES: tuple[tuple[int, Callable[[Array], Distribution]], ...] = (
-    (1, _exponential),
-    (2, _lognormal),
-    (2, _weibull),
-    (2, _gamma),
-    (2, _pareto),
-    (3, _two_exponentials),
-    (5, _two_lognormals),
-)
-
-
-def _fit_of(fit: Fit) -> Callable[[Array], Distribution]:
-    by_family = {"exponential": _exponential, "lognormal": _lognormal, "weibull": _weibull}
-    by_family |= {"gamma": _gamma, "pareto": _pareto}
-    by_family |= {"mixture of exponential": _two_exponentials}
-    by_family |= {"mixture of lognormal": _two_lognormals}
-    return by_family[fit.family]
+FAMILIES: dict[str, tuple[int, Callable[[Array], Distribution]]] = {
+    "exponential": (1, _exponential),
+    "lognormal": (2, _lognormal),
+    "weibull": (2, _weibull),
+    "gamma": (2, _gamma),
+    "pareto": (2, _pareto),
+    "mixture of exponential": (3, _two_exponentials),
+    "mixture of lognormal": (5, _two_lognormals),
+}
 
 
 def ks_distance(distribution: Distribution, values: Array) -> float:
@@ -361,7 +354,7 @@ def judge(fit: Fit, values: Array, random: np.random.Generator) -> Goodness:
     Bootstrap based goodness-of-fit tests, 1993)."""
     if len(values) > MOST_JUDGED:
         values = random.choice(values, MOST_JUDGED, False)
-    refit = _fit_of(fit)
+    _, refit = FAMILIES[fit.family]
     try:
         fitted = refit(values)
     except (InputError, ArithmeticError, ValueError, RuntimeError):
