@@ -191,7 +191,16 @@ def test_threads_at_the_same_time_are_processes_but_helpers_are_not(count):
         ("class,quantity,seconds\na,cpu,inf\n", "expected seconds, got 'inf'"),
         ("class,quantity,seconds\na,gpu,1\n", "expected a class and one of cpu"),
         ("class,quantity,seconds\na,pause,1\n", "no cpu, network or disk lengths"),
-        ("nothing\n", "no event sched:sched_switch in it"),
+        ("nothing\n", "neither an event sched:sched_switch nor the columns class, quantity and"),
+        ("class;quantity;seconds\na;cpu;1\n", "nor the columns class, quantity and seconds"),
+        (
+            'class,quantity,seconds\na,cpu,"1\na,cpu,1\n',
+            "2: not a line of a CSV table: unexpected end",
+        ),
+        (
+            'class,quantity,seconds\na,cpu,1\na,cpu,"1\n' + 20_000 * "a,cpu,1\n",
+            "3: not a line of a CSV table: field larger than field limit",
+        ),
         ("a 1 [000] 1.000000: sched:sched_switch: what\n", "1: expected the threads"),
         (
             "a 0 1.000000: sched:sched_switch: s:0 [120] R ==> a:1 [120]\n"
@@ -206,6 +215,13 @@ def test_unusable_input_is_refused(tmp_path, text, message):
     with pytest.raises(InputError) as caught:
         read_lengths(path)
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize("head", ["class,quantity,seconds", '"class","quantity","seconds"'])
+def test_a_table_as_excel_writes_it(tmp_path, head):
+    path = tmp_path / "lengths.csv"
+    path.write_text(f"{head}\r\nsolver,cpu,0.5\r\n", encoding="utf-8-sig", newline="")
+    assert read_lengths(path).classes["solver"][CPU].tolist() == [0.5]
 
 
 def test_only_zero_lengths_are_refused(tmp_path):

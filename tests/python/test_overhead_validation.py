@@ -107,9 +107,20 @@ def test_a_file_of_runs_is_read_again(tmp_path):
     assert again[1].daemon_cpu_s == pytest.approx(runs[1].daemon_cpu_s)
 
 
+def test_a_file_of_runs_as_excel_writes_it(tmp_path):
+    path = tmp_path / "runs.csv"
+    append_run(path, made_run(0.1, 1))
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert len(read_runs(path)) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        (
+            '0.1,1,"ep' + 30_000 * "0.1,1\n",
+            "not a line of a CSV table: field larger than field limit",
+        ),
         ("0.1,1,ep", "expected 10 values"),
         ("0.1,1,ep,10,100,100,x,0.1,0.01,0.01", "could not convert string to float: 'x'"),
         ("0.1,1,ep,10,100,100,-1,0.1,0.01,0.01", "daemon_cpu_s: expected a number above 0"),

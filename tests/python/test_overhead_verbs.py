@@ -96,6 +96,8 @@ def test_levels_of_a_sweep():
         (("predict", "nowhere.toml"), "nowhere.toml: cannot read the node model"),
         (("predict", "paradyn", "--set", "speed=1"), "unknown setting speed"),
         (("predict", "paradyn", "--set", "speed"), "--set speed: expected NAME=VALUE"),
+        (("characterize", ".", "-o", "node.toml", "--seed", "-1"), "Invalid value for '--seed'"),
+        (("predict", "paradyn", "--seed", "-1"), "Invalid value for '--seed'"),
         (("factors", "paradyn", "processes=1"), "processes: expected two different levels, got 1"),
         (("factors", "paradyn", "speed=1,2"), "unknown setting speed"),
         (("factors", "paradyn", "processes=1,2", "--figures", "x"), "no figure is called x"),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sesame.trust import Doubt, Estimate
 
 FILE = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**64 - 1)
 DEFAULT_FIGURES = "daemon_cpu,throughput"
 SHOWN = (
     "daemon_cpu",
@@ -59,7 +60,7 @@ def _simulation(replications: int) -> Callable[[Command], Command]:
             show_default=True,
             help="Independent replications of each setting.",
         ),
-        click.option("--seed", type=int, default=1, show_default=True, help="Of random numbers."),
+        click.option("--seed", type=SEED, default=1, show_default=True, help="Of random numbers."),
         click.option("--workers", type=click.IntRange(min=1), help="Threads. Default: processors."),
         click.option(
             "--set",
@@ -112,7 +113,7 @@ def overhead() -> None:
     "reading and what a message needs.",
 )
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a page with all fits.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the bootstrap.")
 @click.option("--force", is_flag=True, help="Write over existing files.")
 @JSON
 def characterize(

@@ -18,6 +18,7 @@ import numpy as np
 
 from sesame.errors import InputError, OutputError
 from sesame.measurement.defaults import DEFAULT_INTERVAL_S
+from sesame.overhead.csv_rows import rows_of
 from sesame.overhead.distributions import constant
 from sesame.overhead.model import MainProcess, NodeModel
 
@@ -85,16 +86,16 @@ def append_run(path: Path, run: DaemonRun) -> None:
 def read_runs(path: Path) -> list[DaemonRun]:
     """The runs in such a file. Raises InputError with the line."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, strict=True)
             if tuple(reader.fieldnames or ()) != COLUMNS:
                 raise InputError(f"expected the columns {', '.join(COLUMNS)}", path=str(path))
             runs = []
-            for number, row in enumerate(reader, 2):
+            for number, row in rows_of(reader, str(path)):
                 if number > MOST_RUNS:
                     raise InputError(f"more than {MOST_RUNS} runs", path=str(path))
                 runs.append(_run(row, str(path), number))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read it: {error}", path=str(path)) from error
     return runs
 

@@ -12,6 +12,7 @@ from typing import TextIO
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.overhead.csv_rows import rows_of
 from sesame.overhead.occupancy import (
     DAEMON,
     INTERARRIVAL,
@@ -40,6 +41,8 @@ SHORT = re.compile(
     r"(?P<after>.*?):(?P<got>\d+) \[-?\d+\]"
 )
 WOKEN = re.compile(r"(?:comm=.*? pid=|.*?:)(\d+)\b")
+COLUMNS = ("class", "quantity", "seconds")
+NAMES = f"{COLUMNS[0]}, {COLUMNS[1]} and {COLUMNS[2]}"
 HINT = "`perf sched record COMMAND`, then `perf script --ns > trace.txt`, makes such a file"
 
 
@@ -53,12 +56,12 @@ def read_lengths(path: Path, application: str | None = None, daemon: str | None 
 
         return lengths_of(stays_of(DataSet(path)), application, daemon)
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             head = file.readline(MOST_LINE)
             if not head:
                 raise InputError("it is empty", path=str(path), hint=HINT)
             file.seek(0)
-            if {"class", "quantity", "seconds"} <= set(head.strip().split(",")):
+            if set(COLUMNS) <= set(next(csv.reader([head]))):
                 return read_table(file, str(path))
             return lengths_of(read_perf(file, str(path)), application, daemon)
     except OSError as error:
@@ -91,7 +94,8 @@ def read_perf(file: TextIO, path: str) -> Stays:
             )
         reader.add(switch, time_ns)
     if not reader.rows:
-        raise InputError("no event sched:sched_switch in it", path=path, hint=HINT)
+        neither = f"neither an event sched:sched_switch nor the columns {NAMES} in it"
+        raise InputError(neither, path=path, hint=HINT)
     if not reader.processors:
         hint = "`perf script -F comm,tid,cpu,time,event,trace` writes them"
         raise InputError("no line says on which processor, as in [000]", path=path, hint=hint)
@@ -136,9 +140,9 @@ def read_table(file: TextIO, path: str) -> Lengths:
     disk, pause or interarrival. Raises InputError with the line."""
     found = Lengths()
     rows: dict[str, dict[str, list[float]]] = {}
-    for number, row in enumerate(csv.DictReader(_lines(file, path)), 2):
+    for number, row in rows_of(csv.DictReader(_lines(file, path), strict=True), path):
         name, quantity, text = row.get("class"), row.get("quantity"), row.get("seconds")
-        if not name or quantity not in QUANTITIES:
+        if not name or quantity is None or quantity not in QUANTITIES:
             expected = f"expected a class and one of {', '.join(QUANTITIES)}"
             raise InputError(f"{expected}, got {name!r} and {quantity!r}", path=path, line=number)
         try:
@@ -146,7 +150,7 @@ def read_table(file: TextIO, path: str) -> Lengths:
         except ValueError:
             seconds = math.nan
         if not 0 <= seconds < math.inf:
-            raise InputError(f"expected seconds, got {text!r}", path=path, line=number)
+            raise InputError(f"expected seconds, got {text!r:.80}", path=path, line=number)
         rows.setdefault(name, {}).setdefault(quantity, []).append(seconds)
         if len(rows) > MOST_CLASSES:
             raise InputError(f"more than {MOST_CLASSES} classes", path=path, line=number)
