@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
+from click.testing import CliRunner
 
+from sesame.errors import SesameError
 from sesame.overhead import predict, read_model
 from sesame.overhead.distributions import parse_seconds
 from sesame.overhead.studies import Limits, Run, advise, parse_levels
@@ -80,6 +83,49 @@ def test_advice_for_our_daemon_names_what_it_can_do():
 def test_advice_says_why_no_setting_keeps_to_the_limits(limits, why):
     found = advise(read_model("paradyn"), limits, Run(5.0, 2), [0.01, 0.1])
     assert found.chosen is None and found.why.startswith(why)
+
+
+@pytest.fixture
+def quick_advice(monkeypatch):
+    """Advice for sesamed of one sampling period."""
+    from sesame.overhead import studies
+
+    def search(model, limits, _run, progress):
+        return advise(model, limits, Run(10.0, 2), [0.1], progress)
+
+    monkeypatch.setattr(studies, "advise", search)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+ADVISE = ("advise", "sesamed", "--at-most", "5%", "--latency", "1s", "--check")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_advice_is_printed_even_if_sesamed_cannot_start(quick_advice, monkeypatch, as_json):
+    from sesame.cli import overhead_validate
+    from sesame.cli.overhead import overhead
+
+    def fail(*_):
+        raise SesameError("sesamed cannot start")
+        yield
+
+    monkeypatch.setattr(overhead_validate, "_new_runs", fail)
+    done = CliRunner().invoke(overhead, [*ADVISE, *(["--json"] if as_json else [])])
+    assert str(done.exception) == "sesamed cannot start"
+    if as_json:
+        assert json.loads(done.stdout)["chosen"]["settings"]["sampling_period"] == "100ms"
+    else:
+        assert "use --set sampling_period=100ms" in done.stdout
+    assert "sesamed runs for at least 3" in done.stderr
+
+
+def test_a_check_that_cannot_run_is_refused_before_the_search(quick_advice, monkeypatch):
+    from sesame.cli.overhead import overhead
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    done = CliRunner().invoke(overhead, ADVISE)
+    assert "--check starts sesamed, which needs root" in str(done.exception)
+    assert done.stdout == ""
 
 
 def test_levels_of_a_sweep():

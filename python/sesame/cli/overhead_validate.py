@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from sesame.cli.overhead_shared import Status, finite, model_of, print_table
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
+    from sesame.overhead import NodeModel
     from sesame.overhead.beside import Program
     from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting
     from sesame.overhead.studies import Limits
@@ -247,15 +249,30 @@ class CheckedAdvice:
         )
 
 
-def check_advice(settings: Mapping[str, str], limits: Limits, show: Progress) -> CheckedAdvice:
+def check_checkable(model: NodeModel) -> None:
+    """Raises InputError if `check_advice` cannot run."""
+    from sesame.extras import require
+    from sesame.overhead.validation import check_model
+
+    require("daemon", "sesame overhead advise --check")
+    check_model(model)
+    if os.geteuid() != 0:
+        raise InputError("--check starts sesamed, which needs root")
+
+
+def check_advice(settings: Mapping[str, str], limits: Limits) -> CheckedAdvice:
     """Runs sesamed with advised settings and nothing beside it."""
     from sesame.overhead.beside import Program
     from sesame.overhead.daemon_runs import DaemonSetting
     from sesame.overhead.distributions import parse_seconds
+    from sesame.overhead.real_daemon import least_duration_s
 
     period = parse_seconds(settings["sampling_period"])
-    batch = int(settings.get("batch_size", 1))
-    (run,) = _new_runs([(DaemonSetting(period, batch), Program())], CHECKED_S, show)
+    setting = DaemonSetting(period, int(settings.get("batch_size", 1)))
+    duration_s = least_duration_s(setting, CHECKED_S)
+    click.echo(f"sesamed runs for at least {duration_s:.0f} s with these settings", err=True)
+    with Status() as show:
+        (run,) = _new_runs([(setting, Program())], CHECKED_S, show)
     return CheckedAdvice(run, limits)
 
 
