@@ -85,6 +85,44 @@ def test_advice_says_why_no_setting_keeps_to_the_limits(limits, why):
     assert found.chosen is None and found.why.startswith(why)
 
 
+def test_a_sweep_of_one_replication_has_curves_without_bands(sesame, tmp_path):
+    sweep = ("overhead", "sweep", "paradyn", "processes=1,2", "--seconds", "5", "-o", "page.html")
+    assert sesame(*sweep, "-r", "1").status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "Processor time of the daemons" in page and "95 % interval" not in page
+    assert sesame(*sweep, "-r", "2").status == 0
+    assert "the band is the 95 % interval" in (tmp_path / "page.html").read_text()
+
+
+def test_a_page_of_logarithms_says_so(sesame, tmp_path):
+    words = ("overhead", "factors", "paradyn", "processes=1,2", *QUICK, "-o", "page.html")
+    assert sesame(*words, "--log", "--figures", "daemon_cpu").status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "Mean logarithm " in page and "(log daemon_cpu)" in page
+
+
+def test_a_setting_that_changes_nothing_is_reported(sesame):
+    words = ("overhead", "predict", "paradyn", *QUICK, "--set", "batch_size=512")
+    done = sesame(*words, "--set", "batch_age=1s")
+    assert ": batch_size changes nothing" in done.stdout
+    assert ": batch_age changes nothing" in done.stdout
+    assert "--set policy=batch" in done.stdout
+    assert "changes nothing" not in sesame(*words, "--set", "policy=batch").stdout
+
+
+def test_a_report_is_not_written_over_without_force(sesame, tmp_path):
+    pytest.importorskip("scipy")
+    (tmp_path / "lengths.csv").write_text("class,quantity,seconds\nsolver,cpu,0.001\n")
+    report = tmp_path / "report.html"
+    report.write_text("mine")
+    words = ("overhead", "characterize", "lengths.csv", "-o", "node.toml", "--report", str(report))
+    done = sesame(*words)
+    assert done.status == 2 and "report.html: exists already" in done.stderr
+    assert report.read_text() == "mine" and not (tmp_path / "node.toml").exists()
+    assert sesame(*words, "--force").status == 0
+    assert "Processor time" in report.read_text()
+
+
 @pytest.fixture
 def quick_advice(monkeypatch):
     """Advice for sesamed of one sampling period."""
@@ -148,6 +186,28 @@ def test_levels_of_a_sweep():
         (("factors", "paradyn", "speed=1,2"), "unknown setting speed"),
         (("factors", "paradyn", "processes=1,2", "--figures", "x"), "no figure is called x"),
         (("sweep", "paradyn", "processes=8..1"), "expected a range from a smaller"),
+        (("factors", "paradyn", "processes=1,2", "--figures", ","), "--figures: expected at least"),
+        (
+            ("factors", "paradyn", "batch_size=1,32"),
+            "batch_size changes nothing: policy forward sends a message for each sample",
+        ),
+        (("sweep", "paradyn", "batch_age=1s,2s"), "batch_age changes nothing"),
+        (
+            (
+                "factors",
+                "paradyn",
+                "sampling_period=10ms,100s",
+                "--figures",
+                "latency_mean",
+                *QUICK,
+            ),
+            "latency_mean does not exist in the run sampling_period=100s: no sample was received",
+        ),
+        (("sweep", "paradyn", "daemons=0..4"), "from 1 to 10^9, got 0..4"),
+        (("advise", "paradyn", "--at-most", "0", "--latency", "1s"), "--at-most 0: expected more"),
+        (("advise", "paradyn", "--at-most", "1", "--latency", "1s"), "--at-most 1: expected a"),
+        (("advise", "paradyn", "--at-most", "none", "--latency", "1s"), "--at-most none: expected"),
+        (("characterize", ".", "-o", "a.toml", "--report", "r.txt"), "--report r.txt: expected a"),
         (("sweep", "paradyn", "processes=1,2", "-o", "page.pdf"), "ends with .html"),
         (("advise", "paradyn", "--at-most", "1%", "--latency", "0s"), "expected limits above 0"),
         (

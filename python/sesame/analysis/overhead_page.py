@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,10 @@ def write_sweep(
     for figure, (title, unit, factor) in SWEPT.items():
         chart = _sweep_chart(curves, varied, figure, unit, factor)
         if chart is not None:
-            about = sentence(FIGURES[figure][1]) + "; the band is the 95 % interval."
+            has_band = any("low" in mark for mark in chart.marks)
+            about = sentence(FIGURES[figure][1]) + (
+                "; the band is the 95 % interval." if has_band else "."
+            )
             sections.append(Section(title, about, chart.html(title)))
     doubts = [
         doubt for points in curves.values() for one in points for doubt in one.prediction.doubts
@@ -171,21 +175,24 @@ def write_sweep(
 def _sweep_chart(
     curves: Mapping[str, Sequence[Point]], varied: str, figure: str, unit: str, factor: float
 ) -> Chart | None:
-    chart, is_empty = Chart(320), True
+    """None if the figure exists nowhere. Curves have a band where all of their points have an
+    interval."""
+    chart = Chart(320)
     for number, (name, points) in enumerate(curves.items()):
         estimates = [one.prediction.estimate(figure) for one in points]
-        places = list(range(len(points)))
         values = np.array([[one.value, one.low, one.high] for one in estimates]) * factor
-        if not np.isfinite(values).all():
+        places = np.flatnonzero(np.isfinite(values[:, 0]))
+        if not len(places):
             continue
-        is_empty = False
         colour = curve_colour(number, len(curves))
-        value, low, high = values.T
-        chart.line(name or varied, places, value, colour, low=low, high=high, points=True)
+        value, low, high = values[places].T
+        has_interval = np.isfinite(low).all() and np.isfinite(high).all()
+        band = {"low": low, "high": high} if has_interval else {}
+        chart.line(name or varied, places, value, colour, points=True, **band)
     names = [one.settings[varied] for one in next(iter(curves.values()))]
     chart.x(varied, names=names)
     chart.y(unit, zero=True)
-    return None if is_empty else chart
+    return chart if chart.marks else None
 
 
 def write_factors(study: FactorStudy, model: NodeModel, path: Path) -> None:
@@ -198,12 +205,15 @@ def write_factors(study: FactorStudy, model: NodeModel, path: Path) -> None:
         title=f"Which factors change the cost of measuring on {model.name}",
         subtitle=f"sesame overhead factors {model.name} {words}",
         doubts=_once(doubts),
-        sections=[_analysis_section(name, one) for name, one in study.analyses.items()],
+        sections=[
+            _analysis_section(name, one, study.is_logarithmic)
+            for name, one in study.analyses.items()
+        ],
         facts=_facts(study.points[0].prediction),
     )
 
 
-def _analysis_section(figure: str, found: Analysis) -> Section:
+def _analysis_section(figure: str, found: Analysis, is_logarithmic: bool) -> Section:
     effects = [one for one in found.effects if one.share >= 0.001][:16]
     names = [f"{one.word}: {one.name}" for one in effects]
     chart = bar_list(names, [100 * one.share for one in effects], "variation (%)", "effect")
@@ -218,13 +228,18 @@ def _analysis_section(figure: str, found: Analysis) -> Section:
         ],
     )
     unit, meaning = FIGURES[figure]
+    mean = f"Mean {found.mean.value:.4g} {unit}".rstrip()
+    if is_logarithmic:
+        typical = f"{math.exp(found.mean.value):.4g} {unit}".rstrip()
+        mean = f"Mean logarithm {found.mean.value:.4g}, that of {typical}"
     about = (
-        f"Mean {found.mean.value:.4g} {unit}; {100 * found.error_share:.1f} % of the variation is "
+        f"{mean}; {100 * found.error_share:.1f} % of the variation is "
         f"by chance. An effect is by how much the high level raises the mean, and the low level "
         f"lowers it; low and high are the limits of its interval."
     )
+    shown = f"log {figure}" if is_logarithmic else figure
     return Section(
-        f"{sentence(meaning)} ({figure})", about, chart.html(f"variation of {figure}") + table
+        f"{sentence(meaning)} ({shown})", about, chart.html(f"variation of {figure}") + table
     )
 
 

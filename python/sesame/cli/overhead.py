@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sesame.cli.budget import budget_of
+from sesame.cli.budget import share_of
 from sesame.cli.console import new_table
 from sesame.cli.grouped import grouped
 from sesame.cli.overhead_shared import Status, finite, model_of, print_table
@@ -89,7 +90,8 @@ REPORT = click.option(
 def overhead() -> None:
     """Predict what measuring costs, before it is switched on.
 
-    MODEL is a node.toml, which `characterize` writes, or the name of a shipped model: paradyn.
+    MODEL is a node.toml, which `characterize` writes, or the name of a shipped model: paradyn
+    or sesamed.
 
     \b
     sesame overhead characterize job.sesame -o node.toml
@@ -143,9 +145,9 @@ def characterize(
     from sesame.overhead.occupancy_files import read_lengths
     from sesame.web.page import write_whole
 
-    _check_new(output, ".toml", force=force)
+    _check_new(output, "-o", ".toml", force=force)
     if report is not None:
-        _check_page(report)
+        _check_new(report, "--report", ".html", force=force)
     if not path.exists():
         raise InputError("there is no such file or data set", path=str(path))
     costs = None
@@ -183,10 +185,14 @@ def predict(model: str, as_json: bool, **options: Any) -> None:
     \b
     sesame overhead predict paradyn --set sampling_period=10ms --set daemons=2
     """
+    from sesame.overhead.studies import ignored
+
     chosen, run = model_of(model, options), _run(options)
     with Status() as show:
         show(f"simulating {run.replications} replications")
         found = run.predict(chosen)
+    set_here = [text.partition("=")[0] for text in options["settings"]]
+    found = replace(found, doubts=(*found.doubts, *ignored([chosen], set_here)))
     if as_json:
         click.echo(json.dumps(finite(found.as_json())))
         return
@@ -324,7 +330,7 @@ def sweep(
 @click.argument("model", metavar="MODEL")
 @click.option(
     "--at-most",
-    callback=budget_of,
+    callback=share_of,
     required=True,
     metavar="SHARE",
     help="Share of a processor that daemons and writing samples may take, such as 1%.",
@@ -345,7 +351,7 @@ def sweep(
 @JSON
 def advise(
     model: str,
-    at_most: float | None,
+    at_most: float,
     latency: str,
     *,
     check: bool,
@@ -363,8 +369,6 @@ def advise(
     from sesame.overhead.studies import Limits
     from sesame.overhead.studies import advise as search
 
-    if at_most is None:
-        raise InputError("--at-most none: expected a share of a processor, such as 1%")
     limits = Limits(at_most, parse_seconds(latency))
     chosen = model_of(model, options)
     if check:
@@ -396,18 +400,15 @@ def _words(text: str) -> list[str]:
 
 
 def _check_page(path: Path) -> None:
-    from sesame.cli.outputs import check_file
-
-    if path.suffix != ".html":
-        raise InputError(f"-o {path}: expected a name that ends with .html")
-    check_file(path)
+    """A page shows what was asked for just now, so it is written over."""
+    _check_new(path, "-o", ".html", force=True)
 
 
-def _check_new(path: Path, suffix: str, *, force: bool) -> None:
+def _check_new(path: Path, option: str, suffix: str, *, force: bool) -> None:
     from sesame.cli.outputs import check_file
 
     if path.suffix != suffix:
-        raise InputError(f"-o {path}: expected a name that ends with {suffix}")
+        raise InputError(f"{option} {path}: expected a name that ends with {suffix}")
     if path.exists() and not force:
         raise InputError(f"{path}: exists already", hint="--force replaces it")
     check_file(path)

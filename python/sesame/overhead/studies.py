@@ -29,7 +29,7 @@ from sesame.overhead.model import BATCH, FORWARD, NO_PERIOD_HINT, SETTINGS, Node
 from sesame.overhead.prediction import FIGURES, Prediction, mean_of
 from sesame.overhead.simulate import chosen_seconds, predict
 from sesame.settings import setting
-from sesame.trust import Doubt, Estimate
+from sesame.trust import Doubt, Estimate, Reason
 
 Settings = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -94,7 +94,11 @@ class FactorStudy:
 
 
 def check_figures(names: Sequence[str]) -> None:
-    """Raises InputError for a name that is no figure of a prediction."""
+    """Raises InputError for a name that is no figure of a prediction, and without any."""
+    if not names:
+        raise InputError(
+            f"{setting('figures')}: expected at least one figure, such as daemon_cpu",
+        )
     for name in names:
         if name not in FIGURES:
             raise InputError(f"no figure is called {name}, expected one of {', '.join(FIGURES)}")
@@ -120,7 +124,11 @@ def study_factors(
     for factor in factors:
         if len({_value(one, factor.name) for one in models}) < 2:
             raise InputError(f"{factor.name}: both levels mean the same, {factor.low}")
-    points = list(_predicted(models, settings, run, progress, "slowdown" in figures))
+    _refuse_ignored(models, [factor.name for factor in factors])
+    points = []
+    for point in _predicted(models, settings, run, progress, "slowdown" in figures):
+        _check_finite(point, figures)
+        points.append(point)
     analyses = {}
     for figure in figures:
         responses = np.array([getattr(point.prediction, figure) for point in points])
@@ -132,6 +140,43 @@ def study_factors(
 
 def _value(model: NodeModel, name: str) -> object:
     return model.setting(name)
+
+
+BATCH_SETTINGS = ("batch_size", "batch_age")
+
+
+def ignored(models: Sequence[NodeModel], names: Sequence[str]) -> list[Doubt]:
+    """A doubt for each of the settings `names` that changes nothing in any of the models."""
+    if any(model.daemon.policy == BATCH for model in models):
+        return []
+    hint = f"a daemon with {setting('settings', {'policy': BATCH})} sends batches"
+    return [
+        Doubt(
+            Reason.INCOMPLETE_INPUT,
+            f"{name} changes nothing: policy {FORWARD} sends a message for each sample",
+            hint,
+        )
+        for name in BATCH_SETTINGS
+        if name in names
+    ]
+
+
+def _refuse_ignored(models: Sequence[NodeModel], names: Sequence[str]) -> None:
+    for doubt in ignored(models, names):
+        raise InputError(doubt.text, hint=doubt.hint)
+
+
+def _check_finite(point: Point, figures: Sequence[str]) -> None:
+    found = point.prediction
+    for figure in figures:
+        if not np.isfinite(getattr(found, figure)).all():
+            words = " ".join(f"{name}={value}" for name, value in point.settings.items())
+            why = "no sample was received" if not found.received.all() else "it is not finite"
+            raise InputError(
+                f"{figure} does not exist in the run {words}: {why}",
+                hint=f"leave it out of {setting('figures')}, or simulate for more "
+                f"{setting('seconds')}",
+            )
 
 
 def _logarithms(figure: str, responses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -182,12 +227,16 @@ def _range(name: str, first: str, last: str) -> list[str]:
     if first.isdecimal() and last.isdecimal():
         low, high = int(first), int(last)
         if not 0 < low < high or high > 10**9:
-            raise InputError(f"{name}: expected a range from a smaller to a larger number")
+            raise InputError(
+                f"{name}: expected a range from a smaller to a larger number, from 1 to 10^9, "
+                f"got {first}..{last}",
+                hint="steps double, so 0 is given by itself: 0,1,2,4" if low == 0 else None,
+            )
         doubled = [low * 2**step for step in range(math.floor(math.log2(high / low)) + 1)]
         return [str(value) for value in dict.fromkeys([*doubled, high])]
     shortest, longest = parse_seconds(first), parse_seconds(last)
     if not 0 < shortest < longest:
-        raise InputError(f"{name}: expected a range from a shorter to a longer time")
+        raise InputError(f"{name}: expected a range from a shorter to a longer time above 0")
     return [_round_time(value) for value in np.geomspace(shortest, longest, STEPS)]
 
 
@@ -211,6 +260,7 @@ def sweep(
         ({name: group} if name else {}) | {varied: value} for group in groups for value in values
     ]
     models = [model.with_settings(one) for one in settings]
+    _refuse_ignored(models, [varied, name])
     points = list(_predicted(models, settings, run, progress, True))
     length = len(values)
     return {group: points[at * length : (at + 1) * length] for at, group in enumerate(groups)}
