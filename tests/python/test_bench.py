@@ -95,6 +95,12 @@ def test_list_says_what_there_is(sesame):
     assert listed["cg"]["ranks"] == "a power of two"
 
 
+@pytest.mark.parametrize("group", ["bench", "machine"])
+def test_a_list_in_a_pipe_has_a_line_for_each_entry(sesame, group):
+    listed = sesame(group, "list", "--json").json
+    assert len(sesame(group, "list").stdout.splitlines()) == 1 + len(listed)
+
+
 def test_show_prints_the_page(sesame):
     shown = sesame("bench", "show", "cg")
     assert shown.status == 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from sesame.accuracy import Pair, Pairs, by_machine_and_program
 from sesame.analysis.quantities import format_seconds
+from sesame.cli.console import console
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -73,7 +73,7 @@ def list_pairs(as_json: bool) -> None:
     table = _table("no.", "machine", "program", "ranks", "predicted", "measured", "error", "doubts")
     for pair in pairs:
         table.add_row(*_cells(pair))
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
     _say_damaged(damaged)
 
 
@@ -98,7 +98,7 @@ def show(as_json: bool) -> None:
     for machine, key, program, error in groups:
         figures = (f"{100 * error.median:.1f} %", f"{100 * error.worst:+.1f} %")
         table.add_row(machine, key, program or "(all)", str(error.pairs), *figures)
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
     _say_damaged(damaged)
 
 

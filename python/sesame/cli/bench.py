@@ -17,6 +17,7 @@ from rich.table import Table
 
 import sesame
 from sesame.analysis.quantities import format_quantity
+from sesame.cli.console import console
 from sesame.cli.grouped import grouped
 from sesame.cli.progress import TerminalDisplay
 from sesame.datasets import check_destination
@@ -78,7 +79,7 @@ def list_workloads(as_json: bool) -> None:
     for workload in all_workloads().values():
         options = ", ".join(f"{name} {taken}".strip() for name, taken in workload.options.items())
         table.add_row(workload.name, workload.suite, workload.ranks, options, workload.purpose)
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
 
 
 @bench.command("show", short_help="Show what a workload does, its options and figures.")

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sesame.analysis.characterize.limits import Limits
+from sesame.cli.console import console
 from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
@@ -165,9 +166,9 @@ def _characterize_one(options: CharacterizeOptions) -> None:
     if options.as_json:
         click.echo(json.dumps({**to_json(profile), **written}))
         return
-    console = Console(highlight=False)
-    _print_facts(console, facts(profile))
-    _print_findings(console, profile)
+    out = console(highlight=False)
+    _print_facts(out, facts(profile))
+    _print_findings(out, profile)
     for name, file in written.items():
         click.echo(f"{name.replace('_', ' ')}: {file}", err=True)
 
@@ -228,7 +229,7 @@ def _read_comparison(options: CharacterizeOptions, limits: Limits) -> tuple[str,
 def _print_comparison(device: str, comparison: Comparison) -> None:
     from sesame.analysis.characterize.page import comparison_lines, table_columns
 
-    console = Console(highlight=False)
+    out = console(highlight=False)
     table = Table(box=None, header_style="bold")
     columns = table_columns(comparison)
     for column in columns:
@@ -236,10 +237,10 @@ def _print_comparison(device: str, comparison: Comparison) -> None:
     for row in range(len(comparison.profiles)):
         shown = ((c.format or str)(c.values[row]) for c in columns)
         table.add_row(*(escape(text) for text in shown))
-    console.print(f"[bold]{escape(device)}[/]")
-    console.print(table)
+    out.print(f"[bold]{escape(device)}[/]")
+    out.print(table)
     for line in comparison_lines(comparison):
-        console.print(escape(line))
+        out.print(escape(line))
 
 
 def _print_facts(console: Console, lines: list[tuple[str, str]]) -> None:

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.quantities import format_seconds
+from sesame.cli.console import console
 from sesame.errors import InputError, WorkloadError
 from sesame.machines import find_machine
 from sesame.trust import Doubt
@@ -199,7 +200,7 @@ def _print(machine: str, comparisons: Sequence[Comparison]) -> None:
             *_figures(comparison),
             comparison.data_set,
         )
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
 
 
 def _figures(comparison: Comparison) -> tuple[str, str, str, str]:

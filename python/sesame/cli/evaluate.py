@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sesame.cli.console import console
 from sesame.cli.evaluate_monitoring import install, metrics
 from sesame.errors import AlreadyReported, InputError, OutputError
 
@@ -194,7 +195,6 @@ def status(site: Path) -> None:
     """
     import math
 
-    from rich.console import Console
     from rich.table import Table
 
     from sesame.evaluation.periods import shown
@@ -213,7 +213,7 @@ def status(site: Path) -> None:
             cells = ("never", "–") if last is None else (shown(last.began), str(last.outcome))
             table.add_row(probe.name, probe.target.name, *cells, due)
         found = summarize(read, store, now - 30 * 86400, now).targets
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
     for one in found:
         for incident in one.incidents:
             if math.isinf(incident.ended):

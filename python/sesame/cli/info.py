@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from sesame.cli.console import console
+
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
 
@@ -36,23 +38,23 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(data_set.info.as_json(), indent=2))
         return
-    console = Console(highlight=False)
+    out = console(highlight=False)
     study = study_run(data_set) if is_traced(data_set) else None
     facts = describe.facts(data_set) + (traced_facts(study) if study is not None else [])
     for name, value in facts:
-        console.print(f"[bold]{name:>14}[/]  ", end="")
-        console.print(value, markup=False)
+        out.print(f"[bold]{name:>14}[/]  ", end="")
+        out.print(value, markup=False)
     table = Table("record type", "records", "meaning", box=None, header_style="bold")
     table.columns[1].justify = "right"
     for name, rows, meaning in describe.record_counts(data_set):
         table.add_row(name, f"{rows:,}", meaning)
-    console.print()
-    console.print(table)
+    out.print()
+    out.print(table)
     if study is not None:
-        print_traced(console, study)
+        print_traced(out, study)
     if fields:
         for name in data_set.record_types:
-            _print_fields(console, data_set, name)
+            _print_fields(out, data_set, name)
 
 
 def _print_fields(console: Console, data_set: DataSet, name: str) -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from sesame import native
 from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
 from sesame.cli.commands import Commands
+from sesame.cli.console import console
 from sesame.machines import find_machine, shipped
 
 # Commands in files of their own: each is imported only when it is used.
@@ -48,7 +49,7 @@ def list_machines(as_json: bool) -> None:
     table.box, table.header_style = None, "bold"
     for name, model in machines.items():
         table.add_row(name, *headline(model), model["description"])
-    Console(highlight=False).print(table)
+    console(highlight=False).print(table)
 
 
 @machine.command("show", short_help="Show a machine model and its keys.")
@@ -74,11 +75,11 @@ def show(name: str, overrides: tuple[str, ...], as_json: bool, keys: bool) -> No
     if as_json:
         click.echo(json.dumps(model, indent=2))
         return
-    console = Console(highlight=False)
-    _print_model(console, model)
-    _print_ping_pong(console, path, overrides)
+    out = console(highlight=False)
+    _print_model(out, model)
+    _print_ping_pong(out, path, overrides)
     if keys:
-        _print_keys(console)
+        _print_keys(out)
 
 
 def _print_model(console: Console, model: dict[str, Any]) -> None:
