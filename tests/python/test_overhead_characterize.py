@@ -175,7 +175,7 @@ def test_threads_one_after_the_other_are_one_process():
 
 
 @pytest.mark.parametrize("count", [4, 128])
-def test_threads_at_the_same_time_are_processes_but_helpers_are_not(count):
+def test_idle_threads_beside_others_are_no_processes(count):
     ranks = [(0.001 * one, 10.0, 0.02) for one in range(count)]
     found = lengths_of(stays_of_threads([*ranks, *[(0.0, 10.0, 1e-4)] * 3]))
     assert found.counts == {APPLICATION: count}
