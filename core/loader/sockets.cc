@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/loader/bindings.h"
 #include "core/loader/process.h"
@@ -21,11 +22,27 @@ namespace {
 constexpr int64_t kFirstNs = 100;
 constexpr int64_t kLongestNs = 1'000'000;
 constexpr int64_t kShareOfWait = 64;
+// Simulated time passes no faster than the host's, so that a wait for a process outside takes what
+// it really takes. So much ahead is not worth a sleep of the host.
+constexpr int64_t kMostAheadNs = 1'000'000;
+
+// What ends by itself after a time waits in the kernel.
+bool has_limit(int fd) {
+  timeval limit{};
+  socklen_t size = sizeof limit;
+  return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
+         (limit.tv_sec != 0 || limit.tv_usec != 0);
+}
 
 bool waits(int fd, int flags) {
-  if (current() == nullptr || (flags & MSG_DONTWAIT) != 0) return false;
+  if (current() == nullptr || is_forked()) return false;
+  if ((flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) != 0) return false;
   const int mode = fcntl(fd, F_GETFL);
-  return mode >= 0 && (mode & O_NONBLOCK) == 0;
+  return mode >= 0 && (mode & O_NONBLOCK) == 0 && !has_limit(fd);
+}
+
+int64_t host_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void wait_for_input_of(int fd, int flags) {
@@ -36,8 +53,12 @@ void wait_for_input_of(int fd, int flags) {
 }  // namespace
 
 int wait_for_descriptors(pollfd* descriptors, nfds_t count) {
+  if (is_forked()) return REAL(poll)(descriptors, count, -1);
+  const int64_t begin_ns = host_ns();
   for (int64_t waited_ns = 0;;) {
-    const int ready = REAL(poll)(descriptors, count, 0);
+    const int64_t ahead_ns = waited_ns - (host_ns() - begin_ns);
+    const timespec pause{0, ahead_ns > kMostAheadNs ? ahead_ns : 0};
+    const int ready = REAL(ppoll)(descriptors, count, &pause, nullptr);
     if (ready != 0) return ready;
     const int64_t pause_ns = std::clamp(waited_ns / kShareOfWait, kFirstNs, kLongestNs);
     hooks().sleep(SimTime::from_ns(pause_ns));

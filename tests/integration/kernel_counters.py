@@ -100,8 +100,8 @@ class Bounds:
     least: int = 0
     most: int = 0
 
-    def wider(self, by: int) -> Bounds:
-        return Bounds(self.least - by, self.most + by)
+    def wider(self, by: int, below: int = 0) -> Bounds:
+        return Bounds(self.least - by - below, self.most + by)
 
     def __contains__(self, count: int) -> bool:
         return self.least <= count <= self.most

@@ -161,8 +161,8 @@ def test_every_point_counts_what_the_kernel_counts(name, detail, all_probes):
     if detail == Detail.COUNT:  # at their begin: also faults that fail
         ended = bounds["vm.total"]
         bounds["vm.total"] = Bounds(ended.least - watch.faults_in_progress, started.most)
-    # Batches of completions happen without a call of the program (docs/models/measuring.md).
-    bounds["block.complete"] = Bounds(0, bounds["block.complete"].most)
+    # Batches of 32 or 64 completions happen without a call (docs/models/measuring.md).
+    bounds["block.complete"] = bounds["block.complete"].wider(0, below=256)
     wrong = {p: (b, counts[p]) for p, b in bounds.items() if counts[p] not in b}
     if detail == Detail.COUNT:
         wrong.pop("vm.page-in", None)  # counted with the next first touch of the processor

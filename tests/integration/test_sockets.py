@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 SOURCE = "tests/programs/model/sockets.c"
+OUTSIDE = "tests/programs/model/waits.c"
 QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 
 
@@ -17,3 +18,24 @@ def test_a_rank_waits_for_a_connection_and_data_of_another(way, order, compiled,
     assert size == "8"
     assert 1e-3 <= float(connection) < 1.05e-3
     assert 0.95e-3 <= float(data) < 1.05e-3
+
+
+def test_a_wait_for_a_process_outside_takes_what_it_really_takes(compiled, simulate):
+    ours = simulate(*QUIET, compiled(OUTSIDE), "child")
+    assert ours.status == 0, ours.stderr
+    [line] = [line for line in ours.stdout.splitlines() if line.startswith("child")]
+    _, got, seconds = line.split()
+    assert got == "1"
+    assert 0.25 < float(seconds) < 30  # 870 s if polls are not tied to the host's clock
+
+
+def test_a_time_limit_of_a_socket_holds(compiled, simulate):
+    ours = simulate(*QUIET, compiled(OUTSIDE), "limit")
+    assert ours.status == 0, ours.stderr
+    assert "limit -1 1" in ours.stdout
+
+
+def test_a_child_that_waits_does_not_run_the_other_ranks(compiled, simulate):
+    ours = simulate(*QUIET, compiled(OUTSIDE), "fork")
+    assert ours.status == 0, ours.stderr
+    assert sorted(ours.stdout.splitlines()) == ["fork 0", "rank 1 works"]

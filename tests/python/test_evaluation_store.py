@@ -221,6 +221,22 @@ def test_the_last_before_and_the_first_after_come_with_a_period(database):
     assert last.began == BEGIN + 9 * HOUR
 
 
+def test_a_reboot_on_a_day_without_results_is_between_results(database):
+    week = 24 * 7
+    made = [a_result(week * number, Outcome.PASS) for number in range(52)]
+    end, reboots = BEGIN + week * 52 * HOUR, [BEGIN + (week * 20 + 75) * HOUR]
+    gap = 1.5 * week * HOUR
+    with Store(database) as store:
+        store.add(made)
+        short = store.observations("p", "t", BEGIN, end, gap, reboots)
+    found, expected = (
+        availability(samples_of(each, [], True), BEGIN, end, gap, reboots=reboots).estimate.value
+        for each in (short, made)
+    )
+    assert found == pytest.approx(expected)
+    assert found > 0.97
+
+
 def test_notes_and_boots_are_kept_in_either_database(database):
     note = Note("flood", BEGIN, BEGIN + HOUR, True, "t")
     with Store(database) as store:

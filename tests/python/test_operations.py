@@ -42,6 +42,7 @@ def test_a_body_that_fits_reaches_the_handler_with_its_defaults(client):
         (b"\xff", "the body is not JSON"),
         (b"[" * 100_000, "the body is not JSON: maximum recursion depth"),
         (b'{"width": NaN}', "the body is not JSON: NaN is no number"),
+        (b'{"width": "\\ud800"}', "the body is not JSON: 'utf-8' codec can't encode"),
         (b"[]", "the body: must be object, got []"),
         (b"{}", "the body: must contain ['width'] properties, got {}"),
         (b'{"width": "3"}', "width: must be integer, got '3'"),

@@ -74,7 +74,7 @@ def jobs_of(site: Site, metrics: Path | None, objective: float) -> list[Job]:
     name = "sesame-evaluate-" + re.sub(r"[^A-Za-z0-9_.-]", "-", site.path.stem)
     jobs = [Job(name, "Probes", [*program, "evaluate", "run", path])]
     if metrics is not None:
-        words = ["metrics", path, "--objective", f"{objective:g}", "-o", str(metrics.absolute())]
+        words = ["metrics", path, "--objective", repr(objective), "-o", str(metrics.absolute())]
         jobs.append(Job(f"{name}-metrics", "Metrics", [*program, "evaluate", *words]))
     return jobs
 

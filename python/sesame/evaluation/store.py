@@ -349,7 +349,12 @@ class Store:
             if is_plain:
                 begin, end = first, last
             is_joined = found and found[-1][2] is is_plain
-            if is_joined and not (is_plain and begin - found[-1][1] > longest_gap):
+            if is_joined and is_plain:
+                last_day = found[-1][1] // DAY_US
+                is_joined = begin - found[-1][1] <= longest_gap and booted.isdisjoint(
+                    range(last_day + 1, day)
+                )
+            if is_joined:
                 begin = found.pop()[0]
             found.append((begin, end, is_plain))
         return found

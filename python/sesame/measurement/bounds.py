@@ -67,7 +67,10 @@ def text(most: int, least: int = 0) -> Check:
 
 
 def _is_plain(value: str) -> bool:
-    return value.isprintable() or not any(ord(one) < 32 or 127 <= ord(one) < 160 for one in value)
+    """No control characters, and no half of a character, which UTF-8 does not have."""
+    return value.isprintable() or not any(
+        ord(one) < 32 or 127 <= ord(one) < 160 or 0xD800 <= ord(one) < 0xE000 for one in value
+    )
 
 
 def plain(value: str, most: int) -> str:

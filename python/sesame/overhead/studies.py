@@ -27,7 +27,7 @@ from sesame.overhead.experiments import (
 )
 from sesame.overhead.model import BATCH, FORWARD, NO_PERIOD_HINT, SETTINGS, NodeModel
 from sesame.overhead.prediction import FIGURES, Prediction, mean_of
-from sesame.overhead.simulate import chosen_seconds, predict
+from sesame.overhead.simulate import LONGEST_CHOSEN, chosen_seconds, predict
 from sesame.settings import setting
 from sesame.trust import Doubt, Estimate, Reason
 
@@ -378,7 +378,8 @@ def _look(
 ) -> Tried:
     asked = model.with_settings(settings)
     samples = min(max(PERIODS_OF_LOOK * period, SHORTEST_LOOK_S), LONGEST_LOOK_S)
-    seconds = max(samples, 3 * period, MESSAGES_OF_LOOK * (asked.message_interval or 0.0))
+    messages = MESSAGES_OF_LOOK * (asked.message_interval or 0.0)
+    seconds = max(samples, 3 * period, min(messages, LONGEST_CHOSEN))
     quick = Run(seconds, LOOKS, run.seed, run.workers)
     return _judged(settings, quick.predict(asked, slowdown=False), limits)
 

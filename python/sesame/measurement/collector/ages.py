@@ -50,7 +50,7 @@ class Ages:
         self._ages: dict[str, float] | None = None  # at `_last`; None: nothing is known
         self._last = clock()
         # None yet, or damaged: then the times of the files are used.
-        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._last, self._ages = _parsed(json.loads(self._path.read_text()))
 
     def update(self, found: Mapping[str, float]) -> dict[str, float]:
@@ -76,7 +76,7 @@ class Ages:
 
 
 def _parsed(found: Any) -> tuple[Now, dict[str, float]]:
-    """Raises ValueError, TypeError or KeyError."""
+    """Raises ValueError, TypeError, KeyError or AttributeError."""
     last = Now(**found["now"])
     parts = (last.since_boot_s, last.time_s, *found["ages"].values())
     if not all(type(one) in (int, float) and 0 <= one < 1e12 for one in parts):

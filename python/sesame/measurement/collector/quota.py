@@ -24,7 +24,7 @@ class Quota:
 
     def __init__(
         self,
-        most_bytes: int,
+        most_bytes: float,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -7,6 +7,7 @@ the data set made from one journal. A journal found at the start becomes a segme
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import shutil
 import threading
@@ -21,7 +22,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.collector.ages import Ages
 from sesame.measurement.collector.journal import DAMAGED, Contents, Journal, recover
-from sesame.measurement.collector.quota import DEFAULT_BYTES, Quota
+from sesame.measurement.collector.quota import Quota
 from sesame.measurement.collector.received import Received
 from sesame.measurement.collector.retention import SEGMENT, Keeping, remove_old
 from sesame.measurement.collector.space import Space
@@ -55,7 +56,7 @@ class Store:
         say: Callable[[str], None] = lambda _: None,
         *,
         keeping: Keeping = Keeping(),  # noqa: B008 - it cannot be changed
-        node_bytes: int = DEFAULT_BYTES,
+        node_bytes: float = math.inf,
         is_relay: bool = False,
         makes_found: bool = True,
     ) -> None:

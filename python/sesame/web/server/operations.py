@@ -131,14 +131,15 @@ def _reader_of(body: Body | None) -> Callable[[Request], Awaitable[Any]]:
 def _checked(content: bytes, check: Callable[[Any], Any]) -> Any:
     try:
         value = json.loads(content, parse_constant=_not_json)
+        json.dumps(value, ensure_ascii=False).encode()  # no half of a character
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the body is not JSON: {error}") from None
+        raise InputError(f"the body is not JSON: {str(error)[:MOST_SHOWN]}") from None
     try:
         return check(value)
     except fastjsonschema.JsonSchemaValueException as error:
         name = str(error.name)
-        place = name.removeprefix("data").lstrip(".")
-        text = error.message.removeprefix(name).strip()
+        place = name.removeprefix("data").lstrip(".")[:MOST_SHOWN]
+        text = error.message.removeprefix(name).strip()[:MOST_SHOWN]
         shown = repr(error.value)
         got = f", got {shown}" if len(shown) <= MOST_SHOWN else ""
         raise InputError(f"{place or 'the body'}: {text}{got}") from None

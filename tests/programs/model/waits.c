@@ -1,0 +1,51 @@
+/* Waiting for what is outside of the simulation. Prints the seconds that it took, as the program
+ * sees them. Usage: waits child|limit|fork
+ *   child: a child process writes into a pipe after 0.3 s, which rank 0 reads
+ *   limit: rank 0 receives with a time limit of 0.1 s, and nobody sends
+ *   fork: a child of rank 0 reads a pipe, while rank 1 says once that it works */
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  int rank, ends[2];
+  char byte;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  const char* way = argv[1];
+  if (rank == 1) dprintf(1, "rank 1 works\n");
+  double begin = MPI_Wtime();
+  if (rank == 0 && !strcmp(way, "limit")) {
+    struct timeval limit = {0, 100000};
+    socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const ssize_t got = recv(ends[0], &byte, 1, 0);
+    printf("limit %zd %d\n", got, errno == EAGAIN);
+  } else if (rank == 0 && !strcmp(way, "child")) {
+    pipe(ends);
+    if (fork() == 0) {
+      dup2(ends[1], 1);
+      execl("/bin/sh", "sh", "-c", "sleep 0.3; echo x", (char*)NULL);
+    }
+    const ssize_t got = read(ends[0], &byte, 1);
+    printf("child %zd %f\n", got, MPI_Wtime() - begin);
+  } else if (rank == 0) {
+    int status;
+    pipe(ends);
+    const pid_t child = fork();
+    if (child == 0) _exit(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+    usleep(1000);
+    write(ends[1], "x", 1);
+    waitpid(child, &status, 0);
+    printf("fork %d\n", WEXITSTATUS(status));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
