@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "core/loader/bindings.h"
 #include "core/loader/process.h"
@@ -42,7 +42,9 @@ bool waits(int fd, int flags) {
 }
 
 int64_t host_ns() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec now{};
+  REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 void wait_for_input_of(int fd, int flags) {
