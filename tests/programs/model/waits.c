@@ -1,7 +1,7 @@
 /* Waiting for what is outside of the simulation. Prints the seconds that it took, as the program
  * sees them. Usage: waits child|limit|fork
  *   child: a child process writes into a pipe after 0.3 s, which rank 0 reads
- *   limit: rank 0 receives with a time limit of 0.1 s, and nobody sends
+ *   limit: rank 0 receives with a time limit of 0.1 s, and no rank sends
  *   fork: a child of rank 0 reads a pipe, while rank 1 says once that it works */
 #include <errno.h>
 #include <mpi.h>
