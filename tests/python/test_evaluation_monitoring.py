@@ -168,7 +168,8 @@ def test_without_systemd_a_line_is_added_to_the_crontab_once(sesame, tmp_path, e
     environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
     with Store(tmp_path / "s.db"):
         pass
-    for more in ((), (), ("--metrics", "s.prom"), ("--metrics", "s.prom")):
+    metrics = ("--metrics", "s.prom")
+    for more in ((), (), (*metrics, "--objective", "98.5"), metrics, metrics):
         outcome = sesame("evaluate", "install", "s.toml", *more)
         assert outcome.status == 0, outcome.stderr
     lines = kept.read_text().splitlines()

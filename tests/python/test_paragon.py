@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from tests.python.evaluation_sites import AVAILABILITY
 
 from sesame.evaluation import paragon
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.store import Store
 
-SITE = """\
-[target.t]
-[probe.p]
-target = "t"
-interval = "1h"
-availability = true
-[[probe.p.step]]
+SITE = f"""\
+{AVAILABILITY}[[probe.p.step]]
 command = ["true"]
 timeout = "1min"
 """

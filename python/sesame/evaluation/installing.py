@@ -99,8 +99,12 @@ def _systemd_word(word: str) -> str:
 
 
 def cron_line(job: Job) -> str:
-    command = shlex.join(job.command).replace("%", "\\%")
-    return f"* * * * * {command} >/dev/null 2>&1"
+    return f"{_cron(job.command)} >/dev/null 2>&1"
+
+
+def _cron(words: Sequence[str]) -> str:
+    command = shlex.join(words).replace("%", "\\%")
+    return f"* * * * * {command}"
 
 
 def install(site: Site, jobs: Sequence[Job], directory: Path | None) -> Installation:
@@ -112,7 +116,7 @@ def install(site: Site, jobs: Sequence[Job], directory: Path | None) -> Installa
         return Installation(files, [shlex.join(["systemctl", "enable", "--now", *timers])])
     if RUNNING.is_dir():
         return _install_units(site, jobs)
-    return _install_lines(jobs)
+    return _install_lines(jobs, str(site.path.absolute()))
 
 
 def _write(texts: dict[str, str], directory: Path) -> list[Path]:
@@ -139,16 +143,18 @@ def _install_units(site: Site, jobs: Sequence[Job]) -> Installation:
     return Installation(files, says)
 
 
-def _install_lines(jobs: Sequence[Job]) -> Installation:
+def _install_lines(jobs: Sequence[Job], path: str) -> Installation:
     lines = [cron_line(job) for job in jobs]
     if shutil.which("crontab") is None:
         missing = "there is no systemd and no crontab; enter into cron:"
         return Installation([], [f"{missing} {line}" for line in lines])
-    before = _run(["crontab", "-l"], may_fail=True)
-    new = [line for line in lines if line not in before.splitlines()]
-    if new:
-        kept = before if before.endswith("\n") or not before else f"{before}\n"
-        _run(["crontab", "-"], text=kept + "".join(f"{line}\n" for line in new))
+    before = _run(["crontab", "-l"], may_fail=True).splitlines()
+    # Whatever the options were with which it was installed before.
+    begins = tuple(f"{_cron(job.command[: job.command.index(path) + 1])} " for job in jobs)
+    after = [line for line in before if line in lines or not line.startswith(begins)]
+    after += [line for line in lines if line not in after]
+    if after != before:
+        _run(["crontab", "-"], text="".join(f"{line}\n" for line in after))
     return Installation([], [f"crontab has: {line}" for line in lines])
 
 
