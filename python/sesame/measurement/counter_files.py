@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
+from sesame.signals import uninterrupted
 
 MAGIC, FORMAT = b"sesamMPI", 2
 GROUPS, MOST_POINTS = 8, 8
@@ -93,14 +94,17 @@ class CounterDirectory:
         """Creates the settings by rename, so that a program never sees them incomplete."""
         made = np.zeros(1, SETTINGS)
         made["magic"], made["format"], made["calls"] = MAGIC, FORMAT, calls
-        with suppress(FileNotFoundError):
-            os.unlink(".settings", dir_fd=self.descriptor)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(".settings", flags, 0o644, dir_fd=self.descriptor)
-        os.fchmod(file, 0o644)
-        os.fchown(file, os.fstat(self.descriptor).st_uid, -1)
-        os.pwrite(file, made.tobytes(), 0)
-        os.rename(".settings", "settings", src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        with uninterrupted():
+            with suppress(FileNotFoundError):
+                os.unlink(".settings", dir_fd=self.descriptor)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            file = os.open(".settings", flags, 0o644, dir_fd=self.descriptor)
+            os.fchmod(file, 0o644)
+            os.fchown(file, os.fstat(self.descriptor).st_uid, -1)
+            os.pwrite(file, made.tobytes(), 0)
+            os.rename(
+                ".settings", "settings", src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor
+            )
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return file
 

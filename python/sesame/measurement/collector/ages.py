@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sesame.signals import uninterrupted
+
 AGES = ".ages.json"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -71,8 +73,9 @@ class Ages:
 
     def _save(self) -> None:
         new = self._path.with_name(f"{self._path.name}.new")
-        new.write_text(json.dumps({"now": asdict(self._last), "ages": self._ages}))
-        new.replace(self._path)
+        with uninterrupted():
+            new.write_text(json.dumps({"now": asdict(self._last), "ages": self._ages}))
+            new.replace(self._path)
 
 
 def _parsed(found: Any) -> tuple[Now, dict[str, float]]:

@@ -17,6 +17,7 @@ from sesame.measurement.clocks import Offset
 from sesame.measurement.events import Block
 from sesame.measurement.frames import decode_blocks, decode_readings
 from sesame.measurement.readings import Reading
+from sesame.signals import uninterrupted
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -28,9 +29,10 @@ def keep(path: Path, items: Sequence[Reading | Block]) -> None:
         if not items:
             path.unlink(missing_ok=True)
             return
-        new.touch(mode=0o600)
-        new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in items))
-        new.replace(path)
+        with uninterrupted():
+            new.touch(mode=0o600)
+            new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in items))
+            new.replace(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from sesame.errors import InputError, OutputError
+from sesame.signals import uninterrupted
 from sesame.web.server.roles import Client, Role
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -226,7 +227,8 @@ def _changed(path: Path) -> Iterator[list[str]]:
             lines = []
         yield lines
         try:
-            _replace(path, "".join(lines), directory)
+            with uninterrupted():
+                _replace(path, "".join(lines), directory)
         except OSError as error:
             raise OutputError(f"{path}: cannot write: {error.strerror}") from error
     finally:

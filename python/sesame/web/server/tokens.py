@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from sesame.errors import InputError, OutputError
+from sesame.signals import uninterrupted
 from sesame.web.server.roles import Client, Role
 from sesame.web.server.token_file import version_of
 
@@ -48,7 +49,8 @@ def make_token(path: Path) -> str:
 def write_token(path: Path, token: str) -> None:
     """Writes a new file with mode 600; one that exists stays as it is. Raises OutputError."""
     try:
-        with NamedTemporaryFile("w", encoding="ascii", dir=path.parent) as file:  # mode 600
+        # The temporary file has mode 600.
+        with uninterrupted(), NamedTemporaryFile("w", encoding="ascii", dir=path.parent) as file:
             file.write(token + "\n")
             file.flush()
             with suppress(FileExistsError):  # another process has just made it
