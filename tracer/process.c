@@ -77,6 +77,7 @@ static bool is_launcher(void) {
 }
 
 static const char* const job_variable = "SESAME_TRACE_JOB";
+static const char* const outer_variable = "SESAME_TRACE_OUTER_JOB";
 
 /* In the launcher: names the MPI program for its ranks. Launchers name it only for some of their
  * ranks, or not at all (MPICH's). */
@@ -87,13 +88,17 @@ static void name_job(void) {
   snprintf(job, sizeof job, "%s.%d.%llu", node.nodename, getpid(),
            (unsigned long long)sesame_system_ns());
   setenv(job_variable, job, 1);
+  /* A launcher without PMIx passes on the name of the program that it was started by. */
+  const char* outer = getenv("PMIX_NAMESPACE");
+  if (outer != NULL) setenv(outer_variable, outer, 1);
 }
 
 /* PMIx names also what MPI_Comm_spawn starts. Slurm's step is last: programs that a batch script
  * starts without srun have the same one. */
 void sesame_process_job(char job[SESAME_JOB_BYTES]) {
   const char* name = getenv("PMIX_NAMESPACE");
-  if (name == NULL) name = getenv(job_variable);
+  const char* outer = getenv(outer_variable);
+  if (name == NULL || (outer != NULL && strcmp(name, outer) == 0)) name = getenv(job_variable);
   const char* slurm = getenv("SLURM_JOB_ID");
   const char* step = getenv("SLURM_STEP_ID");
   job[0] = '\0';

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import SESAME, Outcome, run
 from tests.integration.installations import MPIS, unless_sigpipe
+from tests.integration.raw_records import read_records
 from tests.tutorials import commands_of
 
 from sesame.datasets import DataSet
@@ -361,11 +362,15 @@ def test_a_newer_format_is_refused(trace, tmp_path):
     trace("-o", "new.sesame", "--from-raw", metadata.parent).assert_refused("99")
 
 
-def test_two_runs_in_one_directory_are_distinguished(compiled, trace, tmp_path):
+@pytest.mark.parametrize("beside", ["{one}; {one}", "{one} & {one} & wait"])
+@pytest.mark.parametrize("outer", ["", "export PMIX_NAMESPACE=outer\n"], ids=["", "in a PMIx job"])
+def test_two_runs_in_one_directory_are_distinguished(outer, beside, compiled, trace, tmp_path):
     variables = run([*SESAME, "trace", "--environment", "raw"], tmp_path).stdout
-    heat = compiled("examples/heat.c")
-    script = f"{variables}\nmpiexec.mpich -n 2 {heat} 64 5; mpiexec.mpich -n 2 {heat} 64 5\n"
+    one = f"mpiexec.mpich -n 2 {compiled('examples/heat.c')} 64 5"
+    script = f"{outer}{variables}\n{beside.format(one=one)}\n"
     assert run(["bash", "-c", script], tmp_path).status == 0
+    joined = [one for one in read_records(tmp_path / "raw") if one.shape == "joined"]
+    assert sorted(Counter(one.job for one in joined).values()) == [2, 2]
     assert trace("-o", "run.sesame", "--from-raw", "raw").status == 0
     data = DataSet(tmp_path / "run.sesame")
     assert data.info["result"]["mpi_programs"] == 2
