@@ -4,6 +4,9 @@ a probe of its own: 19.7 million results.
     python bench/evaluation_store.py fill DIR      some minutes, about 3 GB
     python bench/evaluation_store.py report DIR    times a report of all, and of one month
 
+`fill DIR --database postgresql://USER@HOST/NAME` fills an empty database of PostgreSQL in place of
+a file in DIR, and has it vacuum its tables, which a server does by itself some time after.
+
 Probes fail in outages of some hours, 12 a year; one of 50 probes is off for two days a year; every
 tenth series becomes 3 % slower once. Results are inserted row by row, and the sums of days are then
 made by `rebuild_days`, which gives the same as insertion by `Store.add` (a test).
@@ -20,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from sesame.evaluation.database import Database, Postgres
 from sesame.evaluation.periods import moment
 from sesame.evaluation.probing import Outcome, Result
 from sesame.evaluation.site import Site, read_site
@@ -36,8 +40,8 @@ STEP = '[[probe.{}.step]]\ncommand = ["true"]\ntimeout = "1min"\n'
 Rows = Iterator[tuple[Any, ...]]
 
 
-def site_text() -> str:
-    parts = ["[target.here]\n"]
+def site_text(database: str | None) -> str:
+    parts = [f'database = "{database}"\n' if database else "", "[target.here]\n"]
     for number in range(HOURLY):
         name = f"probe{number}"
         parts.append(f'[target.node{number}]\n[probe.{name}]\ntarget = "node{number}"\n')
@@ -49,10 +53,10 @@ def site_text() -> str:
     return "".join(parts)
 
 
-def fill(directory: Path) -> None:
+def fill(directory: Path, url: str | None) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "site.toml"
-    path.write_text(site_text())
+    path.write_text(site_text(url))
     site = read_site(path)
     rng = np.random.default_rng(1)
     with Store(site.database) as store:
@@ -63,15 +67,35 @@ def fill(directory: Path) -> None:
                 is_series = number > HOURLY
                 times = np.arange(BEGIN + 60 + number, END, HOUR / 2 if is_series else HOUR)
                 rows = _results(rng, number, times, is_series)
-                database.run_many("INSERT INTO result VALUES (?, ?, ?, ?, ?, ?)", rows)
+                _insert(database, "result", 6, rows)
                 if is_series:
                     figures = _figures(rng, number - HOURLY, times)
-                    database.run_many("INSERT INTO figure VALUES (?, ?, ?)", figures)
+                    _insert(database, "figure", 3, figures)
             database.run(
                 "INSERT INTO detail SELECT probe, began, 'run', 'exit status 1', '' FROM result "
                 "WHERE outcome = 1"
             )
         store.rebuild_days()
+        if isinstance(database, Postgres):
+            database.run("VACUUM ANALYZE")
+
+
+def _insert(database: Database, table: str, columns: int, rows: Rows) -> None:
+    if not isinstance(database, Postgres):
+        marks = ", ".join("?" * columns)
+        database.run_many(f"INSERT INTO {table} VALUES ({marks})", rows)
+        return
+    with database._connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _size(store: Store, database: Path | str) -> int:
+    """Bytes, with indices."""
+    if isinstance(store._database, Postgres):
+        found = store._database.rows("SELECT pg_database_size(current_database())")
+        return int(found[0][0])
+    return Path(database).stat().st_size
 
 
 def _first_results(site: Site, store: Store) -> None:
@@ -120,8 +144,8 @@ def _figures(rng: np.random.Generator, series: int, times: Any) -> Rows:
 
 def report(directory: Path) -> None:
     site = read_site(directory / "site.toml")
-    size = Path(site.database).stat().st_size
     with Store(site.database) as store:
+        size = _size(store, site.database)
         results = store._database.rows("SELECT SUM(passed + failed + unobserved) FROM probe_day")
     print(f"results: {results[0][0]:,} in {size / GIB:.2f} GiB")
     periods = {"5 years": (BEGIN, END), "one month": (moment("2025-06", ""), moment("2025-07", ""))}
@@ -146,8 +170,12 @@ def main() -> None:
     )
     parser.add_argument("action", choices=("fill", "report"))
     parser.add_argument("directory", type=Path)
+    parser.add_argument("--database", metavar="URL", help="to fill, in place of a file in DIR")
     options = parser.parse_args()
-    {"fill": fill, "report": report}[options.action](options.directory)
+    if options.action == "fill":
+        fill(options.directory, options.database)
+    else:
+        report(options.directory)
 
 
 if __name__ == "__main__":
