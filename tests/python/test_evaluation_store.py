@@ -383,6 +383,61 @@ def test_probes_run_although_the_database_refuses_a_result_that_waited(sesame, s
     assert sesame("evaluate", "run", "s.toml", "--once", "p").status == 0
 
 
+def test_status_stores_what_was_refused_once_the_cause_is_fixed(sesame, site):
+    with Store(site.database) as store:
+        store._database.run(
+            "CREATE TRIGGER mine BEFORE INSERT ON result WHEN NEW.took = 77 "
+            "BEGIN SELECT RAISE(ABORT, 'no 77'); END"
+        )
+    results = [replace(a_result(1), took=77.0), a_result(2, began=NO_TIME), a_result(3)]
+    with pytest.raises(SetAside, match="`sesame evaluate status` tries them again"):
+        keep(site, results)
+    refused = Waiting(site.path).refused
+    before = refused.read_text()
+    outcome = sesame("evaluate", "status", "s.toml")
+    assert outcome.status == 0
+    assert "note: s.toml.refused: it refuses 2 results: " in outcome.stderr
+    assert refused.read_text() == before
+    with Store(site.database) as store:
+        store._database.run("DROP TRIGGER mine")
+    outcome = sesame("evaluate", "status", "s.toml")
+    assert (
+        "the database accepts 1 result now that it refused; it refuses 1 result: " in outcome.stderr
+    )
+    with Store(site.database) as store:
+        assert [one.took for one in store.results("p", "t", 0, math.inf)] == [
+            77.0,
+            a_result(3).took,
+        ]
+    assert refused.read_text().count('"key": ') == 1
+    refused.write_text(before)  # nothing comes twice
+    sesame("evaluate", "status", "s.toml")
+    with Store(site.database) as store:
+        assert len(store.results("p", "t", 0, math.inf)) == 2
+
+
+def test_a_file_of_refused_results_goes_when_all_are_stored(sesame, site):
+    Waiting(site.path).add([a_result(1)])
+    Waiting(site.path).path.rename(Waiting(site.path).refused)
+    outcome = sesame("evaluate", "status", "s.toml")
+    assert "s.toml.refused: the database accepts 1 result now" in outcome.stderr
+    assert not Waiting(site.path).refused.exists()
+    assert sesame("evaluate", "status", "s.toml").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("evaluate", "metrics", "s.toml"), ("reproduce", "paragon-metrics", "--site", "s.toml")],
+)
+def test_metrics_and_the_report_made_again_take_in_results_that_waited(sesame, site, words):
+    Waiting(site.path).add([a_result(0)])
+    outcome = sesame(*words)
+    assert outcome.status == 0, outcome.stderr
+    assert not Waiting(site.path).has_any()
+    with Store(site.database) as store:
+        assert store.last("p", "t") is not None
+
+
 def test_status_and_report_show_results_that_waited(sesame, site):
     with Store(site.database) as store:
         blocker = sqlite3.connect(site.database, isolation_level=None)

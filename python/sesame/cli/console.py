@@ -30,6 +30,11 @@ def new_table(*titles: str) -> Table:
     return Table(*titles, box=None)
 
 
+def note(text: str) -> None:
+    """A line on stderr about what the output does not show."""
+    print(f"note: {text}", file=sys.stderr)
+
+
 def plain(text: str) -> str:
     """Text in which Rich sees no markup."""
     from rich.markup import escape

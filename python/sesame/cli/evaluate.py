@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sesame.cli.console import console
+from sesame.cli.console import note as say_note
 from sesame.cli.evaluate_monitoring import install, metrics
 from sesame.errors import AlreadyReported, InputError, OutputError
 
@@ -87,14 +88,11 @@ def run(site: Path, stays: bool, once: str | None) -> None:
     read = read_site(site)
     with locked(read):
         if stays:
-            watch(read, _print_result, lambda said: click.echo(f"note: {said}", err=True))
+            watch(read, _print_result, say_note)
         results = run_due(read, _print_result, once)
     waiting = Waiting(read.path)
     if waiting.has_any():
-        click.echo(
-            f"note: the database is unavailable: results wait in {waiting.path} and come in later",
-            err=True,
-        )
+        say_note(f"the database is unavailable: results wait in {waiting.path} and come in later")
     outcomes = {result.outcome for result in results}
     if not results:
         click.echo("nothing is due")
@@ -163,32 +161,22 @@ def _print_result(result: Result) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Site, Store]]:
-    """The site and its database, with the results that waited, unless it can only be read."""
+def _opened(path: Path, *, retries: bool = False) -> Iterator[tuple[Site, Store]]:
+    """The site and its database, with the results that waited."""
     from sesame.evaluation.site import read_site
-    from sesame.evaluation.store import Store, Unavailable
-    from sesame.evaluation.waiting import SetAside, Waiting
+    from sesame.evaluation.waiting import opened
 
     site = read_site(path)
-    try:
-        with Store(site.database) as store:
-            waiting = Waiting(site.path)
-            try:
-                waiting.move_into(store)
-            except SetAside as error:
-                click.echo(f"note: {error}", err=True)
-            except (Unavailable, OutputError) as error:
-                click.echo(f"note: without the results in {waiting.path}: {error}", err=True)
-            yield site, store
-    except Unavailable as error:
-        error.hint = f"results wait in {site.path.name}.waiting meanwhile"
-        raise
+    with opened(site, say_note, retries=retries) as store:
+        yield site, store
 
 
 @evaluate.command("status", short_help="Show last results, what is due, and open incidents.")
 @SITE
 def status(site: Path) -> None:
     """Show the last result of each probe, what is due, and open incidents.
+
+    Results that the database refused are tried again.
 
     \b
     sesame evaluate status mysite.toml
@@ -204,7 +192,7 @@ def status(site: Path) -> None:
     now = time.time()
     table = Table("probe", "target", "last run (UTC)", "result", "next", box=None, pad_edge=False)
     table.header_style = "bold"
-    with _opened(site) as (read, store):
+    with _opened(site, retries=True) as (read, store):
         for probe in read.probes.values():
             last = store.last(probe.name, probe.target.name)
             known = {} if last is None else {probe.name: Last(last.began, last.outcome)}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from sesame.cli.console import note
 from sesame.errors import InputError
 
 FILE = click.Path(path_type=Path)
@@ -69,7 +70,7 @@ def metrics(site: Path, objective: float, output: Path | None, monitoring: Path 
     """
     from sesame.evaluation.metrics import metrics_text, write_monitoring
     from sesame.evaluation.site import read_site
-    from sesame.evaluation.store import Store
+    from sesame.evaluation.waiting import opened
     from sesame.web.page import write_whole
 
     _check_objective(objective)
@@ -78,7 +79,7 @@ def metrics(site: Path, objective: float, output: Path | None, monitoring: Path 
         for path in write_monitoring(monitoring):
             click.echo(f"wrote {path}")
         return
-    with Store(read.database) as store:
+    with opened(read, note) as store:
         text = metrics_text(read, store, time.time(), objective / 100)
     if output is None:
         click.echo(text, nl=False)

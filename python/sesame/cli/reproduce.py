@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame.cli.console import console as terminal
+from sesame.cli.console import note
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.host_load import LoadWatch, load_of
@@ -122,7 +123,7 @@ def _reproduce(options: ReproduceOptions) -> None:
     if options.site is not None:
         from sesame.evaluation.paragon_here import here
 
-        outcomes.append(here(options.site))
+        outcomes.append(here(options.site, note))
     _write(options, outcomes, facts, begin, console)
     if options.as_json:
         click.echo(json.dumps([_as_json(outcome) for outcome in outcomes]))

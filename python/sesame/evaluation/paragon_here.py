@@ -10,9 +10,9 @@ from pathlib import Path
 from sesame.evaluation.levels import SeriesSummary
 from sesame.evaluation.paragon import NAME, REPORT
 from sesame.evaluation.site import read_site
-from sesame.evaluation.store import Store
 from sesame.evaluation.stretches import TargetSummary
 from sesame.evaluation.summary import Summary, summarize
+from sesame.evaluation.waiting import opened
 from sesame.evaluation.words import counted, figure, hours, share
 from sesame.reproduction.outcome import Outcome, Table
 
@@ -30,10 +30,10 @@ FIGURES = (
 )
 
 
-def here(path: Path) -> Outcome:
+def here(path: Path, warn: Callable[[str], None]) -> Outcome:
     """From all results of the site. Raises InputError and Unavailable."""
     site = read_site(path)
-    with Store(site.database) as store:
+    with opened(site, warn) as store:
         now = time.time()
         first = store.first()
         found = summarize(site, store, now - 1 if first is None else first, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from io import FileIO
@@ -17,6 +17,7 @@ from sesame.evaluation.database import Refused, Unavailable
 from sesame.evaluation.probing import Boot, Figure, Outcome, Result
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Store
+from sesame.evaluation.words import counted
 
 
 class SetAside(SesameError):
@@ -31,7 +32,7 @@ class Waiting:
 
     def __init__(self, site: Path) -> None:
         self.path = site.with_name(f"{site.name}.waiting")
-        self._refused = site.with_name(f"{site.name}.refused")
+        self.refused = site.with_name(f"{site.name}.refused")
 
     def has_any(self) -> bool:
         """A full disk may leave an empty file."""
@@ -59,34 +60,94 @@ class Waiting:
                 with suppress(FileNotFoundError):
                     earlier = _results_of(held.enter_context(_locked(self.path, "rb")))
                     waited = True
-                problem = self._store(store, [*earlier, *results])
+                found = [*earlier, *results]
+                refused, why = _add(store, found)
+                if refused:
+                    _append(self.refused, refused)
                 if waited:
                     self.path.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot take results: {error.strerror}") from error
-        if problem is not None:
-            raise problem
+        if refused:
+            raise SetAside(
+                f"{self.refused}: the database refuses {len(refused)} of {len(found)} results, "
+                f"which are here now: {why}",
+                hint="`sesame evaluate status` tries them again: run it once the cause is fixed",
+            )
 
-    def _store(self, store: Store, results: Sequence[Result]) -> SetAside | None:
-        """One by one if the database refuses them together."""
+    def retry(self, store: Store) -> str:
+        """Stores what the database refused earlier and accepts now. Returns what there is to say,
+        or "". Raises Unavailable and OutputError; nothing changed then."""
         try:
-            if results:
-                store.add(results)
-        except Refused:
-            refused, why = [], ""
-            for one in results:
+            with _locked(self.refused, "rb") as file:
+                found = _results_of(file)
+                refused, why = _add(store, found)
+                if not refused:
+                    self.refused.unlink()
+                elif len(refused) < len(found):
+                    self._replace_refused(refused)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise OutputError(f"{self.refused}: cannot take results: {error.strerror}") from error
+        said = []
+        if stored := len(found) - len(refused):
+            said.append(f"the database accepts {counted(stored, 'result')} now that it refused")
+        if refused:
+            count = counted(len(refused), "result")
+            said.append(f"it refuses {count}: {why}; remove the file to give them up")
+        return f"{self.refused}: {'; '.join(said)}" if said else ""
+
+    def _replace_refused(self, results: Sequence[Result]) -> None:
+        new = self.refused.with_name(f"{self.refused.name}.new")
+        try:
+            new.write_bytes(_lines(results))
+            new.replace(self.refused)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+
+
+def _add(store: Store, results: Sequence[Result]) -> tuple[list[Result], str]:
+    """One by one if the database refuses them together. Returns those that it refuses, and why."""
+    refused, why = [], ""
+    try:
+        if results:
+            store.add(results)
+    except Refused:
+        for one in results:
+            try:
+                store.add([one])
+            except Refused as error:
+                refused.append(one)
+                why = str(error)
+    return refused, why
+
+
+@contextmanager
+def opened(site: Site, warn: Callable[[str], None], *, retries: bool = False) -> Iterator[Store]:
+    """The database of a site, with the results that waited unless it can only be read; with
+    `retries` also those that it refused and accepts now. Raises InputError and Unavailable."""
+    waiting = Waiting(site.path)
+    try:
+        with Store(site.database) as store:
+            try:
+                waiting.move_into(store)
+            except SetAside as error:
+                warn(str(error))
+            except (Unavailable, OutputError) as error:
+                warn(f"without the results in {waiting.path}: {error}")
+            if retries:
                 try:
-                    store.add([one])
-                except Refused as error:
-                    refused.append(one)
-                    why = str(error)
-            if refused:
-                _append(self._refused, refused)
-                return SetAside(
-                    f"{self._refused}: the database refuses {len(refused)} of {len(results)} "
-                    f"results, which are here now: {why}"
-                )
-        return None
+                    said = waiting.retry(store)
+                except (Unavailable, OutputError) as error:
+                    said = str(error)
+                if said:
+                    warn(said)
+            yield store
+    except Unavailable as error:
+        error.hint = f"results wait in {site.path.name}.waiting meanwhile"
+        raise
 
 
 def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> None:
@@ -120,17 +181,20 @@ def _locked(path: Path, mode: str) -> Iterator[FileIO]:
 
 
 def _append(path: Path, results: Sequence[Result]) -> None:
-    lines = "".join(f"{json.dumps(asdict(result))}\n" for result in results)
     try:
         with _locked(path, "ab") as file:
             before = file.seek(0, os.SEEK_END)
             try:
-                _write_whole(file, b"\n" + lines.encode())
+                _write_whole(file, b"\n" + _lines(results))
             except OSError:
                 file.truncate(before)
                 raise
     except OSError as error:
         raise OutputError(f"{path}: cannot keep results: {error.strerror}") from error
+
+
+def _lines(results: Sequence[Result]) -> bytes:
+    return "".join(f"{json.dumps(asdict(result))}\n" for result in results).encode()
 
 
 def _write_whole(file: FileIO, data: bytes) -> None:
