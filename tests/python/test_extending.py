@@ -35,3 +35,15 @@ def test_the_examples_of_the_page_work(namespace):
     frame = made.to_pandas("temperature")
     assert list(frame.columns) == ["time_s", "sensor", "celsius"]
     assert frame["time_s"].tolist() == [0.0, 1.0]
+
+
+def test_the_example_for_series_draws_the_time_of_all_ranks(namespace, sesame):
+    target = ("--machine", "paragon", "-o", "s.sesame")
+    made = sesame("simulate", "-n", "1,2", "--compute", "none", *target, "--", "ring", "5")
+    assert made.status == 0, made.stderr
+    series = library.open("s.sesame")
+    (mark,) = series.plot(view="cost").chart.marks
+    assert mark["y"] == [
+        n * run.predicted_s for n, (_, run) in zip((1, 2), series.runs, strict=True)
+    ]
+    assert "<h2>Cost</h2>" in series.report("s.html").read_text()

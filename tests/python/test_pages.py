@@ -13,10 +13,10 @@ from test_report_measured import READ, cost, idle
 from test_report_measured import page as measured_page
 from test_simulated_files import MACHINE
 from tests.browser import SIZES, axe_script, chromium, look
+from tests.python.reproduced_page import write_reproduction
 from tests.python.traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
 from sesame.analysis.reports import write_page as write_data_set_page
-from sesame.analysis.reproduction import write_reproduction
 from sesame.datasets import DataSet
 from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
 from sesame.web.chart import Chart
@@ -105,7 +105,7 @@ def reproduced(path: Path, sesame: Callable, run_path: Path) -> None:
     table = Table("counts", ["run", "n"], [["a", "17"]])
     judged = [Judgement("it falls", True, "3 of 4", "")]
     outcome = Outcome("sesame-7.9", "a title", "a source", judged, [table], diagrams)
-    write_reproduction([outcome], [("machine", "this one")], path)
+    write_reproduction([outcome], path)
 
 
 def difference(path: Path, sesame: Callable, run_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_measurement_without_events_shows_cost_and_processors(tmp_path):
         measurement_cost=cost("a", 0, 10, 5_000_000),
         cpu_time=[idle("a", 0, 0.75), idle("a", 1, 0.5)],
     )
-    assert re.findall(r"<h2>(.*?)</h2>", html)[:2] == ["Processors", "What it cost"]
+    assert re.findall(r"<h2>(.*?)</h2>", html)[:2] == ["Processors", "Cost"]
     assert table(html, "cost")[0] == ["a", "fs", "7", "1.00 s", "0.050 %"]
     assert [row[:3] for row in table(html, "processors")] == [
         ["a", "1", "50.0 %"],  # most busy first
@@ -143,11 +143,11 @@ def test_what_was_not_timed_is_not_shown_as_zero(tmp_path):
 
 def test_a_run_of_one_interval_has_bars_and_no_course(tmp_path):
     html = page(tmp_path, kernel_summary=[READ], measurement_cost=cost("a", 0, 1, 0))
-    assert "Events</h2>" in html and "Events over time" not in html
+    assert "Events</h2>" in html and "Each dot is an interval" not in html
     two = [READ, READ | {"begin_ns": S, "end_ns": 2 * S}]
     (tmp_path / "b").mkdir()
     html = page(tmp_path / "b", kernel_summary=two, measurement_cost=cost("a", 0, 2, 0))
-    assert "Events over time" in html
+    assert "Each dot is an interval" in html
 
 
 def test_a_rate_is_of_the_time_in_which_a_point_was_on_and_has_gaps():

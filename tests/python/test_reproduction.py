@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from rich.console import Console
+from tests.python.reproduced_page import write_reproduction
 
-from sesame.analysis.reproduction import write_reproduction
 from sesame.cli import reproduce as cli
 from sesame.errors import InputError
 from sesame.reproduction import (
@@ -90,7 +90,7 @@ def test_the_page_lists_what_is_reproduced_and_what_is_not(tmp_path: Path) -> No
     results[btio(16, "two-phase", *SIMPLE_DISK)] = measured(write_seeks=192, writes=192)
     page = tmp_path / "table.html"
     (experiment,) = find_experiments("table-8-3")
-    write_reproduction([experiment.outcome(results)], [], page)
+    write_reproduction([experiment.outcome(results)], page)
     text = page.read_text()
     assert text.count("<b>Reproduced:") == 5
     assert text.count("Not reproduced:") == 1
@@ -173,7 +173,7 @@ def test_a_page_draws_lanes_bands_and_logarithms(tmp_path: Path) -> None:
         ],
     )
     page = tmp_path / "page.html"
-    write_reproduction([outcome], [], page)
+    write_reproduction([outcome], page)
     text = page.read_text()
     for words in ("Not reproduced:", "since it falls", "3 of 4", "sleeping", "8 bytes", "17"):
         assert words in text, words
@@ -252,7 +252,7 @@ def test_a_busy_machine_is_reported_before_and_after(monkeypatch, tmp_path):
 def test_doubts_are_on_the_page(tmp_path):
     doubt = Doubt(Reason.BUSY_HOST, "1.00 of 2 <processors>", "wait")
     outcome = Outcome("sesame-7.9", "a title", "a source", [], doubts=[doubt])
-    write_reproduction([outcome], [], tmp_path / "r.html")
+    write_reproduction([outcome], tmp_path / "r.html")
     assert "Doubtful: busy host: 1.00 of 2 &lt;processors&gt;" in (tmp_path / "r.html").read_text()
 
 

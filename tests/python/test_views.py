@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import struct
+from html import escape
 
 import pytest
 from tests.python.every_kind import write_every_kind
@@ -16,6 +17,8 @@ from sesame.analysis.views import VIEWS
 from sesame.datasets import Kind
 from sesame.errors import InputError
 from sesame.web.chart import Chart
+from sesame.web.colours import COLOURS
+from sesame.web.page import asset, sentence
 
 # The kinds that have a chart, and the one that is drawn first.
 FIRST = {
@@ -58,12 +61,70 @@ def test_every_view_is_a_picture_and_a_page(every_kind, tmp_path, kind):
         assert name.lower() in page.lower()
 
 
-@pytest.mark.parametrize("kind", ["simulated", "traced", "bench", "characterised"])
-def test_every_view_is_on_the_page(every_kind, tmp_path, kind):
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("kind", [kind.value for kind in Kind])
+def test_every_view_is_on_the_page_with_its_title_and_chart(every_kind, tmp_path, kind):
+    library.add_view(kind, "my own <view>", "It was added.", a_line)
     data_set = library.open(every_kind[kind])
-    page = data_set.report(tmp_path / "page.html").read_text().lower()
-    for name in data_set.views():
-        assert name.lower() in page
+    names = [escape(sentence(name)) for name in data_set.views()]
+    assert "My own &lt;view&gt;" in names
+    page = data_set.report(tmp_path / "page.html").read_text()
+    titles = re.findall(r"<h[23]>(.*?)</h[23]>", page)
+    drawn = re.findall(r'<figure class="chart" data-label="(.*?)"', page)
+    for name in names:
+        assert titles.count(name) == 1
+        assert drawn.count(name) == 1
+
+
+def a_line(_: library.DataSet) -> Plot:
+    chart = Chart()
+    chart.line("", [1, 2], [3, 4], "blue")
+    return Plot(chart)
+
+
+def a_chart(data_set: library.DataSet) -> Chart:
+    return a_line(data_set).chart
+
+
+def a_wrong_colour(_: library.DataSet) -> Plot:
+    chart = Chart()
+    chart.line("", [1, 2], [3, 4], "bleu")
+    return Plot(chart)
+
+
+def a_wrong_colour_of_bars(_: library.DataSet) -> Plot:
+    chart = Chart()
+    chart.spans("", [0, 1], [3, 4], [1, 1], "blue", colours=["blue", "12"])
+    return Plot(chart)
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (a_chart, "the view mine returned a Chart, expected a Plot"),
+        (a_wrong_colour, "the view mine has the unknown colour 'bleu'"),
+        (a_wrong_colour_of_bars, "the view mine has the unknown colour '12'"),
+    ],
+)
+def test_a_view_that_draws_wrongly_is_named(every_kind, tmp_path, draw, message):
+    library.add_view("simulated", "mine", "Mine.", draw)
+    run = library.open(every_kind["simulated"])
+    with pytest.raises(InputError, match=message):
+        run.plot(view="mine")
+    with pytest.raises(InputError, match=message):
+        run.report(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_an_unknown_kind_of_a_view_is_refused_with_the_kinds():
+    with pytest.raises(InputError, match="no kind 'simulate' of data sets, expected one of simul"):
+        library.add_view("simulate", "mine", "Mine.", a_line)
+
+
+def test_the_names_of_colours_are_those_of_the_style():
+    for name, colour in COLOURS.items():
+        assert f"--{name}: {colour};" in asset("style.css")
 
 
 def busy_ranks(data_set) -> Plot:

@@ -9,21 +9,8 @@ import numpy as np
 
 from sesame.errors import OutputError
 from sesame.web.chart import Chart
+from sesame.web.colours import COLOURS
 
-# The colours of web/assets/style.css in its light scheme.
-COLOURS = {
-    "ink": "#1d2733",
-    "soft": "#526171",
-    "blue": "#0072b2",
-    "vermillion": "#d55e00",
-    "green": "#009e73",
-    "purple": "#cc79a7",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "yellow": "#d8c91e",
-    "grey": "#8b949e",
-    "pale": "#cfe3d4",
-}
 GRID = "#e8ecf0"
 INCHES, DOTS_PER_INCH = 8.0, 150
 LEGEND_COLUMNS = 4

@@ -12,7 +12,12 @@ NAMES = ("events", "processors", "cost")
 def views_of(_: DataSet) -> list[View]:
     """The views, in the order of its page."""
     return [
-        View("events", "Events at the points that have most.", rate_plot, ("kernel_summary",)),
+        View(
+            "events",
+            "Events of all processes, at the points with most.",
+            rate_plot,
+            ("kernel_summary",),
+        ),
         View("processors", "How busy each processor was.", processor_plot, ("cpu_time",)),
         View("cost", "What measuring each subsystem cost.", cost_plot, ("measurement_cost",)),
     ]

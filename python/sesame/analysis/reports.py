@@ -63,7 +63,7 @@ REPORTS: dict[Kind, Report] = {
         ("figure",),
     ),
     Kind.SERIES: Report(
-        "sesame.analysis.report.stored:write_series",
+        "sesame.analysis.report.series:write_series",
         "sesame.analysis.sentences:of_series",
         ("point",),
         needs_rows=True,
@@ -74,7 +74,7 @@ REPORTS: dict[Kind, Report] = {
         ("request_finding",),
     ),
     Kind.REPRODUCED: Report(
-        "sesame.analysis.report.stored:write_reproduced",
+        "sesame.analysis.report.reproduced:write_reproduced",
         "sesame.analysis.sentences:of_reproduced",
         ("finding",),
     ),

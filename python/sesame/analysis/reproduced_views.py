@@ -12,13 +12,14 @@ from sesame.reproduction import Diagram, Lanes, Outcome
 from sesame.reproduction.stored import read_outcomes
 
 
-def views_of(data_set: DataSet) -> list[View]:
-    """The diagrams by their titles; where two have the same, with the name of the experiment."""
-    outcomes = read_outcomes(data_set)
-    titles = [diagram.title for outcome in outcomes for diagram in outcome.diagrams]
+def views_of(data_set: DataSet, outcomes: Sequence[Outcome] | None = None) -> list[View]:
+    """The diagrams by their titles; where two have the same, with the name of the experiment.
+    `outcomes`: those of the data set, if they were read already."""
+    if outcomes is None:
+        outcomes = read_outcomes(data_set)
     views = [
         View(
-            diagram.title if titles.count(diagram.title) == 1 else f"{one.name}: {diagram.title}",
+            name_of(one, diagram, outcomes),
             f"{one.name}: {one.title.removesuffix('.')}.",
             _drawing(diagram),
         )
@@ -30,6 +31,13 @@ def views_of(data_set: DataSet) -> list[View]:
         about = "How many findings of the report each experiment reproduces."
         views.append(View("findings", about, lambda _: _findings(judged)))
     return views
+
+
+def name_of(outcome: Outcome, diagram: Diagram | Lanes, outcomes: Sequence[Outcome]) -> str:
+    """The name of the view that shows this diagram of one of the outcomes."""
+    titles = [diagram.title for one in outcomes for diagram in one.diagrams]
+    is_alone = titles.count(diagram.title) == 1
+    return diagram.title if is_alone else f"{outcome.name}: {diagram.title}"
 
 
 def _drawing(diagram: Diagram | Lanes) -> Callable[[DataSet], Plot]:

@@ -1,46 +1,11 @@
-"""The page of reproduced experiments: our curves and tables, beside the findings of the report."""
+"""The charts of reproduced experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from pathlib import Path
-
-from sesame.reproduction import Diagram, Lanes, Outcome
+from sesame.reproduction import Diagram, Lanes
 from sesame.web.chart import SERIES, Chart
-from sesame.web.page import Headline, Section, template, write_page
 
 LANE_HEIGHT = 34
-
-
-def write_reproduction(
-    outcomes: Sequence[Outcome], facts: Sequence[tuple[str, str]], path: Path
-) -> None:
-    """One self-contained page for all of them. Raises OutputError."""
-    judged = [judgement for outcome in outcomes for judgement in outcome.judgements]
-    held = sum(judgement.is_reproduced for judgement in judged)
-    names = [outcome.name for outcome in outcomes]
-    write_page(
-        path,
-        title="Reproduced: " + ", ".join(names),
-        subtitle=f"sesame reproduce {' '.join(names)}",
-        headline=Headline(f"{held} of {len(judged)}", "findings of the report are reproduced"),
-        outcome="completed",
-        outcome_text="",
-        cards=[],
-        sections=[_section(outcome) for outcome in outcomes],
-        machine=None,
-        facts=list(facts),
-    )
-
-
-def _section(outcome: Outcome) -> Section:
-    words = template("reproduction.html").render(outcome=outcome)
-    figures = "".join(
-        f"<h3>{escape(diagram.title)}</h3>{chart_of(diagram).html(diagram.title)}"
-        for diagram in outcome.diagrams
-    )
-    return Section(f"{outcome.name}: {outcome.title}", outcome.source, words + figures)
 
 
 def chart_of(diagram: Diagram | Lanes) -> Chart:

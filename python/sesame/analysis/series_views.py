@@ -6,29 +6,47 @@ from collections.abc import Callable
 from typing import Any
 
 from sesame.analysis.curve import curve_chart, speed_up_chart
-from sesame.analysis.ordinates import ordinates_of
+from sesame.analysis.measuring import CONFIDENCE
+from sesame.analysis.ordinates import PREDICTED, ordinates_of
 from sesame.analysis.plots import Plot
 from sesame.analysis.scaling import scalings_of
 from sesame.analysis.views import View
 from sesame.datasets import DataSet
-from sesame.simulation.series import read_series
+from sesame.simulation.series import Runs, read_series
 from sesame.web.chart import Chart
 
+ONE_RUN = "Each point is one simulated run."
+SPEED_UP_ABOUT = (
+    "The time on the fewest ranks over that on more, for a problem of fixed size. Both axes are "
+    "logarithmic; the dashed line is ideal."
+)
 
-def views_of(data_set: DataSet) -> list[View]:
-    """A curve for each quantity, and the speed-up if the number of ranks varies."""
+
+def views_of(data_set: DataSet, runs: Runs | None = None) -> list[View]:
+    """The time, the speed-up if the number of ranks varies, and a curve for each other quantity.
+    `runs`: those of the data set, if they were read already."""
     if not data_set.has("point"):
         return []
-    runs = read_series(data_set)
-    about = "Each point is one simulated run."
+    if runs is None:
+        runs = read_series(data_set)
     curves = [
-        View(ordinate.title, about, _drawing(curve_chart, runs, ordinate))
+        View(
+            ordinate.title,
+            _about(runs) if ordinate is PREDICTED else ONE_RUN,
+            _drawing(curve_chart, runs, ordinate),
+        )
         for ordinate in ordinates_of(runs)
     ]
     if any(scalings_of(runs)):
-        about = "The time on the fewest ranks over that on more; the dashed line is ideal."
-        curves.append(View("speed-up", about, _drawing(speed_up_chart, runs)))
+        curves.insert(1, View("speed-up", SPEED_UP_ABOUT, _drawing(speed_up_chart, runs)))
     return curves
+
+
+def _about(runs: Runs) -> str:
+    repeats = max(run.estimate.samples if run.estimate else 1 for _, run in runs)
+    if repeats == 1:
+        return ONE_RUN
+    return f"Each point is the median of {repeats} runs; bars are {CONFIDENCE} intervals."
 
 
 def _drawing(draw: Callable[..., Chart], *arguments: Any) -> Callable[[DataSet], Plot]:

@@ -2,7 +2,8 @@
 
 A view is a name, a sentence about it and a function that draws it from the data set alone. Each
 kind of data set has a function that lists its views, in the order of its page (VIEWS). Views that
-are added with `add_view` come after them. docs/extending.md shows how to write one.
+are added with `add_view` come after them. Every page shows all of them: it takes their sections
+from `sections_by_name`. docs/extending.md shows how to write one.
 """
 
 from __future__ import annotations
@@ -46,11 +47,30 @@ class View:
     draw: Callable[[DataSet], Plot]
     needs: tuple[str, ...] = ()  # the tables that must have rows
 
+    def drawn(self, data_set: DataSet) -> Plot:
+        """What `draw` returns, checked. Raises InputError if that is no plot, or a colour in it is
+        unknown."""
+        from sesame.analysis.plots import Plot
+        from sesame.web.colours import COLOURS, unknown_colour
+
+        plot = self.draw(data_set)
+        if not isinstance(plot, Plot):
+            raise InputError(
+                f"the view {self.name} returned a {type(plot).__name__}, expected a Plot",
+                hint="return Plot(chart), of sesame.analysis.plots",
+            )
+        if (colour := unknown_colour(plot.chart)) is not None:
+            raise InputError(
+                f"the view {self.name} has the unknown colour {colour!r}",
+                hint=f"use one of {', '.join(COLOURS)}, or #rrggbb",
+            )
+        return plot
+
     def section(self, data_set: DataSet) -> Section:
         """The section of a page that shows it."""
-        from sesame.web.page import Section
+        from sesame.web.page import Section, sentence
 
-        plot, title = self.draw(data_set), self.name[0].upper() + self.name[1:]
+        plot, title = self.drawn(data_set), sentence(self.name)
         return Section(title, self.about, plot.chart.html(title), plot.note)
 
 
@@ -67,16 +87,26 @@ def add_view(
 ) -> None:
     """Adds a view to all data sets of a kind for the rest of the process, on their pages as well.
 
-    Raises InputError if the kind has a view of this name already, built in or added. The names of
-    the views of a series and of a workload depend on the data set: `views_of` refuses those.
+    Raises InputError if there is no such kind, or it has a view of this name already, built in or
+    added. The names of the views of a series, a workload and reproduced experiments depend on the
+    data set: `views_of` refuses those.
     """
-    kind = Kind(kind)
+    kind = _kind_of(kind)
     views = _added.setdefault(kind, [])
     if name in [*_built_in_names(kind), *(view.name for view in views)]:
         raise InputError(
             f"{kind} data sets have a view {name} already", hint="give yours another name"
         )
     views.append(View(name, about, draw, tuple(needs)))
+
+
+def _kind_of(kind: Kind | str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        raise InputError(
+            f"no kind {kind!r} of data sets, expected one of {', '.join(Kind)}"
+        ) from None
 
 
 def _built_in_names(kind: Kind) -> Sequence[str]:
@@ -89,13 +119,14 @@ def _built_in_names(kind: Kind) -> Sequence[str]:
     return names
 
 
-def views_of(data_set: DataSet) -> list[View]:
+def views_of(data_set: DataSet, *known: object) -> list[View]:
     """The views of a data set, in the order of its page; only those whose tables have rows.
+    `known`: what was read of it already, as the function of its kind takes it (a study, runs).
 
     Raises InputError if a view was added whose name one of this data set's own views has.
     """
     listed = VIEWS.get(data_set.kind)
-    found: list[View] = [] if listed is None else pkgutil.resolve_name(listed)(data_set)
+    found: list[View] = [] if listed is None else pkgutil.resolve_name(listed)(data_set, *known)
     every = [*found, *_added.get(data_set.kind, [])]
     names = [view.name for view in every]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -107,10 +138,10 @@ def views_of(data_set: DataSet) -> list[View]:
     return [view for view in every if all(map(data_set.has, view.needs))]
 
 
-def added_sections(data_set: DataSet) -> list[Section]:
-    """Sections of the views that were added, for the page of their kind."""
-    added = _added.get(data_set.kind, [])
-    return [v.section(data_set) for v in added if all(map(data_set.has, v.needs))]
+def sections_by_name(data_set: DataSet, *known: object) -> dict[str, Section]:
+    """The sections of all its views, in their order, for the page of its kind. A page may add to
+    them and change their order; it shows every one."""
+    return {view.name: view.section(data_set) for view in views_of(data_set, *known)}
 
 
 def find_view(data_set: DataSet, name: str | None) -> View:
@@ -132,7 +163,7 @@ def plot_view(data_set: DataSet, name: str | None, path: Path | None) -> Plot:
     view = find_view(data_set, name)
     if path is not None:
         check_path(path)
-    plot = view.draw(data_set)
+    plot = view.drawn(data_set)
     if path is not None and path.suffix in PICTURES:
         from sesame.analysis.chart_picture import write_picture
 

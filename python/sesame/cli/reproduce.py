@@ -151,18 +151,22 @@ def _write(
     begin: datetime,
     console: Console,
 ) -> None:
-    if options.output is not None:
-        from sesame.datasets import DataSetWriter
-        from sesame.reproduction.stored import write_outcomes
+    if options.output is None and options.report is None:
+        return
+    from sesame.datasets import DataSet, DataSetWriter
+    from sesame.reproduction.stored import write_outcomes
 
-        with DataSetWriter(options.output, force=options.force) as writer:
+    with TemporaryDirectory(prefix="sesame-") as temporary:
+        output = options.output or Path(temporary) / "reproduced.sesame"
+        with DataSetWriter(output, force=options.force) as writer:
             write_outcomes(writer, outcomes, begin, facts=facts)
-        console.print(f"data set: {options.output}", soft_wrap=True, markup=False)
-    if options.report is not None:
-        from sesame.analysis.reproduction import write_reproduction
+        if options.output is not None:
+            console.print(f"data set: {output}", soft_wrap=True, markup=False)
+        if options.report is not None:
+            from sesame.analysis.report.reproduced import write_reproduced
 
-        write_reproduction(outcomes, facts, options.report)
-        console.print(f"report: {options.report}", soft_wrap=True, markup=False)
+            write_reproduced(DataSet(output), options.report)
+            console.print(f"report: {options.report}", soft_wrap=True, markup=False)
 
 
 def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:

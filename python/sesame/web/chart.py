@@ -1,8 +1,8 @@
 """A chart as plain data, which assets/chart.js draws on a canvas.
 
-Values are in the units that the axes' titles name. Colours are names of assets/style.css ("blue",
-"pale"), which have a light and a dark form, or CSS colours. Arrays may be lists or numpy arrays of
-any length; a page carries them as base64.
+Values are in the units that the axes' titles name. Colours are names of web/colours.py ("blue",
+"pale"), which have a light and a dark form, or #rrggbb or hsl(…). Arrays may be lists or numpy
+arrays of any length; a page carries them as base64.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def content_json(data_set: DataSet) -> dict[str, Any]:
         "result": info.get("result", {}),
         "findings": findings,
         "charts": {
-            view.name: _chart(view.draw(data_set), view.about) for view in views_of(data_set)
+            view.name: _chart(view.drawn(data_set), view.about) for view in views_of(data_set)
         },
     }
 

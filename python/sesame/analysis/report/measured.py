@@ -22,6 +22,7 @@ from sesame.analysis.part_time import (
 )
 from sesame.analysis.plots import Plot, bar_list
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.views import sections_by_name
 from sesame.datasets import DataSet, describe
 from sesame.settings import setting
 from sesame.web.chart import SERIES, Chart, curve_colour
@@ -42,12 +43,14 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     nodes, seconds = _extent(data_set)
     summary = data_set.table("kernel_summary") if data_set.has("kernel_summary") else None
     counted = pc.sum(summary["count"]).as_py() if summary else 0
+    charts = sections_by_name(data_set)
     sections = [
         *_own_processes(data_set, summary),
-        *([_rates(data_set), _points(data_set, summary)] if summary else []),
+        *([charts.pop("events"), _points(data_set, summary)] if summary else []),
         *_traced(data_set),
-        *_processors(data_set),
-        *_cost(data_set),
+        *([_processors(charts.pop("processors"), data_set)] if "processors" in charts else []),
+        *([_cost(charts.pop("cost"), data_set)] if "cost" in charts else []),
+        *charts.values(),
     ]
     write_page(
         path,
@@ -182,18 +185,6 @@ def _unseen_completions(summary: pa.Table) -> list[str]:
     ]
 
 
-def _rates(data_set: DataSet) -> Section:
-    """The section about the points that have most events; a run that ended before a second reading
-    has no time line."""
-    plot = rate_plot(data_set)
-    if plot.chart.marks[0]["kind"] == "spans":
-        about = "The events at each point, of all processes."
-        return Section("Events", about, plot.chart.html("Events of each point"), plot.note)
-    about = "Each dot is an interval; its rate is over the time that the point was on. Gaps: off."
-    html = plot.chart.html("Events per second of each point")
-    return Section("Events over time", about, html, plot.note)
-
-
 def rate_plot(data_set: DataSet) -> Plot:
     """Events per second of the points that have most; of a single interval their events."""
     summary = data_set.table("kernel_summary")
@@ -220,7 +211,9 @@ def rate_plot(data_set: DataSet) -> Plot:
     chart.x("time (s)")
     chart.y("events per second", zero=True)
     left = totals.num_rows - len(most)
-    note = f"The {len(most)} points with most events; {left} more are in the table." if left else ""
+    note = "Each dot is an interval; its rate is over the time that the point was on. Gaps: off."
+    if left:
+        note += f" The {len(most)} points with most events; {left} more are in the table."
     return Plot(chart, note)
 
 
@@ -378,10 +371,8 @@ def _account(data_set: DataSet) -> str:
     return table_html("account", columns, caption="Events that were to be traced")
 
 
-def _processors(data_set: DataSet) -> list[Section]:
-    """The section with the time of each CPU, the busiest first."""
-    if not data_set.has("cpu_time"):
-        return []
+def _processors(chart: Section, data_set: DataSet) -> Section:
+    """The chart, and the time of each CPU, the busiest first."""
     table = data_set.table("cpu_time")
     states = [name for name in table.column_names if name.endswith("_ns") and name not in TIMES]
     sums = table.group_by(["node", "cpu"]).aggregate([(state, "sum") for state in states])
@@ -398,12 +389,12 @@ def _processors(data_set: DataSet) -> list[Section]:
     ]
     html = table_html("processors", columns)
     about = "What each processor did, as the scheduler accounts for it."
-    return [Section("Processors", about, html, rows_left_out(len(order)))]
+    note = f"{chart.note} {rows_left_out(len(order))}".strip()
+    return Section(chart.title, about, chart.html + html, note)
 
 
-def _cost(data_set: DataSet) -> list[Section]:
-    if not data_set.has("measurement_cost"):
-        return []
+def _cost(chart: Section, data_set: DataSet) -> Section:
+    """The chart, and a table of all subsystems."""
     rows, shares = _cost_shares(data_set)
     columns = [
         Column("node", [row["node"] for row in rows]),
@@ -413,7 +404,7 @@ def _cost(data_set: DataSet) -> list[Section]:
         Column("estimated cost", shares, lambda share: f"{share:.3f} %"),
     ]
     about = "The governor's estimate of what measuring cost, on the processor that it cost most."
-    return [Section("What it cost", about, table_html("cost", columns))]
+    return Section(chart.title, about, chart.html + table_html("cost", columns), chart.note)
 
 
 def _cost_shares(data_set: DataSet) -> tuple[list[dict[str, Any]], list[float]]:

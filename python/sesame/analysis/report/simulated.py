@@ -1,39 +1,27 @@
-"""The report of a simulated run, and of a series of them."""
+"""The report of a simulated run."""
 
 from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sesame import native
 from sesame.accuracy import Past
-from sesame.analysis.curve import curve_chart, speed_up_chart
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
-from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_rows
-from sesame.analysis.ordinates import PREDICTED as PREDICTED_TIME
-from sesame.analysis.ordinates import ordinates_of
+from sesame.analysis.measuring import interval_in_words, measuring_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.storage import storage_sections
-from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.analysis.timeline import rank_spans
 from sesame.analysis.views import views_of
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
-from sesame.simulation import Point, RunResult, Scenario
-from sesame.simulation.series import machines_of
-from sesame.trust import Doubt, Estimate
-from sesame.web.page import Headline, Section, template, write_page
+from sesame.trust import Estimate
+from sesame.web.page import Headline, Section, write_page
 
 PREDICTED = "predicted time on the target machine"
-SPEED_UP_ABOUT = (
-    "The time on the fewest ranks over that on more, for a problem of fixed size. Both axes are "
-    "logarithmic; the dashed line is ideal."
-)
 
 
 def write_simulated(data_set: DataSet, path: Path) -> None:
@@ -71,86 +59,6 @@ def _meaning(result: dict[str, Any]) -> str:
 
 def measuring_rows_of(result: dict[str, Any]) -> list[tuple[str, str]]:
     return measuring_rows(result["measuring"]) if "measuring" in result else []
-
-
-def write_sweep_report(
-    scenario: Scenario,
-    runs: Sequence[tuple[Point, RunResult]],
-    path: Path,
-    *,
-    notes: Sequence[str] = (),
-    doubts: Sequence[Doubt] = (),
-) -> None:
-    """The report of a series: its curve and a table of its runs."""
-    times = [run.predicted_s for _, run in runs]
-    program = scenario.name
-    curves = [
-        Section(
-            ordinate.title.capitalize(),
-            "Each point is one simulated run.",
-            curve_chart(runs, ordinate).html(ordinate.title.capitalize()),
-        )
-        for ordinate in ordinates_of(runs)
-    ]
-    repeats = max(run.estimate.samples if run.estimate else 1 for _, run in runs)
-    if repeats > 1:
-        bars = f"Each point is the median of {repeats} runs; bars are {CONFIDENCE} intervals."
-        curves[0] = replace(curves[0], about=bars)
-    if any(scalings_of(runs)):
-        html = speed_up_chart(runs).html("Speed-up over ranks")
-        curves.insert(1, Section("Speed-up", SPEED_UP_ABOUT, html))
-    write_page(
-        path,
-        title=f"{program} on {machines_of(runs)}: a series of {len(runs)} runs",
-        subtitle=shlex.join(scenario.command),
-        headline=Headline(
-            f"{format_seconds(min(times))} to {format_seconds(max(times))}", PREDICTED
-        ),
-        outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
-        outcome_text="",
-        doubts=[doubt.as_json() for doubt in doubts],
-        cards=[],
-        sections=[*curves, _runs(runs)],
-        machine=None,
-        facts=[
-            ("compute time", str(scenario.compute)),
-            ("seed", str(scenario.seed)),
-            *(("note", note) for note in notes),
-        ],
-    )
-
-
-def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
-    rows = _run_rows(runs)
-    shown = [title for title in rows[0] if any(row[title] for row in rows)]
-    table = [[row[title] for title in shown] for row in rows]
-    return Section("Runs", "", template("runs.html").render(head=shown, rows=table))
-
-
-def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
-    """A row for each run, as text by title of the column; "" for unknown values."""
-    storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
-    repeated = any(run.estimate for _, run in runs)
-    return [
-        {
-            "machine": point.machine,
-            "ranks": str(point.ranks),
-            "settings": ", ".join(point.overrides),
-            "predicted": format_seconds(run.predicted_s),
-            f"{CONFIDENCE} interval": " to ".join(map(format_seconds, interval_of(run)))
-            if repeated
-            else "",
-            "speed-up": f"{scaling.speed_up:.2f}" if scaling else "",
-            "efficiency": f"{100 * scaling.efficiency:.0f} %" if scaling else "",
-            **{ordinate.title: ordinate.show(run) for ordinate in storage},
-            "messages": format_count(run.result["messages"]),
-            "data": format_bytes(run.result["bytes"]),
-            "simulated in": format_seconds(run.result["wall_time_s"]),
-            "outcome": run.result["outcome"],
-            "exit status": "" if run.succeeded else str(run.exit_status),
-        }
-        for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
-    ]
 
 
 def _cards(data_set: DataSet) -> list[tuple[str, str]]:

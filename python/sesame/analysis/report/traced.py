@@ -8,12 +8,11 @@ from pathlib import Path
 
 from sesame.analysis import traced_plots
 from sesame.analysis.findings_io.found import percent
-from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.findings import findings_section
 from sesame.analysis.study import Study, study_run
-from sesame.analysis.views import added_sections
+from sesame.analysis.views import sections_by_name
 from sesame.datasets import DataSet, describe
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import rows_left_out
@@ -73,41 +72,33 @@ def _share(part: float | None) -> str:
 def _sections(study: Study) -> list[Section]:
     run = study.run
     sections = [findings_section(study)]
-    recorded = len(run.io) + len(run.mpi) > 0
-    if recorded:
-        about = "What every rank did when."
-        sections.append(_drawn("Time line", about, traced_plots.timeline_plot(study)))
-    if len(run.io):
-        about = "Bytes per second that the application's own calls move."
-        sections.append(_drawn("I/O over time", about, traced_plots.rate_plot(study)))
-    sections += [_ranks(study), _files(study), *_offsets(study), _requests(study), _calls(study)]
+    charts = sections_by_name(run.data_set, study)
+    if "ranks" in charts:
+        charts["ranks"] = _with_table(charts["ranks"], study)
+    else:
+        charts["ranks"] = Section("Ranks", "", "<p>This data set holds no process.</p>")
+    sections += charts.values()
+    sections += [_files(study), *_offsets(study), _requests(study), _calls(study)]
     if study.waits is not None and len(study.waits.waiter):
         sections.append(_waits(study))
     if not len(run.io) and study.has_io:
         sections.append(_missing())
-    return [*sections, *added_sections(run.data_set)]
+    return sections
 
 
-def _drawn(title: str, about: str, plot: Plot) -> Section:
-    return Section(title, about, plot.chart.html(title), plot.note)
-
-
-def _ranks(study: Study) -> Section:
-    if not len(study.run.processes.rank):
-        return Section("Ranks", "", "<p>This data set holds no process.</p>")
-    plot = traced_plots.rank_plot(study)
-    note = plot.note
+def _with_table(ranks: Section, study: Study) -> Section:
+    note = ranks.note
     if study.activity.even:
         note += (
             " Some calls on files that all ranks share are known only together: their time is "
             "divided evenly, their numbers are not in this table."
         )
     return Section(
-        "Ranks",
+        ranks.title,
         "Where the time of each process went: a moment is of I/O when any of its threads is in a "
         "call on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to "
         "sort.",
-        plot.chart.html("Time of each rank") + traced_tables.rank_table(study),
+        ranks.html + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
     )
 
