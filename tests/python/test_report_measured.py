@@ -141,6 +141,19 @@ def test_what_was_not_timed_is_not_shown_as_zero(tmp_path):
     assert table(html, "points")[0][-3:] == ["none", "not measured", "not measured"]
 
 
+def test_durations_sort_as_numbers(tmp_path):
+    """2 ms are more than 30 us, though their text is less."""
+    timed = [
+        READ | {"point": point, "timed": 1, "duration_ns": duration, "max_duration_ns": duration}
+        for point, duration in (("open", 2_000_000), ("write", 30_000))
+    ]
+    html = page(tmp_path, kernel_summary=[READ, *timed], measurement_cost=cost("a", 0, 1, 0))
+    cells = re.findall(r'<td class="n" data-v="([^"]*)">(2.00 ms|30.0 us|not measured)<', html)
+    assert sorted(cells[::2]) == [
+        ("0.002", "2.00 ms"), ("3e-05", "30.0 us"), ("nan", "not measured"),
+    ]  # fmt: skip
+
+
 def test_a_run_of_one_interval_has_bars_and_no_course(tmp_path):
     html = page(tmp_path, kernel_summary=[READ], measurement_cost=cost("a", 0, 1, 0))
     assert "Events</h2>" in html and "Each dot is an interval" not in html

@@ -30,7 +30,7 @@ from sesame.analysis.study import study_run
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import OutputError
 from sesame.web.chart import Chart
-from sesame.web.page import columns_for
+from sesame.web.page import columns_for, with_code
 from sesame.web.table import Column, table_html
 
 HEADINGS = re.compile(r"<h2>(.*?)</h2>")
@@ -55,6 +55,12 @@ def test_no_card_stands_alone_on_a_line():
             columns = columns_for(cards, most)
             assert 1 < columns <= most and cards % columns != 1
     assert columns_for(9, 7) == 5
+
+
+def test_commands_in_a_message_are_code():
+    assert with_code("`sesame info` of <a>, or `--json`") == (
+        "<code>sesame info</code> of &lt;a&gt;, or <code>--json</code>"
+    )
 
 
 def test_the_page_has_every_section(page):

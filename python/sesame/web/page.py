@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def with_code(text: str) -> str:
+    """HTML of a message: what stands between backquotes, as in a terminal, is set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 @cache
 def _environment(directory: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -93,6 +100,7 @@ def _environment(directory: Path) -> jinja2.Environment:
     )
     environment.filters["columns"] = columns_for
     environment.filters["sentence"] = sentence
+    environment.filters["with_code"] = with_code
     return environment
 
 

@@ -143,7 +143,7 @@ def queue(p: Profile) -> list[Finding]:
     mean = p.depth_sum / p.total
     if p.total < ENOUGH:
         return []
-    text = f"A request finds {mean:.3g} requests at the {_space(p)} on average, itself among them."
+    text = f"The mean queue depth at the {_space(p)} is {mean:.3g}, the arriving request included."
     hint = (
         "Requests wait for one another: a device with more parallel channels, or fewer writers at "
         "a time, shortens the wait."

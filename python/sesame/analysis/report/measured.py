@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -276,8 +277,8 @@ def _points(data_set: DataSet, summary: pa.Table) -> Section:
         Column("events", [row["count_sum"] for row in rows], format_count),
         *(_estimates(summary, rows, part_time) if part_time else []),
         Column("bytes", [row["bytes_sum"] for row in rows], _bytes_or_none),
-        Column("mean", [_mean(row) for row in rows]),
-        Column("longest", [_longest(row) for row in rows]),
+        Column("mean", [_mean(row) for row in rows], _seconds_if_timed),
+        Column("longest", [_longest(row) for row in rows], _seconds_if_timed),
     ]
     html = table_html("points", columns)
     about = "What each point has counted."
@@ -322,17 +323,17 @@ def _bytes_or_none(size: float) -> str:
     return format_bytes(size) if size else "none"
 
 
-def _mean(row: dict[str, Any]) -> str:
-    """Only events that were timed have a duration."""
-    if not row["timed_sum"]:
-        return NOT_MEASURED
-    return format_seconds(1e-9 * row["duration_ns_sum"] / row["timed_sum"])
+def _mean(row: dict[str, Any]) -> float:
+    """Seconds. Only events that were timed have a duration; NaN without any."""
+    return 1e-9 * row["duration_ns_sum"] / row["timed_sum"] if row["timed_sum"] else math.nan
 
 
-def _longest(row: dict[str, Any]) -> str:
-    if not row["timed_sum"]:
-        return NOT_MEASURED
-    return format_seconds(1e-9 * row["max_duration_ns_max"])
+def _longest(row: dict[str, Any]) -> float:
+    return 1e-9 * row["max_duration_ns_max"] if row["timed_sum"] else math.nan
+
+
+def _seconds_if_timed(seconds: float) -> str:
+    return NOT_MEASURED if math.isnan(seconds) else format_seconds(seconds)
 
 
 def _traced(data_set: DataSet) -> list[Section]:
