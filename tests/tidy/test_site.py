@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.browser import chromium
 
 from sesame.cli import cli
 
@@ -44,6 +45,19 @@ def test_the_site_has_every_page(site):
         "<math" in replay and "$" not in replay.partition("<article")[2].partition("</article")[0]
     )
     assert "compute_ratio" in (site / "reference/machine-keys.html").read_text()
+
+
+def test_the_search_works_in_pages_opened_as_files(debian_program, site):
+    with chromium(debian_program("chromium", "chromium")) as browser:
+        page = browser.new_page()
+        page.goto((site / "models/network.html").as_uri())
+        search = page.get_by_role("textbox", name="Search")
+        search.click()
+        page.get_by_text("Type to start searching").wait_for()
+        search.press_sequentially("checkpoint")
+        found = page.locator(".md-search-result__link").first
+        found.wait_for()
+        assert "checkpoint" in found.inner_text().lower()
 
 
 def test_dead_links_and_loads_from_elsewhere_are_found(tmp_path):
