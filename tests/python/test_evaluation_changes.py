@@ -66,6 +66,33 @@ def test_two_shifts_are_two_changes_each_from_its_own_level():
     assert found[1].size.value == pytest.approx(-6, abs=0.6)
 
 
+@pytest.mark.parametrize("runs", [10, 12, 20, 40])
+def test_a_slow_spell_is_a_change_and_a_change_back(runs):
+    """By 60 %, in noise of 2 %, as of a program that other work disturbs for a while."""
+    rng = np.random.default_rng(1)
+    levels = np.concatenate((np.ones(40), np.full(runs, 1.6), np.ones(60)))
+    found = changes(levels * np.exp(0.02 * np.abs(rng.normal(size=len(levels)))))
+    assert [one.first_after for one in found if one.is_confirmed] == [40, 40 + runs]
+    assert [one.size.value for one in found] == pytest.approx([0.6, -0.6], abs=0.05)
+    assert found[1].detected_at < 40 + runs + 20
+
+
+def test_a_spell_in_the_noise_is_no_change():
+    """Of 100 series of 500 runs, 50 alarms are expected."""
+    rng = np.random.default_rng(12)
+    found = [one for _ in range(100) for one in changes(bench.outliers(rng, 500))]
+    assert len(found) > 20
+    assert sum(one.is_confirmed for one in found) <= 2
+
+
+def test_a_step_that_stays_does_not_come_back():
+    rng = np.random.default_rng(13)
+    for _ in range(100):
+        values = rng.standard_normal(150)
+        values[60:] += 3
+        assert len([one for one in changes(values) if one.is_confirmed]) <= 1
+
+
 def test_constant_series_and_short_ones_have_no_change():
     assert changes([5.0] * 500) == []
     assert changes([1.0, 50.0, 2.0]) == []

@@ -143,6 +143,8 @@ def test_the_first_site_file_is_valid_wherever_its_name_comes_from(tmp_path, mon
     if "messages" in read_site(path).probes:  # there are an MPI compiler and cmake
         steps = read_site(path).probes["nas-bt"].steps
         assert all(step.command[4] == "bt" and step.command[5] in "1491625" for step in steps)
+        ipc = read_site(path).probes["ipc"].steps[0].command
+        assert "--step" in ipc and ipc[ipc.index("--step") + 1] == "32B"  # the report's
     monkeypatch.setenv("PATH", "")
     path.write_text(site_text(path))
     assert list(read_site(path).probes) == ["use"]  # nothing else is installed

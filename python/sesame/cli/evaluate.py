@@ -61,7 +61,7 @@ def init(site: Path) -> None:
     read = read_site(site)
     click.echo(f"{site}: probes {', '.join(read.probes)}. Next: sesame evaluate run {site}")
     if "messages" in read.probes:
-        click.echo("The first run builds the workloads and runs all of them: 20 minutes or so.")
+        click.echo("The first run builds the workloads and runs all of them: 25 minutes or so.")
 
 
 @evaluate.command("run")

@@ -35,6 +35,10 @@ BLOCK = 128  # runs that are ranked at once
 LEAST_CORRELATION = 2.0  # in standard errors; a smaller one is taken for none
 MOST_COMPARED = 100  # runs on each side, for the size of a change
 CONFIRMED = 3.29  # standard deviations of the rank sum: 99.9 %
+LONGEST_SPELL = 2 * FIRST_RUNS  # a later return is found as any change is
+# Of the scores of a spell, which is chosen among all: as rare as other false alarms that are
+# confirmed (bench/change_detection.py).
+SPELL = 5.5
 Values = np.ndarray[Any, Any]
 SIGNS = np.tile([[-1.0], [1.0]], (len(REFERENCES), 1))
 EACH_REFERENCE = np.repeat(REFERENCES, 2)[:, None]
@@ -60,8 +64,11 @@ def changes(values: Sequence[float] | Values) -> list[Change]:
     alarms: list[tuple[int, int]] = []
     begin = 0
     while (alarm := first_alarm(series[begin:])) is not None:
-        alarms.append((begin + alarm[0], begin + alarm[1]))
-        begin += alarm[0]
+        before, begin = begin, begin + alarm[0]
+        alarms.append((begin, begin + alarm[1] - alarm[0]))
+        if back := _return(series, before, begin):
+            alarms.append((back, back + FEW_RUNS - 1))
+            begin = back
     sure = _confirmed(series, alarms)
     edges = [0, *(first for first, _ in alarms), len(series)]
     return [
@@ -84,15 +91,60 @@ def _confirmed(series: Values, alarms: Sequence[tuple[int, int]]) -> list[tuple[
     kept = list(alarms)
     while kept:
         edges = [0, *(first for first, _ in kept), len(series)]
+        spells = [
+            CONFIRMED / SPELL * _spell(series, *edges[number : number + 4])
+            for number in range(len(kept) - 1)
+        ]
         scores = [
-            _separation(series[edges[number] : first], series[at + 1 : edges[number + 2]])
+            max(_separation(series[edges[number] : first], series[at + 1 : edges[number + 2]]), *of)
             for number, (first, at) in enumerate(kept)
+            if (of := (0.0, *spells[max(number - 1, 0) : number + 1]))
         ]
         weakest = int(np.argmin(scores))
         if scores[weakest] > CONFIRMED:
             return kept
         del kept[weakest]
     return kept
+
+
+def _return(series: Values, before: int, first: int) -> int:
+    """The run that ends a spell that began with run `first`, or 0. Detection would not see it:
+    its first reference would be the spell and runs after it."""
+    window = series[first : first + LONGEST_SPELL + FIRST_RUNS]
+    ends = np.arange(FEW_RUNS // 2, min(LONGEST_SPELL, len(window) - FEW_RUNS) + 1)
+    if not len(ends):
+        return 0
+    end = first + int(ends[np.argmax(_contrasts(_scores(window), ends))])
+    return end if _spell(series, before, first, end, len(series)) > SPELL else 0
+
+
+def _contrasts(scores: Values, first: np.ndarray[Any, np.dtype[np.int_]]) -> Values:
+    """How well runs part the scores before them from those since, at least one on each side."""
+    sums = np.concatenate(([0.0], np.cumsum(scores)))
+    after = len(scores) - first
+    difference = (sums[-1] - sums[first]) / after - sums[first] / first
+    return np.abs(difference) * np.sqrt(first * after)
+
+
+def _spell(series: Values, begin: int, first: int, end: int, last: int) -> float:
+    """In standard deviations, how far the runs [first, end) are from those around, in normal scores
+    (B. L. van der Waerden, Indag. Math. 14, 1952), whose tails tell short spells apart that ranks
+    do not; 0 if the runs since are no return to the level before."""
+    old, spell, new = series[begin:first], series[first:end], series[end:last]
+    old, new = old[-MOST_COMPARED:], new[:MOST_COMPARED]
+    if min(len(old), len(new)) < FEW_RUNS or len(spell) > LONGEST_SPELL:
+        return 0.0
+    middle, *around = _median(spell), _median(old), _median(new)
+    if abs(around[1] - around[0]) > abs(around[1] - middle):
+        return 0.0
+    scores = _scores(np.concatenate((old, spell, new)))
+    inside = scores[len(old) : len(old) + len(spell)]
+    residuals = np.concatenate((old - around[0], spell - middle, new - around[1]))
+    correlation = _correlation(residuals)
+    outside = len(scores) - len(spell)
+    spread = float(scores @ scores) * len(spell) * outside / len(scores) / (len(scores) - 1)
+    inflated = math.sqrt(spread * (1 + correlation) / (1 - correlation))
+    return abs(float(inside.sum())) / inflated if inflated else 0.0
 
 
 def _separation(before: Values, since: Values) -> float:
@@ -206,11 +258,8 @@ def _first_after(residuals: Values, start: int) -> int:
     """The run that parts the runs before best from those since, near where the sum began."""
     oldest = max(len(residuals) - MOST_RANKED, 0)
     kept = residuals[oldest:]
-    sums = np.concatenate(([0.0], np.cumsum(_scores(kept))))
     first = np.arange(max(start - FIRST_RUNS, oldest + 1), len(residuals)) - oldest
-    after = len(kept) - first
-    difference = (sums[-1] - sums[first]) / after - sums[first] / first
-    return oldest + int(first[np.argmax(np.abs(difference) * np.sqrt(first * after))])
+    return oldest + int(first[np.argmax(_contrasts(_scores(kept), first))])
 
 
 def _scores(values: Values) -> Values:
