@@ -3,6 +3,7 @@ where they need no rights."""
 
 from __future__ import annotations
 
+import html
 import math
 
 import pytest
@@ -294,6 +295,18 @@ def test_a_run_whose_ranks_are_on_one_node_says_so():
         )
         assert "ranks_on_one_node" not in spread.info.result
         assert not any("one node" in note for note in spread.info.notes)
+
+
+@pytest.mark.parametrize("run", [library.simulate, library.series])
+def test_notes_are_among_the_findings_in_notebooks_and_before_the_sections_of_a_page(run, tmp_path):
+    ranks = 4 if run is library.simulate else [2, 4]
+    made = run("ring", machine="infiniband", ranks=ranks, compute="none")
+    (note,) = made.info.notes
+    assert "were on one node of" in note
+    assert f"note: {note}" in made.findings()
+    assert f"note: {note}" in html.unescape(made._repr_html_())
+    header = made.report(tmp_path / "page.html").read_text().partition("<section")[0]
+    assert f"Note: {note}." in html.unescape(header)
 
 
 def test_arguments_may_be_numbers(run_path):

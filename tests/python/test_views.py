@@ -76,6 +76,11 @@ def test_every_view_is_on_the_page_with_its_title_and_chart(every_kind, tmp_path
         assert drawn.count(name) == 1
 
 
+def test_the_chart_of_ranks_explains_that_waiting_includes_latency(every_kind):
+    run = library.open(every_kind["simulated"])
+    assert "flight (latency, transfer)" in run.plot(view="ranks").note
+
+
 def a_line(_: library.DataSet) -> Plot:
     chart = Chart()
     chart.line("", [1, 2], [3, 4], "blue")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -29,6 +29,10 @@ MOST_SHOWN_MESSAGES = 400  # more would cover the calls: they are hidden until t
 MOST_DRAWN_RANKS = 64
 MOST_BARS = 256
 MOST_MATRIX_CELLS = 256
+WAITING = (
+    "Waiting is time in MPI calls with nothing to do: another rank is late, or a message is in "
+    "flight (latency, transfer). “Where the time goes” and --explain divide it."
+)
 ZOOM = "Drag to zoom, double-click to see the whole."
 
 
@@ -178,7 +182,8 @@ def rank_plot(data_set: DataSet) -> Plot:
         )
         if key in table.column_names  # else recorded before file systems were simulated
     ]
-    return rank_bars(layers, f"simulated time ({unit})")
+    plot = rank_bars(layers, f"simulated time ({unit})")
+    return replace(plot, note=f"{WAITING} {plot.note}".strip())
 
 
 def rank_bars(layers: list[tuple[str, Any, str]], title: str) -> Plot:

@@ -24,9 +24,9 @@ def of_simulated(data_set: DataSet) -> list[str]:
     from sesame.analysis.explain import explain, why_not
     from sesame.analysis.explain.explanation import PS
 
-    doubts = [f"doubtful: {one['reason']}: {one['text']}" for one in data_set.info.doubts]
+    remarks = _remarks(data_set)
     if (reason := why_not(data_set)) is not None:
-        return [*doubts, f"The prediction is not explained: {reason}."]
+        return [*remarks, f"The prediction is not explained: {reason}."]
     explained = explain(data_set)
     whole = max(explained.end_ps, 1)
     parts = [
@@ -35,7 +35,13 @@ def of_simulated(data_set: DataSet) -> list[str]:
         for part in sorted(explained.shares, key=lambda part: -part.time_ps)
         if part.time_ps >= LEAST_SHARE * whole
     ]
-    return [*doubts, *parts, *(f"limit: {limit.text}" for limit in explained.limits)]
+    return [*remarks, *parts, *(f"limit: {limit.text}" for limit in explained.limits)]
+
+
+def _remarks(data_set: DataSet) -> list[str]:
+    """Why the prediction may be wrong, and what it leaves out."""
+    doubts = [f"doubtful: {one['reason']}: {one['text']}" for one in data_set.info.doubts]
+    return [*doubts, *(f"note: {note}" for note in data_set.info.notes)]
 
 
 def of_bench(data_set: DataSet) -> list[str]:
@@ -69,8 +75,7 @@ def of_series(data_set: DataSet) -> list[str]:
             f"{point}: speed-up {most.speed_up:.2f} over {most.base_ranks}, "
             f"{100 * most.efficiency:.0f} % of the ideal."
         )
-    doubts = [f"doubtful: {one['reason']}: {one['text']}" for one in data_set.info.doubts]
-    return [*doubts, *found]
+    return [*_remarks(data_set), *found]
 
 
 def of_reproduced(data_set: DataSet) -> list[str]:

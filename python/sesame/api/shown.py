@@ -23,11 +23,12 @@ LEFT_OUT = {"title", "kind", "description", "contact", "size", "seed"}
 
 
 def html_of(data_set: DataSet) -> str:
-    """Its time, its facts and its tables."""
+    """Its time, its notes, its facts and its tables."""
     info = data_set.info
     parts = [f"<b>{escape(info.title or data_set.path.name)}</b> <i>{info.kind}</i>"]
     if (time := time_of(data_set)) is not None:
         parts.append(f"<div style='font-size:160%'>{time[1]} <small>{time[0]}</small></div>")
+    parts += [f"<div>note: {escape(note)}</div>" for note in info.notes]
     rows = [
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(value)}</td></tr>"

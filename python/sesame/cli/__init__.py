@@ -87,7 +87,7 @@ def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet.
 
     \b
-    sesame simulate -n 64 --machine infiniband --report run.html -- ./app
+    sesame simulate -n 64 --machine infiniband --set node.cores=4 --report run.html -- ./app
     sesame trace -o run.sesame -- mpiexec -n 8 ./app
 
     `sesame COMMAND --help` has the options of a command, with examples.

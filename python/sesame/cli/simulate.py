@@ -111,7 +111,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--explain",
     is_flag=True,
-    help="Show where the time goes, the constants used and what the model leaves out.",
+    help="Show where the time goes, waiting divided into late ranks, latency and transfer, the "
+    "constants used and what the model leaves out.",
 )
 @click.option(
     "--compute",

@@ -30,7 +30,13 @@ SUMMARY_TYPES = (
             Field("end_s", "float64", "s", "simulated time at which the rank ended"),
             Field("compute_s", "float64", "s", "simulated time spent in computation"),
             Field("communication_s", "float64", "s", "simulated time spent in MPI calls, at work"),
-            Field("wait_s", "float64", "s", "simulated time spent in MPI calls, waiting"),
+            Field(
+                "wait_s",
+                "float64",
+                "s",
+                "simulated time spent in MPI calls, waiting for late ranks or for messages in "
+                "flight (latency, transfer); `--explain` divides it",
+            ),
             Field(
                 "io_s", "float64", "s", "simulated time spent in file systems, in MPI calls or not"
             ),

@@ -133,12 +133,13 @@ def report_page(
     outcome_text: str = "",
     doubts: Sequence[Mapping[str, Any]] = (),
     alerts: Sequence[str] = (),
+    notes: Sequence[str] = (),
     cards: Sequence[tuple[str, str]] = (),
     machine: Mapping[str, Any] | None = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
     """The text of a report. `subtitle` is a command, `outcome` says what went wrong unless it is
-    "completed"; `cards` and `facts` are names and values."""
+    "completed", `notes` what the headline leaves out; `cards` and `facts` are names and values."""
     return render(
         "report.html",
         title=title,
@@ -148,6 +149,7 @@ def report_page(
         outcome_text=outcome_text,
         doubts=doubts,
         alerts=alerts,
+        notes=notes,
         cards=cards,
         sections=sections,
         machine=machine,

@@ -31,11 +31,11 @@ def write_series(data_set: DataSet, path: Path) -> None:
         headline=Headline(f"{low} to {high}", PREDICTED),
         outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
         doubts=[doubt.as_json() for doubt in doubts_of(data_set)],
+        notes=data_set.info.notes,
         sections=[*sections_by_name(data_set, runs).values(), _runs(runs)],
         facts=[
             ("compute time", str(scenario.compute)),
             ("seed", str(scenario.seed)),
-            *(("note", note) for note in data_set.info.notes),
         ],
     )
 
