@@ -47,6 +47,12 @@ def test_the_site_has_every_page(site):
     assert "compute_ratio" in (site / "reference/machine-keys.html").read_text()
 
 
+def test_a_line_is_not_broken_within_an_option(site):
+    text = (site / "tutorial-evaluate.html").read_text()
+    assert '<code class="option">--directory</code>' in text
+    assert "code.option" in (site / "pictures/site.css").read_text()
+
+
 def test_the_search_works_in_pages_opened_as_files(debian_program, site):
     with chromium(debian_program("chromium", "chromium")) as browser:
         page = browser.new_page()

@@ -37,6 +37,7 @@ ORIGINS = {page: path for path, page in (ROOT_PAGES | EXAMPLES).items()} | {"lic
 # Text in which $ is a dollar.
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.M | re.S)
 FORMULA = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$\n]+)\$", re.S)
+OPTION = re.compile(r"<code>(-[^<\n]{1,30})</code>")
 REST = "*"
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 
@@ -75,6 +76,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     text = rewritten(with_formulas(markdown), source, posixpath.dirname(here))
     picture = gallery.picture_in(here)
     return f"{text}\n\n{picture}\n" if picture else text
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Marks options in running text: a browser would break a line after their hyphens."""
+    return OPTION.sub(r'<code class="option">\1</code>', html)
 
 
 def with_formulas(markdown: str) -> str:
