@@ -34,6 +34,8 @@ LEFT_OUT_OF_OPEN_MPI = {
     r"mpiext_\w+_dummy": "inside of libmpi_mpifh.so.40",
     r"ompi_mpi_2(dbl)?cplex": "MPI_2COMPLEX and MPI_2DOUBLE_COMPLEX, in no standard since MPI-1",
     r"ompi_mpi_(c_complex|ldblcplex|unavailable)": "no constant of mpi.h",
+    r"ompi_mpi_(c_short_float_complex|cxx_sfltcplex|short_float)": "MPIX_SHORT_FLOAT and the like: of "
+    "mpi-ext.h of Open MPI 5, in no version of the standard",
 }
 
 
