@@ -13,8 +13,11 @@ import pytest
 
 from sesame.analysis.bench import STUDIES, panel_chart, panels_of, table_panels
 from sesame.analysis.reports import write_page
+from sesame.api import workloads
+from sesame.api.display import CapturedOutput
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import AlreadyReported, BuildError, InputError, WorkloadError
+from sesame.host_load import LoadWatch
 from sesame.workloads import (
     Built,
     Compiler,
@@ -221,6 +224,31 @@ def test_data_set_of_a_run_has_figures_checks_and_tables(tmp_path):
     assert data.table("phases").to_pydict() == {"phase": ["solve", "norm"], "longest": [0.2, 0.05]}
     units = {f["name"]: f["unit"] for f in data.record_types["phases"]["fields"]}
     assert units == {"phase": "", "longest": "s"}
+
+
+def test_load_of_others_during_a_run_is_a_doubt(tmp_path, monkeypatch):
+    """/proc/stat counts 100 ticks a second; others use both processors for longer than the run."""
+    monkeypatch.setattr(workloads, "LoadWatch", lambda: LoadWatch(tmp_path / "stat"))
+    stat = tmp_path / "stat"
+    stat.write_text("cpu 0 0 0 0 0 0 0 0\n")
+    report = tmp_path / "busy.json"
+    report.write_text(json.dumps(REPORT))
+    mpiexec = script(
+        tmp_path / "mpiexec",
+        f"for file; do :; done\ncp {report} $file\necho cpu 900000 0 0 0 0 0 0 0 >{stat}",
+    )
+    built = Built(find_workload("cg"), Path("cg"), Compiler(Path("mpicxx"), mpiexec))
+    run = workloads._run_here(built, 2, CapturedOutput(quiet=True), [])
+    assert [doubt["reason"] for doubt in run.to_json()["doubts"]] == ["busy host"]
+    with DataSetWriter(tmp_path / "run.sesame") as writer:
+        write_run(writer, run, datetime.now(UTC))
+    write_page(DataSet(tmp_path / "run.sesame"), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "This number may be wrong" in page and "busy host" in page
+
+    mpiexec.write_text(mpiexec.read_text().replace("900000", "0"))
+    stat.write_text("cpu 0 0 0 0 0 0 0 0\n")
+    assert workloads._run_here(built, 2, CapturedOutput(quiet=True), []).doubts == ()
 
 
 def test_table_without_rows_is_written_and_drawn(tmp_path):

@@ -15,6 +15,7 @@ from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display
 from sesame.api.machine import Machine, machine_of
 from sesame.datasets import DataSetWriter, check_destination
+from sesame.host_load import LoadWatch
 from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute
 from sesame.simulation import simulate as run_scenario
 from sesame.simulation.host import inspect_program
@@ -111,10 +112,13 @@ def _kept(
 
 
 def _run_here(built: Built, ranks: int, display: Display, options: Sequence[str]) -> BenchRun:
+    """A real run, with what others took of this machine meanwhile."""
     from sesame.workloads import run_here
 
     to_stderr = display.program_stdout == "stderr"
-    return run_here(built, ranks, options, quiet=display.quiet, output_to_stderr=to_stderr)
+    watch = LoadWatch()
+    done = run_here(built, ranks, options, quiet=display.quiet, output_to_stderr=to_stderr)
+    return replace(done, doubts=tuple(watch.stop().doubts()))
 
 
 class _Simulated:

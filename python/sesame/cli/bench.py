@@ -193,6 +193,8 @@ def run(**given: Any) -> int:
 
 
 def _run(options: BenchOptions) -> int:
+    from sesame.cli.summary import print_doubts
+
     _check_outputs(options)
     console = Console(stderr=True, highlight=False)
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
@@ -216,6 +218,7 @@ def _run(options: BenchOptions) -> int:
         click.echo(json.dumps({**run.outcome.to_json(), **written}))
     else:
         _print_summary(console, run.outcome)
+        print_doubts(console, run.outcome.doubts)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     return run.exit_status

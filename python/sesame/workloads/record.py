@@ -70,6 +70,7 @@ def _info(run: BenchRun, begin: datetime) -> Info:
         ranks=report["ranks"],
         begin_time=begin.isoformat(timespec="seconds"),
         command=run.command,
+        doubts=[doubt.as_json() for doubt in run.doubts],
         result={
             **{key: report[key] for key in keys if key in report},
             "options": list(run.options),

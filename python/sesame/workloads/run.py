@@ -16,6 +16,7 @@ from typing import Any
 from sesame.errors import AlreadyReported, InputError, WorkloadError
 from sesame.settings import setting
 from sesame.simulation import Compute, RunResult, Scenario
+from sesame.trust import Doubt
 from sesame.workloads.build import Built
 
 HERE = "this machine"
@@ -43,11 +44,13 @@ class BenchRun:
     machine_file: Path | None = None  # of a simulated run
     simulated: dict[str, Any] = field(default_factory=dict)  # the simulator's own figures
     options: Sequence[str] = ()  # of the program
+    doubts: Sequence[Doubt] = ()
 
     def to_json(self) -> dict[str, Any]:
         keys = ("workload", "verified", "ranks", "time_s", "parameters", "figures", "checks")
         picked = {key: self.report[key] for key in (*keys, "findings") if key in self.report}
-        return {**picked, "machine": self.machine, **self.simulated}
+        doubts = [doubt.as_json() for doubt in self.doubts]
+        return {**picked, "machine": self.machine, **self.simulated, "doubts": doubts}
 
 
 def run_here(
@@ -150,6 +153,7 @@ def run_simulated(
             exit_status=status,
             machine_file=machine,
             options=options,
+            doubts=outcome.doubts,
             simulated={
                 key: outcome.result[key] for key in ("predicted_time_s", "messages", "wall_time_s")
             },

@@ -31,6 +31,7 @@ def write_bench(data_set: DataSet, path: Path) -> None:
         subtitle=shlex.join(info["command"]),
         headline=Headline(format_seconds(info["result"]["time_s"]), _verdict(info["result"])),
         outcome="completed",
+        doubts=info.get("doubts", []),
         cards=[
             (figure["name"], format_quantity(figure["value"], figure["unit"])) for figure in figures
         ][:12],
