@@ -13,13 +13,15 @@ struct Located {
   Index index;
 };
 
-// The extreme value, and of equal values the lower index (MPI 4.1, section 6.9.4).
+// The extreme value, and of equal values the lower index (MPI 4.1, section 6.9.4). If the values
+// are equal (such as 0 and -0) or one is a NaN, the value stays that of `a`, as in MPICH and Open
+// MPI.
 template <typename Compare>
 struct Extreme {
   template <typename T>
   static T combine(T a, T b) {
-    if (a.value == b.value) return a.index < b.index ? a : b;
-    return Compare::combine(a.value, b.value) == a.value ? a : b;
+    if (a.value == b.value) return {a.value, a.index < b.index ? a.index : b.index};
+    return Compare::combine(b.value, a.value) == b.value ? b : a;
   }
 };
 

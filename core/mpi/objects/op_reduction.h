@@ -7,7 +7,9 @@
 
 namespace sesame::mpi {
 
-// inout[i] = inout[i] op in[i] for i < count; the arrays do not overlap.
+// inout[i] = in[i] op inout[i] for i < count; the arrays do not overlap. All these operations are
+// commutative. They compute combine(inout[i], in[i]), as MPICH and Open MPI do, since the order
+// shows in NaNs and in the sign of zero.
 using ReduceFunction = void (*)(const void* in, void* inout, Count count);
 
 // Null if the family does not have the operation or the representation.
@@ -25,8 +27,7 @@ void reduce_loop(const void* in, void* inout, Count count) {
   for (Count i = 0; i < count; ++i) to[i] = F::combine(to[i], from[i]);
 }
 
-// If the values are equal or one is a NaN, the result is the second, as in MPICH, so that the same
-// NaN results.
+// If the values are equal (such as 0 and -0) or one is a NaN, the result is `b`, that is, in[i].
 struct Largest {
   template <typename T>
   static T combine(T a, T b) {

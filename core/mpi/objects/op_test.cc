@@ -187,6 +187,27 @@ TEST_F(OpTest, LocationsFollowTheExtremeAndTheLowerIndexOnATie) {
   EXPECT_EQ(reduce(MPI_MINLOC, MPI_2INTEGER, Integers{3, 1}, Integers{-3, 5}), (Integers{-3, 5}));
 }
 
+// What MPI_Reduce_local of MPICH 4.0.2 and Open MPI 4.1.4 gives.
+TEST_F(OpTest, NansAndSignedZerosAreThoseOfRealLibraries) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const Op op : {MPI_MAX, MPI_MIN}) {
+    EXPECT_TRUE(std::isnan(reduce(op, MPI_DOUBLE, kNan, 1.0)));
+    EXPECT_EQ(reduce(op, MPI_DOUBLE, 1.0, kNan), 1.0);
+    EXPECT_TRUE(std::signbit(reduce(op, MPI_DOUBLE, -0.0, 0.0)));
+    EXPECT_FALSE(std::signbit(reduce(op, MPI_DOUBLE, 0.0, -0.0)));
+  }
+  using Pair = Located<double, int>;
+  for (const Op op : {MPI_MAXLOC, MPI_MINLOC}) {
+    EXPECT_EQ(reduce(op, MPI_DOUBLE_INT, Pair{kNan, 1}, Pair{1, 2}), (Pair{1, 2}));
+    const Pair kept = reduce(op, MPI_DOUBLE_INT, Pair{1, 1}, Pair{kNan, 2});
+    EXPECT_TRUE(std::isnan(kept.value));
+    EXPECT_EQ(kept.index, 2);
+    const Pair zero = reduce(op, MPI_DOUBLE_INT, Pair{-0.0, 1}, Pair{0.0, 2});
+    EXPECT_FALSE(std::signbit(zero.value));
+    EXPECT_EQ(zero.index, 1);
+  }
+}
+
 TEST_F(OpTest, LongVectorsReduceElementByElement) {
   std::vector<double> in(1001), inout(1001);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<double>(i), inout[i] = 0.5;
