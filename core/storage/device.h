@@ -2,7 +2,8 @@
 // request's completion is called at its end. The queue discipline decides the order of service.
 // ServiceModel: how long a device takes for one request.
 //
-// Addresses and sizes are bytes.
+// Addresses and sizes are bytes. Simulation thread only. A device has no errors: it serves every
+// request, whatever its address.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,9 @@ struct DeviceStatistics {
 class ServiceModel {
  public:
   virtual ~ServiceModel() = default;
-  // Serves a request from time `start` on, and adds to `totals`. Returns the time of its end. Calls
-  // must be in the order of time.
+  // Serves a request from time `start` on. Returns the time of its end. Calls must be in the order
+  // of time. Adds to seek_time, rotation_time and transfer_time of `totals`; the device counts the
+  // rest.
   virtual SimTime serve(SimTime start, const DeviceRequest& request, DeviceStatistics& totals) = 0;
   // The position that queue disciplines sort by: the cylinder of a disk, or the closest equivalent.
   virtual uint64_t position_of(uint64_t address) const = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/base/check.h"
 #include "core/storage/service_models.h"
 
 namespace sesame::storage {
@@ -214,6 +215,9 @@ class MechanicalDisk : public ServiceModel {
 }  // namespace
 
 std::unique_ptr<ServiceModel> make_mechanical_disk(const DiskConstants& constants, uint64_t seed) {
+  const DiskGeometry& geometry = constants.geometry;
+  CHECK(geometry.sector_bytes > 0 && geometry.sectors() > 0);
+  CHECK(constants.sector_time > SimTime::zero());
   return std::make_unique<MechanicalDisk>(constants, seed);
 }
 

@@ -2,6 +2,11 @@
 // buffer that reads ahead and may accept writes before they are on the medium. The angle of the
 // platters follows from simulated time. The simple disk (simple_disk.h) and the HP 97560
 // (hp97560.h) are this model with different constants.
+//
+// Use: fill in DiskConstants, make the model, and give it to make_queued_device(), or call serve()
+// in the order of time (device.h). make_device() does so for the device of a machine file. Requests
+// cannot fail: addresses beyond the last sector continue at the first. Time to cross from a track
+// to the next during a transfer counts as transfer time, not as seek or rotation. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +17,7 @@
 
 namespace sesame::storage {
 
+// Set at least sectors_per_track, cylinders and DiskConstants::sector_time.
 struct DiskGeometry {
   uint64_t sector_bytes = 512;
   uint64_t sectors_per_track = 0;
@@ -56,7 +62,8 @@ struct DiskConstants {
   bool immediate_report = false;  // a write is complete when it is in the buffer
 };
 
-// The seed selects the angle of the platters at time zero.
+// The seed selects the angle of the platters at time zero. REQUIRES: the geometry and the sector
+// time are not zero.
 std::unique_ptr<ServiceModel> make_mechanical_disk(const DiskConstants& constants, uint64_t seed);
 
 }  // namespace sesame::storage

@@ -13,6 +13,13 @@ namespace {
 
 using machine::DeviceParameters;
 
+TEST(DiskDeathTest, ADiskWithoutSectorsOrRotationIsRefused) {
+  DiskConstants constants;
+  EXPECT_DEATH(make_mechanical_disk(constants, 1), "sectors");
+  constants.geometry = {.sector_bytes = 512, .sectors_per_track = 100, .heads = 4, .cylinders = 10};
+  EXPECT_DEATH(make_mechanical_disk(constants, 1), "sector_time");
+}
+
 SimTime ms(double value) { return SimTime::from_seconds(value * 1e-3); }
 
 // 6000 rpm: a rotation in 10 ms, a sector in 0.1 ms.

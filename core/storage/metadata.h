@@ -1,4 +1,10 @@
-// MetadataServer: the file system's metadata service, one server that serves one call at a time.
+// MetadataServer: the time of metadata calls (open, close, stat, …) of one simulated file system.
+// It serves one call at a time, in the order of arrival.
+//
+// Use: the file system model makes one, with its costs and its files; `files` must outlive it. For
+// each call, serve() returns the simulated time at which the reply leaves; the model adds the
+// network. It also counts who has the file open, for the cost of a shared open. It does not decide
+// whether a call succeeds: the host's file does. Simulation thread only.
 #pragma once
 
 #include "core/storage/file_table.h"

@@ -11,7 +11,9 @@
 //
 // To use a path: resolve it with locate(), open `host_path` on the host, and make an OpenFile
 // (open_file.h) of the result for space and time. After a name was removed, renamed, exchanged or
-// linked on the host, call removed(), renamed(), exchanged() or linked().
+// linked on the host, call removed(), renamed(), exchanged() or linked(). `host_path` of an
+// original is the user's own file: never write or unlink it. remove_file() (open_file.h) follows
+// this rule.
 //
 // Paths are absolute. Sizes are bytes. Errors of calls that a program can make are errno values (0:
 // success); wrong options of the user are an Error. All calls are made on the simulation's thread.
@@ -113,7 +115,8 @@ class Mounts {
   // there. Returns an errno value.
   int copy_originals(const ResolvedPath& path);
 
-  // The name was removed from the backing store, if it was there. Hides an original of that name.
+  // The name was removed from the backing store, if it was there. Hides an original of that name,
+  // which the caller has not removed from the host.
   // If it was the file's last name, its space is freed: now, or when its last OpenFile is
   // destroyed.
   void removed(const ResolvedPath& path);

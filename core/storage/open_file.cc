@@ -41,6 +41,18 @@ int open_host_file(const std::string& path, OpenMode mode) {
   return may_only_write ? open((flags & ~O_ACCMODE) | O_WRONLY) : descriptor;
 }
 
+int remove_host_file(const std::string& host_path) {
+  return syscall(SYS_unlinkat, AT_FDCWD, host_path.c_str(), 0) == 0 ? 0 : errno;
+}
+
+// The error that remove_host_file() would return, without removing anything.
+int check_file_name(const std::string& host_path) {
+  struct stat found;
+  if (syscall(SYS_newfstatat, AT_FDCWD, host_path.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno;
+  return S_ISDIR(found.st_mode) ? EISDIR : 0;
+}
+
 // How many extents, from the first on, are contiguous; and the sum of their bytes.
 size_t contiguous_run(std::span<const Extent> extents, uint64_t* bytes) {
   *bytes = extents[0].bytes;
@@ -77,15 +89,11 @@ bool host_file_exists(const std::string& host_path) {
   return syscall(SYS_newfstatat, AT_FDCWD, host_path.c_str(), &found, 0) == 0;
 }
 
-int remove_host_file(const std::string& host_path) {
-  return syscall(SYS_unlinkat, AT_FDCWD, host_path.c_str(), 0) == 0 ? 0 : errno;
-}
-
-int check_file_name(const std::string& host_path) {
-  struct stat found;
-  if (syscall(SYS_newfstatat, AT_FDCWD, host_path.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno;
-  return S_ISDIR(found.st_mode) ? EISDIR : 0;
+int remove_file(Mounts* mounts, const ResolvedPath& path) {
+  const int error =
+      path.is_original ? check_file_name(path.host_path) : remove_host_file(path.host_path);
+  if (error == 0 && path.is_simulated()) mounts->removed(path);
+  return error;
 }
 
 OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
@@ -256,6 +264,7 @@ int PositionalFile::read(std::span<const Extent> extents, std::byte* data, uint6
 }
 
 int PositionalFile::write(std::span<const Extent> extents, const std::byte* data) const {
+  if (!writes_) return EBADF;
   if (const int error = reserve(descriptor_, end_of(extents)); error != 0) return error;
   while (!discards_data() && !extents.empty()) {
     uint64_t bytes = 0;

@@ -99,7 +99,7 @@ class PositionalFile : public OpenFile, OriginalReader {
   // to the bytes read.
   int read(std::span<const Extent> extents, std::byte* data, uint64_t* moved) const;
   // Writes `data` to the extents, one after the other. Reserves the space first: if the simulated
-  // file system is full (ENOSPC), nothing is written.
+  // file system is full (ENOSPC), nothing is written. EBADF if the file is open read-only.
   int write(std::span<const Extent> extents, const std::byte* data) const;
 
  private:
@@ -120,10 +120,10 @@ const std::string& stored_in(const ResolvedPath& path);
 
 // Whether the host has a file at that path.
 bool host_file_exists(const std::string& host_path);
-// Removes the file; a directory is EISDIR.
-int remove_host_file(const std::string& host_path);
-// The error that remove_host_file() would return, without removing anything.
-int check_file_name(const std::string& host_path);
+// Removes the name of a file; a directory is EISDIR. An original is only hidden from the program:
+// the user's file on the host stays. REQUIRES: the path was located with PathIntent::kUnlink.
+// `mounts` is null in a job without simulated file systems.
+int remove_file(Mounts* mounts, const ResolvedPath& path);
 
 // The greatest end of the extents that are not empty; 0 if all are.
 uint64_t end_of(std::span<const Extent> extents);

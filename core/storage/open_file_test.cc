@@ -85,8 +85,7 @@ class OpenFileTest : public testing::Test {
   }
   void unlink(const std::string& name) {
     const ResolvedPath path = at(name, PathIntent::kUnlink);
-    ASSERT_EQ(remove_host_file(path.host_path), 0);
-    mounts_->removed(path);
+    ASSERT_EQ(remove_file(mounts_.get(), path), 0);
   }
   // Whether another file of this size fits.
   bool has_space(uint64_t bytes) {
@@ -114,6 +113,19 @@ TEST_F(OpenFileTest, AWriteReservesSpaceForAllOfItOrNone) {
   EXPECT_TRUE(uses_exactly(6000));
   EXPECT_EQ(write(*file, 100, 100), 0) << "overwriting needs no space";
   EXPECT_FALSE(mounts_->failure());
+}
+
+TEST_F(OpenFileTest, AFileThatIsOpenReadOnlyCannotBeWritten) {
+  for (const bool discard : {false, true}) {
+    make(discard);
+    ASSERT_EQ(write(*open("a"), 0, 10), 0);
+    const auto reader = open("a", {});
+    EXPECT_EQ(write(*reader, 0, 5), EBADF);
+    EXPECT_EQ(write(*reader, 5, 10), EBADF);
+    EXPECT_EQ(size(*reader), 10u);
+    EXPECT_TRUE(uses_exactly(10));
+    unlink("a");
+  }
 }
 
 TEST_F(OpenFileTest, AWriteThatTheHostRefusesKeepsNoSpace) {
@@ -267,8 +279,7 @@ TEST_F(OriginalTest, AReaderOfACopiedOriginalKeepsTheFileThatIsRenamedOrRemoved)
   const auto reader = open_data(false);
   ASSERT_EQ(write(*open_data(true), 0, 1), 0);
   const ResolvedPath path = data(PathIntent::kUnlink);
-  ASSERT_EQ(remove_host_file(path.host_path), 0);
-  mounts_->removed(path);
+  ASSERT_EQ(remove_file(mounts_.get(), path), 0);
   EXPECT_EQ(text(*reader), "xriginal");
   std::shared_ptr<PositionalFile> fresh;
   ASSERT_EQ(PositionalFile::open(mounts_.get(), data(PathIntent::kWrite),
@@ -277,6 +288,15 @@ TEST_F(OriginalTest, AReaderOfACopiedOriginalKeepsTheFileThatIsRenamedOrRemoved)
   ASSERT_EQ(write(*fresh, 0, 2), 0);
   EXPECT_EQ(text(*open_data(false)), "xx");
   EXPECT_EQ(text(*reader), "xriginal");
+}
+
+TEST_F(OriginalTest, ARemovedOriginalIsHiddenAndStaysOnTheHost) {
+  const ResolvedPath path = data(PathIntent::kUnlink);
+  ASSERT_TRUE(path.is_original);
+  ASSERT_EQ(remove_file(mounts_.get(), path), 0);
+  EXPECT_TRUE(fs::exists(path.name));
+  EXPECT_FALSE(host_file_exists(data(PathIntent::kRead).host_path));
+  EXPECT_EQ(remove_file(mounts_.get(), data(PathIntent::kUnlink)), ENOENT);
 }
 
 TEST_F(OriginalTest, AReaderFollowsAnOriginalThatARenameCopies) {

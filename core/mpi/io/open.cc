@@ -259,15 +259,6 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   });
 }
 
-// Removes the file from the host, and its name from the mounts. An original is not removed but
-// hidden (storage/mounts.h). Returns an errno value.
-int remove_file(const Rank& rank, const ResolvedPath& path) {
-  const int error = path.is_original ? storage::check_file_name(path.host_path)
-                                     : storage::remove_host_file(path.host_path);
-  if (error == 0 && path.is_simulated()) rank.world.mounts->removed(path);
-  return error;
-}
-
 int delete_file(const char* filename, Info info) {
   MPI_TRY(check_name(filename));
   InfoObject* hints;
@@ -280,7 +271,7 @@ int delete_file(const char* filename, Info info) {
   if (found.error != 0) return fail_host_call("delete", filename, found.error);
   yield_until_now(strand);
   charge_metadata(strand, found, MetadataCall::kRemove);
-  const int error = remove_file(*strand.rank, found);
+  const int error = storage::remove_file(strand.rank->world.mounts.get(), found);
   return error == 0 ? MPI_SUCCESS : fail_host_call("delete", filename, error);
 }
 
@@ -291,7 +282,8 @@ int remove_at_close(Strand& strand, const FileObject& file) {
   yield_until_now(strand);
   const ResolvedPath found = locate(*strand.rank, file.shared->path, PathIntent::kUnlink);
   charge_metadata(strand, found, MetadataCall::kRemove);
-  const int error = found.error == 0 ? remove_file(*strand.rank, found) : found.error;
+  storage::Mounts* mounts = strand.rank->world.mounts.get();
+  const int error = found.error == 0 ? storage::remove_file(mounts, found) : found.error;
   if (error == 0 || error == ENOENT) return MPI_SUCCESS;
   return fail_host_call("delete", file.shared->path, error);
 }
