@@ -55,6 +55,7 @@ void fill_call(const Block<Row>& block, const RowOrigin& origin, CallColumns& co
 template <typename Row, typename FillRest>
 void append_blocks(CallColumns& columns, const RowOrigin& origin, Block<Row> all,
                    FillRest fill_rest) {
+  CHECK(all.count <= columns.capacity - columns.rows);
   for (size_t done = 0; done < all.count; done += kBlock) {
     Block<Row> block{all.rows, all.order, all.from + done, std::min(kBlock, all.count - done)};
     fill_call(block, origin, columns);

@@ -1,4 +1,9 @@
 // Rows as columns, as the data set holds them: batches of the record types io and mpi.
+//
+// Use: make IoColumns or MpiColumns for a number of rows, append() until they are full, and pass
+// them on with the first `rows` values of each column. The caller bounds append(): at most
+// `capacity - rows` more (a CHECK). Collation does so. One thread for a batch; its columns may be
+// read and destroyed on another one.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +67,8 @@ struct CallColumns {
 
 struct IoColumns : CallColumns {
   explicit IoColumns(size_t capacity);
-  // Appends rows[order[from]] … or, without an order, rows[from] …
+  // Appends `count` rows: rows[order[from]] … or, without an order (null), rows[from] …
+  // REQUIRES: count <= capacity - this->rows, and all numbers are in the lists of `origin`.
   void append(const RowOrigin& origin, const RowStore<IoRow>& rows, const uint32_t* order,
               size_t from, size_t count);
 

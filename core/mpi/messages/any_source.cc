@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "core/mpi/messages/message.h"
 #include "core/mpi/messages/request.h"
 
@@ -35,6 +36,7 @@ void AnySource::watch(const Selector& selector, const ChannelTable& channels) {
 
 void AnySource::post(RequestObject& receive) {
   TagQueue& queue = queue_of(contexts_.at(receive.context), receive.tag);
+  CHECK(receive.order > (queue.last_receive == nullptr ? 0 : queue.last_receive->order));
   if (queue.first_receive == nullptr) with_receives_.push_back(&queue);
   (queue.last_receive == nullptr ? queue.first_receive : queue.last_receive->next) = &receive;
   queue.last_receive = &receive;

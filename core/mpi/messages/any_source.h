@@ -34,7 +34,8 @@ class AnySource {
   // are queued already. Does nothing if the selector's tags are watched already.
   void watch(const Selector& selector, const ChannelTable& channels);
 
-  // Receives from any source. REQUIRES: their selector is watched.
+  // Receives from any source. REQUIRES: their selector is watched. Set RequestObject::order before
+  // post(): above 0, and above that of all receives posted before. first_for() compares it.
   void post(RequestObject& receive);
   void remove(RequestObject& receive);
   // The receive from any source that was posted first among those that accept a message with this

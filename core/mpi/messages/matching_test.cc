@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/mpi/messages/any_source.h"
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/testing/simulated_job.h"
@@ -362,6 +363,21 @@ class Both {
   int next_receive_ = 0;
   int now_ = 0;
 };
+
+TEST(AnySourceDeathTest, ReceivesArePostedInRisingOrder) {
+  AnySource any_source;
+  any_source.watch({.context = 0, .source = MPI_ANY_SOURCE, .tag = 5}, ChannelTable());
+  RequestObject receives[2];
+  for (RequestObject& receive : receives) {
+    receive.kind = RequestObject::Kind::kReceive;
+    receive.tag = 5;
+    receive.clear_position();
+  }
+  EXPECT_DEATH(any_source.post(receives[0]), "order");
+  receives[0].order = receives[1].order = 2;
+  any_source.post(receives[0]);
+  EXPECT_DEATH(any_source.post(receives[1]), "order");
+}
 
 TEST(Matching, EqualsAReferenceThatSearchesLinearly) {
   size_t matched = 0;

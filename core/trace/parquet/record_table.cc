@@ -298,6 +298,7 @@ Result<uint64_t> RecordTable::write(const std::string& path, uint32_t ranks,
     }
   }
   shared.end_page();
+  CHECK(chunk == chunks_.end());
   assembler.write_group();
   if (auto closed = file->close(); !closed) return std::unexpected(closed.error());
   return file->rows();

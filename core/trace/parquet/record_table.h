@@ -33,9 +33,11 @@ namespace sesame::trace::parquet {
 
 // Where the value of a column is in a record in memory.
 struct ColumnSource {
-  size_t offset = 0;      // from the start of the record, in bytes
-  size_t size_bytes = 0;  // 2, 4 or 8; 0: the value is the record's rank
-  int name_width = 0;     // for a column of names: bits of an index in the list of names
+  size_t offset = 0;  // from the start of the record, in bytes
+  // 2, 4 or 8; 0: the value is the record's rank. A field that is smaller than the column's integer
+  // is extended with zeros, so a signed field must have the column's size.
+  size_t size_bytes = 0;
+  int name_width = 0;  // for a column of names: bits of an index in the list of names
 };
 
 // Consecutive records of one rank in the caller's memory.
@@ -60,7 +62,8 @@ class RecordTable {
   // Rows of a chunk; the first chunk of a page has one more.
   static constexpr size_t kChunkRows = 256;
 
-  // Writes the file; returns its number of rows. `remaining(rank)` returns the records of a rank
+  // Writes the file; returns its number of rows. REQUIRES: all ranks that were appended are below
+  // `ranks`. `remaining(rank)` returns the records of a rank
   // that append() has not encoded; they must stay valid during the call. `names` has the list of
   // names of each column of names, in the order of columns. Call once.
   Result<uint64_t> write(const std::string& path, uint32_t ranks,

@@ -104,6 +104,17 @@ TEST_F(RecordTables, BytesDoNotDependOnWhenRecordsAreAppended) {
   EXPECT_EQ(write(in_steps, records, done), expected);
 }
 
+TEST_F(RecordTables, RefusesToDropTheRecordsOfARank) {
+  const Sequences records(3, std::vector<Record>(300, Record{1, 2, 0}));
+  RecordTable table = make_table();
+  const size_t done = table.append(remaining(records, 2, 0, 300));
+  ASSERT_GT(done, 0u);
+  const std::vector<std::string> names{"a"};
+  const std::span<const std::string> list = names;
+  const auto nothing = [&](uint32_t rank) { return remaining(records, rank, 0, 0); };
+  EXPECT_DEATH((void)table.write(directory_ + "/test.parquet", 2, nothing, {&list, 1}), "chunks_");
+}
+
 TEST_F(RecordTables, LeavesNoTemporaryFile) {
   const Sequences records{std::vector<Record>(100'000, Record{1, 2, 0})};
   {

@@ -11,8 +11,8 @@
 
 namespace sesame::mpi {
 
-// The requested extents of one window of the file. Their bytes are packed in a buffer, without the
-// holes; bytes that several ranks request are there once.
+// The requested extents of one window of the file; DomainRequests::extract() makes it. Their bytes
+// are packed in a buffer, without the holes; bytes that several ranks request are there once.
 struct WindowExtents {
   struct Share {
     int rank = 0;
@@ -40,6 +40,8 @@ struct WindowExtents {
   // Whether the share's bytes are contiguous in the buffer.
   bool is_contiguous(const Share& share) const;
 
+ private:
+  friend class DomainRequests;
   void pack();  // computes runs, run_offsets and packed_bytes
 };
 
