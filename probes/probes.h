@@ -3,8 +3,13 @@
  * function that fails returns NULL or -1; sesame_probes_error then has the reason. Durations are in
  * ns, sizes in bytes. Returned pointers belong to the library unless said otherwise.
  *
- * To use it: load a subsystem, sesame_probes_set its points, and call sesame_probes_read at the end
- * of each interval. */
+ * To use it: load a subsystem, fill in its settings, sesame_probes_set its points, and call
+ * sesame_probes_read at the end of each interval.
+ *
+ * Settings (sesame_probes_settings, cell.h) that the caller fills in before it sets a point, and
+ * may change at any time: `limits`, rising, one less than the subsystem has size groups, else all
+ * sizes are in the last group; `run_ns` and `cost_ns`, else nothing is charged and no quota is
+ * reached. `paused` is the caller's too. The library sets all others. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,20 @@
 /* What all hooks share: how a hook replaces a function and calls the real one, and which
- * descriptors have a record. */
+ * descriptors have a record. A hook of a call on an open file:
+ *
+ *   SESAME_HOOK(ssize_t, read, (int file, void* data, size_t size)) {
+ *     if (!sesame_watches_file(file)) return SESAME_REAL(read)(file, data, size);
+ *     uint64_t begin = sesame_enter();
+ *     ssize_t moved = SESAME_REAL(read)(file, data, size);
+ *     sesame_record_moved(begin, SESAME_CALL_read, file, size, moved);
+ *     return moved;
+ *   }
+ *
+ * List the call in posix_calls.def. sesame_watches_…() comes first, since it makes the record of an
+ * unknown descriptor; sesame_enter() directly before the real call, SESAME_RECORD or
+ * sesame_record_…() directly after it.
+ *
+ * All of this may be called on any thread and in signal handlers, and keeps errno. Nothing fails: a
+ * record that cannot be made is counted as discarded (recorder.h). */
 #ifndef SESAME_TRACER_HOOKS_H
 #define SESAME_TRACER_HOOKS_H
 
@@ -55,10 +70,12 @@ static inline int sesame_is_known(int file) {
           1);
 }
 
-/* The descriptor has a record of its opening, or will have one at once. */
+/* The descriptor has a record of its opening, or will have one at once: call it after a successful
+ * open. */
 void sesame_know(int file);
 
-/* The descriptor will be closed or refer to something else. */
+/* The descriptor will be closed or refer to something else: call it before the real close, after
+ * which another thread may get the number. */
 void sesame_forget(int file);
 void sesame_forget_all(void);
 int sesame_highest_known(void);

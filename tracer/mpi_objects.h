@@ -1,6 +1,17 @@
 /* What the tracer stores about MPI's objects, whatever the interface: handles and their numbers.
- * Looking up takes no lock. The data of a communicator is never freed, as another thread may be
- * reading it: some 40 bytes for each communicator that a program ever made. */
+ *
+ * Use: the hook of a call that makes an object puts its handle in a table, hooks of other calls
+ * find it, and the hook of the call that frees it forgets it, before the real call. The value is
+ * the caller's; a table does not free it. A communicator:
+ *
+ *   SesameComm* known = sesame_new_comm(sesame_next_comm());   after it was made
+ *   known->rank = …;                                           and all other members
+ *   sesame_handle_put(&sesame_comms, handle, known);
+ *   const SesameComm* comm = sesame_handle_find(&sesame_comms, handle);   null: not known
+ *
+ * Any thread; finding takes no lock, the others take the table's. The data of a communicator is
+ * never freed, as another thread may be reading it: some 40 bytes for each communicator that a
+ * program ever made. Without memory a handle stays unknown, and a record counts as discarded. */
 #ifndef SESAME_TRACER_MPI_OBJECTS_H
 #define SESAME_TRACER_MPI_OBJECTS_H
 

@@ -1,7 +1,12 @@
 // An ELF file of this machine's kind, mapped read-only: segments, dynamic section, symbols with
 // their versions, relocations. Every offset, count and chain is checked once, on opening, so a
 // damaged file is an Error and never a fault. The time and memory of every function are bounded by
-// the file's size, whatever its tables claim. Views stay valid while the object lives.
+// the file's size, whatever its tables claim. Views stay valid while the object lives, also after
+// it was moved. Immutable after open(): any thread may read it. Errors name the file in their
+// message; Error::path is empty.
+//
+// symbols(), find() and relocations() see the dynamic symbols (.dynsym) only; nearest_function()
+// also sees .symtab. Of an executable, find() therefore sees what it exports (-rdynamic) only.
 #pragma once
 
 #include <elf.h>

@@ -70,7 +70,6 @@ void exit_process(RankProcess& process, int status) {
   run_handlers(process.thread_exit_handlers, status);
   run_handlers(process.exit_handlers, status);
   run_finalizers(process);
-  process.finished = true;
   flush_all(process);
   end_rank(status);
 }

@@ -1,6 +1,15 @@
-// The C library state of one rank: variables, streams, handlers and the like that a process would
-// have. With the pages of its copy, this is all that a rank owns. Internal to the loader; used by
-// the simulator thread.
+// RankProcess: the C library state of one rank: variables, streams, handlers and the like that a
+// process would have. With the pages of its copy, this is all that a rank owns. Internal to the
+// loader: the simulator uses loader.h.
+//
+// Order: ProgramImage::load() makes it, set_stack(), then activate() and run_program() on that
+// stack; activate() at every switch. The destructor frees everything and runs no code of the
+// program: its handlers and finalizers run in exit_process() (exit.h).
+//
+// Functions of the C library that the rank calls (rank_… in the files of this directory) read and
+// change the members of current(), which is null outside ranks: they call the real function then.
+// Threads that a rank starts only read what load() has set. Nothing here fails; state that cannot
+// be restored at a switch is a CHECK.
 #pragma once
 
 #include <locale.h>
@@ -96,6 +105,8 @@ class RankProcess {
   // itself, without freopen or setenv, are not seen.
   SwitchedState switched;
 
+  // Set by load(). The program and its arguments are the caller's; `bases` and `thread_storage`
+  // grow when the rank opens plug-ins.
   int rank = 0;
   ImageSet* images = nullptr;
   const LaunchArguments* arguments = nullptr;
@@ -110,21 +121,23 @@ class RankProcess {
   std::unique_ptr<ThreadBlock> thread_block;
   std::vector<std::unique_ptr<char[]>> thread_storage;
 
-  // The streams that the rank began with.
+  // The streams that the rank began with; set by load().
   FILE* in = nullptr;
   FILE* out = nullptr;
   FILE* err = nullptr;
 
+  // Registered by the program, run by exit_process() (exit.cc).
   std::vector<ExitHandler> exit_handlers;
   std::vector<ExitHandler> thread_exit_handlers;  // destructors of thread-local objects: run first
   std::vector<ExitHandler> quick_exit_handlers;
   std::unique_ptr<Plugins> plugins;  // what it opened by dlopen; made on first use
+  // main's, for constructors; on the rank's stack. Set when the program starts (start.cc).
   int argument_count = 0;
   char** argument_values = nullptr;
-  bool libraries_initialized = false;
-  bool finished = false;
+  bool libraries_initialized = false;  // constructors were called, finalizers not yet
 
-  // State that few ranks use; made on first use.
+  // State that few ranks use, made on first use by the calls of that name; but load() sets the
+  // start variables, and `directory` if the arguments name one.
   std::unique_ptr<RandomState> random;
   std::unique_ptr<drand48_data> random48;
   std::unique_ptr<std::array<struct sigaction, NSIG>> signals;
@@ -141,6 +154,7 @@ class RankProcess {
   char* token = nullptr;                 // strtok
   OptionScan options;
 
+  // Set by set_stack(); for crash reports.
   char* stack_low = nullptr;
   size_t stack_size = 0;
   size_t guard_size = 0;

@@ -1,4 +1,14 @@
 // Threads and thread-local variables of programs. Internal.
+//
+// A rank may start threads. They run in parallel with the simulation, in host time; no rank is
+// active in them and they cannot call MPI. Each has its own thread-local variables, as does each
+// rank: those of the program in the window below the thread pointer (images.h, thread_block.h),
+// others in blocks that are made at the first access.
+//
+// load() fills a rank's window, a thread's own start function that of the thread, dlopen() that of
+// a further image. thread_local_address() serves __tls_get_addr and may be called by a rank or by a
+// thread that a rank started (a CHECK). Nothing fails: ProgramImage::open() and dlopen()
+// have checked that the window is large enough.
 #pragma once
 
 #include "core/loader/process.h"

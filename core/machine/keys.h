@@ -1,4 +1,10 @@
-// The keys of a machine file: one list for reading, messages, completion and documentation.
+// The keys of a machine file: one list for reading, messages, completion and documentation. A key
+// that is not in it is an error of the file.
+//
+// To add a key: list it in keys.cc (keys of storage in storage_keys.cc), then read its value where
+// the table is read (network_table.cc and others). Keys are dotted names as in an override;
+// functions that take a name also accept "network.segment.3.latency". Everything is constant and
+// lives for ever; any thread. Nothing fails: what is not found is null, empty or false.
 #pragma once
 
 #include <optional>

@@ -43,6 +43,7 @@ enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kDragonfly };
 // Whose algorithms collectives use: those of the MPI that the program is linked to, or of one.
 enum class CollectiveRules { kProgram, kMpich, kOpenMpi };
 
+// network/distance.h says how nodes are numbered and where a dragonfly has its global links.
 struct Topology {
   TopologyKind kind = TopologyKind::kCrossbar;
   std::vector<uint32_t> dims;     // mesh, torus: nodes along each dimension, last varies fastest

@@ -1,6 +1,12 @@
 // The distance between two nodes of a topology in hops. In a mesh or torus a hop is a link between
 // routers, in other topologies a switch or router on the way; neighbouring nodes are one hop apart.
 // Immutable; hops() may be called from any thread.
+//
+// Coordinates are the digits of a node's number, the last one varies fastest: the position in a
+// mesh or torus; in a fat tree the child at each level from the root down; in a dragonfly group,
+// router and port. A group of a dragonfly has one global link to each other group. Its links, in
+// the order of the other groups, are at its routers in consecutive runs of
+// ceil((groups - 1) / routers).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +18,8 @@ namespace sesame::network {
 
 class Distance {
  public:
-  // `topology` must be consistent with `nodes`, as in a Machine that was read from a file.
+  // REQUIRES: `topology` is that of a Machine that was read from a file, and has space for `nodes`
+  // (a CHECK). A fat tree or dragonfly may have more; the nodes are those with the lowest numbers.
   Distance(const machine::Topology& topology, int nodes);
 
   int hops(int from_node, int to_node) const {  // 0 for a node and itself

@@ -61,8 +61,10 @@ class Executive {
 
   // Blocks the running fiber until make_ready() is called for it.
   void block();
-  // Ends the running fiber for ever. Calls `on_left` with it after the switch to another stack, so
-  // that its own stack can be freed.
+  // Ends the running fiber for ever. Never returns, so destructors of objects on its stack do not
+  // run. Calls `on_left` with it once, on another stack, so that its own can be freed: when a
+  // blocked fiber or run() resumes, or another fiber ends, whichever is first. `on_left` must not
+  // switch fibers.
   [[noreturn]] void finish(void (*on_left)(Fiber*));
 
   EventQueue& events() { return events_; }

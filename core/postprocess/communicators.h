@@ -1,4 +1,9 @@
-// The communicators of one process as its tracer numbered them.
+// The communicators of one process as its tracer numbered them. match_communicators.cc finds which
+// of them are the same one on different processes.
+//
+// Use: set_world_size(), then make() and set_name() for the records in the order of the stream;
+// instance() translates the tracer's number at that point of the stream. Take instances() at the
+// end. Damaged traces are no error: a number that was never made gives -1. One thread.
 #pragma once
 
 #include <cstdint>

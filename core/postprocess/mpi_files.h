@@ -1,4 +1,10 @@
-// The MPI files of one process: their views and positions.
+// The MPI files of one process: their views and positions. With them IoReader finds which bytes of
+// the file a call moved.
+//
+// Use: give it the records in order: open(), set_view(), close(); between them get() the file of a
+// data record and advance its `position`. Numbers are the tracer's; they are reused after close().
+// Damaged traces are no error: a number that is out of range or not open gives an empty MpiFile,
+// valid until the next call. open() and get() invalidate references. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The rows of one process, and the names of calls that post-processing adds.
+// The rows of one process, and the names of calls that post-processing adds. read_rows() makes a
+// ProcessRows, Collation turns it into columns. Plain data: one thread at a time.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace sesame::postprocess {
 
-// Numbers of call names that post-processing adds to those of the trace.
+// Numbers of call names that post-processing adds to those of the trace. Make one for each trace,
+// before the rows are read: the constructor adds the names to `traits`.
 struct OwnCalls {
   uint16_t receive;      // MPI_Recv inside a call that also sends
   uint16_t start_all;    // MPI_Startall
@@ -33,7 +35,8 @@ struct OwnCalls {
         mapped_access(traits.number("mapped_access")) {}
 };
 
-// A row of one thread that a row of another thread completed.
+// A row of one thread that a row of another thread completed. `from` and `to` are indices in the
+// RowList of their threads.
 struct ThreadLink {
   uint16_t from_thread;
   uint16_t to_thread;
@@ -42,8 +45,8 @@ struct ThreadLink {
 };
 
 struct ProcessRows {
-  std::vector<std::unique_ptr<ThreadRows>> threads;  // by number
-  std::vector<FileFacts> files;
+  std::vector<std::unique_ptr<ThreadRows>> threads;  // sorted by ThreadRows::thread
+  std::vector<FileFacts> files;                      // by number in the process (IoRow::file)
   std::vector<ViewRow> views;
   std::vector<ThreadLink> io_links;
   std::vector<ThreadLink> mpi_links;

@@ -1,5 +1,11 @@
 // Rows of the record types io and mpi while a process is read: those of each thread in a list, in
 // the order of their ends. Times are ns on the node's clock.
+//
+// Use: IoReader and MpiReader make a row of each record (row_of_call()) and ThreadRows::add() it,
+// in the order of ends. add() marks earlier rows that are inside it as nested. Collation sorts them
+// afterwards (RowList::order()) and appends them to columns. References to rows are valid until the
+// next add(), indices longer; but push_inside_last() moves the last row by one. Nothing fails. One
+// thread for each process.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,8 @@
 // The threads of a process while its rows are made: the current one, and links between rows.
+//
+// Use: set_thread() before the records of a thread (walk.h calls it), then add rows to current().
+// Rows go to `result`, which must outlive it; large lists of rows to files in `directory` (empty:
+// all in memory). Threads are made at their first use and stay valid. Nothing fails. One thread.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +23,7 @@ class ThreadSet {
     number_ = static_cast<uint16_t>(std::min<uint32_t>(number, UINT16_MAX));
     current_ = &find(number_);
   }
+  // REQUIRES: set_thread() was called.
   ThreadRows& current() { return *current_; }
   uint16_t number() const { return number_; }
   ThreadRows& find(uint16_t number) {

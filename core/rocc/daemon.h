@@ -1,6 +1,11 @@
 // A daemon of a node: collects samples from the pipes of its processes, or makes them when its own
 // timer expires, and sends them to the main process, one by one or in batches. It changes the
 // instrumentation of its processes on request; they are stopped meanwhile.
+//
+// Order: add_process() for all of its processes, start(), then start the processes, which call
+// write(). From then on its events and the node's processors and network call it. It owns no
+// processes; they, the node and the model must outlive it. A full pipe is no error: write() returns
+// false, and the daemon calls Process::resume_writing() when there is space. One thread.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +36,7 @@ class Daemon : public Task, public Client, public Pipe {
   static constexpr uint64_t kSources = 3;
 
   void add_process(Process& process) { processes_.push_back(&process); }
+  // Starts the daemon's timer if it has one.
   void start(SimTime now);
   // Requests a change of the instrumentation of each of its processes.
   void change_instrumentation(SimTime now);

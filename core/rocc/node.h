@@ -1,4 +1,9 @@
 // A node: its processes, arriving requests and daemons on its processors, network and disk.
+//
+// Use (simulation.h does this): the constructor makes and starts all of them at time 0. Then
+// advance() to rising times, and take and clear messages() after each. reset() the sums at the end
+// of the warm-up. Nothing fails: a Model has been checked. Nodes share only the model, so different
+// nodes may be on different threads.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +31,8 @@ struct NodeStatistics {
 
 class Node {
  public:
-  // `model` must stay alive.
+  // `model` must stay alive. The seed, the replication and the node's number name its random
+  // streams: equal ones give equal results.
   Node(const Model& model, uint64_t seed, uint32_t replication, uint32_t number);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -34,6 +40,7 @@ class Node {
   // Simulates until `end`, which is included. Messages are added to messages().
   void advance(SimTime end);
   MessageList& messages() { return messages_; }
+  // Counts from the end of the last advance() on.
   void reset();
   NodeStatistics statistics();
 

@@ -1,4 +1,9 @@
-// What all processes of a node share: events, processors, network and disk.
+// What all processes of a node share: events, processors, network and disk; and the sums that are
+// kept for each class of processes.
+//
+// A Node owns one and advances it by firing its events in order. Processes, arrivals and daemons
+// request service with Processors::make_ready() and Server::request(), which call them back. One
+// thread for each node.
 #pragma once
 
 #include "core/pdes/event_queue.h"

@@ -18,8 +18,13 @@
 
 namespace sesame::rocc {
 
+// Use: construct it, advance() once or in steps (to show progress), then read nodes() and main().
+// The seed and the number of the replication name all random streams: equal ones, with equal steps,
+// give equal results. (Copies of messages are placed inside a step.) Nothing fails: the model was
+// checked before (model.h). One thread; different replications share nothing.
 class Simulation {
  public:
+  // Counts from `warm_up` to `end`. REQUIRES: warm_up < end.
   Simulation(Model model, uint64_t seed, uint32_t replication, SimTime warm_up, SimTime end);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;

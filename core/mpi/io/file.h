@@ -1,6 +1,11 @@
 // Open files of MPI-IO. FileObject is one rank's handle, with its view and pointers. SharedFile is
 // the state that all ranks of one MPI_File_open share; each FileObject holds a reference to it.
 //
+// MPI_File_open makes both (open.cc). Calls find the FileObject by its handle with check_file()
+// (file_tables.h), which gives MPI_ERR_FILE for a handle that is not open. MPI_File_close drops the
+// handle's reference; the last rank to close destroys the SharedFile. A rank changes only its own
+// FileObject, on its own strands; all ranks run on the simulation thread.
+//
 // Positions count elementary items (etypes) of the view.
 #pragma once
 

@@ -55,14 +55,16 @@ struct Injection : Pooled<Injection> {
 
 class Interface {
  public:
-  // Of the rank whose program runs on `main`.
+  // Of the rank whose program runs on `main`. Set main.executive, main.rank and main.rank_number
+  // before the first request().
   Interface(Strand& main, SharedInterfaces& shared);
   ~Interface();
   Interface(const Interface&) = delete;
   Interface& operator=(const Interface&) = delete;
 
   // Injects a message of the running strand, ready at the strand's time, which keeps the interface
-  // busy for `injection`. May yield. Returns when the injection starts.
+  // busy for `injection`. May yield. Returns the time at which the injection starts. The caller
+  // charges the send overhead before and advances strand.now afterwards; this does neither.
   SimTime inject(Strand& strand, SimTime injection);
   // Yields until no message of the rank can be ready before the strand's time any more.
   void await_turn(Strand& strand) {
@@ -79,9 +81,11 @@ class Interface {
   // Whether inject() might yield.
   bool has_contenders() const { return contenders_ != 0; }
 
-  // A message was announced (request to send); its data cannot be ready before `ready`.
+  // A message was announced (request to send); its data cannot be ready before `ready`. Until all
+  // announcements have ended, the earliest `ready` of them bounds all injections.
   void announce(SimTime ready);
-  // Ends an announcement: the message was cancelled, or its receive is known and request() follows.
+  // Ends one announcement, whichever: the message was cancelled, or its receive is known and
+  // request() follows.
   void withdraw_announcement();
   // Requests the injection of an announced message whose receive is known. Takes ownership. Injects
   // it at once if possible, otherwise when the running strand yields or when its time has come.

@@ -6,9 +6,9 @@
 // to run_collective(), start_collective() or prepare_collective(). A non-blocking collective runs
 // on a helper strand with its own clock, so that it progresses while the rank computes.
 //
-// A Transfer refers to its communicator, which must outlive it. Counts are elements of the type.
-// Errors of messages are kept in error(). All functions work on the running strand and advance its
-// clock. One thread.
+// A Transfer refers to its communicator, which must outlive it: that of a handle (check_comm() in
+// arguments.h), or this_rank().objects.world. Counts are elements of the type. Errors of messages
+// are kept in error(). All functions work on the running strand and advance its clock. One thread.
 #pragma once
 
 #include <functional>
@@ -76,8 +76,10 @@ class Transfer {
   int error_ = MPI_SUCCESS;
 };
 
-// The algorithm of a collective on one rank; returns an MPI error class. It must own what it uses
-// (captured by value), since non-blocking forms run it after the call has returned.
+// The algorithm of a collective on one rank. Returns MPI_SUCCESS or its own MPI error class; it
+// need not return Transfer::error(), which the collective fails with if the body succeeds. It must
+// own what it uses (captured by value), since non-blocking forms run it after the call has
+// returned.
 using CollectiveBody = std::function<int(Transfer&)>;
 
 // MPI_X: runs the body on the running strand. This and the two below return an error if the

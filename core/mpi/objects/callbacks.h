@@ -76,7 +76,9 @@ struct Callbacks {
   int (*grequest_cancel)(Function function, CallbackKind kind, void* extra_state, bool complete);
 };
 
-// The callbacks of the binary interface that this executable exports.
+// The callbacks of the binary interface that this executable exports. Each interface defines it
+// (sesame_abi_mpich, sesame_abi_mpiabi, sesame_abi_openmpi): link one of them to every executable
+// that uses sesame_mpi, or define it there.
 const Callbacks& callbacks();
 
 // Functions that a Fortran layer on top of the C interface needs in addition to those of MPI;

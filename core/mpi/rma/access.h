@@ -1,8 +1,9 @@
 // TargetAccess: the common part of all calls that access a window's memory. It checks the
 // arguments, finds the memory at the target and makes the request of the request-based forms.
 //
-// To make a call: open(), then operation(), fill that in, and issue() it. Functions return an MPI
-// error class and run on a strand of the origin.
+// To make a call: open(), then unless is_empty() operation(), fill in its data and `result`
+// (operation.h says how long that memory must live), and issue() it. Functions return an MPI error
+// class and run on a strand of the origin.
 #pragma once
 
 #include "core/mpi/rma/operation.h"
@@ -32,7 +33,7 @@ class TargetAccess {
   // A new operation on the memory at the target.
   std::unique_ptr<RemoteOperation> operation(RemoteOperation::Kind kind) const;
   // Issues the operation and counts `bytes` in the call's record. With null, only completes the
-  // request.
+  // request, which a call with is_empty() needs too.
   int issue(std::unique_ptr<RemoteOperation> operation, Count bytes);
 
  private:

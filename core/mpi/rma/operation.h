@@ -35,12 +35,14 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   ~RemoteOperation() override;
 
   // The memory that is read or changed at the target, and the origin's buffer for its previous
-  // contents (kGet, kFetch, kCompareAndSwap).
+  // contents (kGet, kFetch, kCompareAndSwap). Both belong to the program. `result` is written when
+  // the operation takes effect: it must live until the program completes the operation.
   TypedBuffer target_buffer;
   TypedBuffer result;
   OpRef op;  // kAccumulate, kFetch
 
-  // Copies the operation's data, so that the program may reuse its buffer.
+  // Copies the operation's data, packed, so that the program may reuse its buffer. The data of
+  // kCompareAndSwap is two elements: the value to compare with, then the new value.
   void copy_data(const void* address, Count count, const DatatypeObject& type);
 
   // Issues the operation: charges the send overhead and schedules the event, which deletes the

@@ -2,6 +2,14 @@
 // share, and the state of each rank. Ranks are fibers of one process, so all their memory is
 // accessible here. Events (operation.h) decide when an access takes effect. Rank numbers are those
 // of the window's group, unless a name says `world`.
+//
+// The collective calls of window_create.cc make a WindowObject on each rank and one SharedWindow,
+// which lives until the last of these is freed. A call on a window: check_window(), check the
+// epoch (epoch.h), then access the target (access.h) or await_window(). Code that changes a
+// WindowObject's state from outside its rank calls update_wait() afterwards.
+//
+// Functions that return int return an MPI error class. Simulation thread only, on a strand of the
+// window's rank; update_wait() also in events.
 #pragma once
 
 #include <memory>
