@@ -54,6 +54,24 @@ CUT = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary
   .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)
   .map((one) => `cut: ${one.textContent.slice(0, 60)}`)"""
 
+# Numbers and plain words on two lines; not commands and paths, which may break anywhere.
+SPLIT = r"""() => {
+  const words = /^[(<>~±]*(\p{L}{2,24}|[-+−]?\d[\d.,]*)[).,;:%]*$/u;
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [], range = document.createRange();
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement.offsetParent || text.parentElement.closest("code, pre")) continue;
+    for (const { 0: word, index } of text.data.matchAll(/[^\s\u2009\u202f\/=]+/g)) {
+      if (!words.test(word)) continue;
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const tops = [...range.getClientRects()].map((one) => one.top);
+      if (Math.max(...tops) - Math.min(...tops) > 3) found.push(`split: ${word}`);
+    }
+  }
+  return found;
+}"""
+
 
 def look(browser: Browser, url: str, axe: str, width: int, scheme: Any) -> Seen:
     """Opens a page, draws all its charts and says what is wrong with it."""
@@ -73,7 +91,8 @@ def look(browser: Browser, url: str, axe: str, width: int, scheme: Any) -> Seen:
 
 
 def faults(page: Page, axe: str) -> list[str]:
-    """Serious findings of axe, what is wider than the window, texts that are cut."""
+    """Serious findings of axe, what is wider than the window, texts that are cut, words and numbers
+    that are split."""
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     serious = [
@@ -86,4 +105,5 @@ def faults(page: Page, axe: str) -> list[str]:
         *serious,
         *([f"{wide} pixels wider than the window"] if wide > 0 else []),
         *page.evaluate(CUT),
+        *page.evaluate(SPLIT),
     ]

@@ -12,7 +12,7 @@ from test_bench import bench_page
 from test_report_measured import READ, cost, idle
 from test_report_measured import page as measured_page
 from test_simulated_files import MACHINE
-from tests.browser import SIZES, axe_script, chromium, look
+from tests.browser import SIZES, SPLIT, axe_script, chromium, look
 from tests.python.reproduced_page import write_reproduction
 from tests.python.traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
@@ -20,7 +20,8 @@ from sesame.analysis.reports import write_page as write_data_set_page
 from sesame.datasets import DataSet
 from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
 from sesame.web.chart import Chart
-from sesame.web.page import Headline, Section, write_page
+from sesame.web.page import Headline, Section, template, write_page
+from sesame.web.table import Column, table_html
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +183,39 @@ def test_everybody_can_use_the_page(make, browser, axe, sesame, run_path, tmp_pa
         seen = look(browser, path.as_uri(), axe, width, scheme)
         assert seen.problems == [], (width, scheme)
         assert seen.drawn >= seen.charts > 0
+
+
+PATH = "/work/" + "a-directory-with-a-long-name/" * 4 + "run.sesame"
+LONG = {"computation": "123,456.789 ms", "communication of all ranks": "1.21 ms to 3.42 ms"}
+
+
+def test_a_phone_splits_no_number_and_no_word(browser, axe, tmp_path):
+    columns = [
+        Column("MPI function", ["MPI_Neighbor_alltoallv", PATH, "computation"]),
+        *(
+            Column(f"time of side {i}", [1.25, 12_345.678, 3.0], "{:,.3f} ms".format)
+            for i in "ABCD"
+        ),
+    ]
+    most = "rank 17 976.12 µs, rank 4 501.33 µs, MPI_Neighbor_alltoallv 419.9 µs"
+    share = {"name": "senders' interfaces busy", "time": "1.21 ms", "share": "12.1 %", "most": most}
+    parts = template("explained.html").render(shares=[share], limits=[], constants=[])
+    write_page(
+        tmp_path / "page.html",
+        title="Communication-avoiding computation on infiniband",
+        headline=Headline("123,456.789 ms", "predicted time on the target machine"),
+        cards=[*LONG.items(), ("messages", "123,456,789,012")],
+        sections=[
+            Section("Characterisation", "", table_html("calls", columns)),
+            Section("Where the time goes", "", parts),
+        ],
+        facts=[*LONG.items(), ("data set", PATH), ("interpretation", f"computation in {PATH}")],
+    )
+    assert look(browser, (tmp_path / "page.html").as_uri(), axe, 390, "light").problems == []
+    page = opened(browser, tmp_path / "page.html")
+    assert page.evaluate(SPLIT) == []
+    page.evaluate("document.querySelector('dd').style = 'width: 30px; word-break: break-all'")
+    assert "split: 123,456.789" in page.evaluate(SPLIT)
 
 
 def opened(browser: Browser, path: Path) -> Page:
