@@ -45,6 +45,10 @@ class Database(Protocol):
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
+    def rows_of_each(self, statement: str, values: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Those of the statement with each of the values, without waiting for one after another."""
+        ...
+
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Returns how many rows the statement changed."""
         ...
@@ -107,6 +111,9 @@ class Sqlite:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._explained():
             return self._connection.execute(statement, values).fetchall()
+
+    def rows_of_each(self, statement: str, values: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        return [self.rows(statement, each) for each in values]
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         with self._explained():
@@ -176,7 +183,15 @@ class Postgres:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._explained():
-            return self._connection.execute(_for_psycopg(statement), values).fetchall()
+            # In binary, numbers are read in half of the time.
+            found = self._connection.execute(_for_psycopg(statement), values, binary=True)
+            return found.fetchall()
+
+    def rows_of_each(self, statement: str, values: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        text = _for_psycopg(statement)
+        with self._explained(), self._connection.pipeline():
+            sent = [self._connection.execute(text, each, binary=True) for each in values]
+            return [cursor.fetchall() for cursor in sent]
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         with self._explained():

@@ -85,9 +85,15 @@ def _summary(
     for one in counts:
         by_release.setdefault(one.release, []).append(one)
         by_month.setdefault(months[one.period], []).append(one)
+    seen = {
+        release: max(days)
+        for release, each in by_release.items()
+        if (days := [one.last_observed for one in each if one.last_observed is not None])
+    }
+    found = store.last_observed(probe.name, probe.target.name, seen)
     releases = []
     for release, each in by_release.items():
-        last = _last_observed(store, probe, release, each)
+        last = found.get(release)
         works = None if last is None else last.outcome is Outcome.PASS
         latest = max(one.latest for one in each)
         releases.append(ReleaseAnswers(_answers(release, each), works, _why(last), latest))
@@ -103,15 +109,6 @@ def _summary(
 def _answers(name: str, counts: Sequence[ProbeCounts]) -> Answers:
     columns = zip(*((one.passed, one.failed, one.unobserved) for one in counts), strict=True)
     return Answers(name, *map(sum, columns))
-
-
-def _last_observed(
-    store: Store, probe: Probe, release: str, counts: Sequence[ProbeCounts]
-) -> Observation | None:
-    days = [one.last_observed for one in counts if one.last_observed is not None]
-    if not days:
-        return None
-    return store.last_observed(probe.name, probe.target.name, release, max(days))
 
 
 def _why(last: Observation | None) -> str:

@@ -143,16 +143,11 @@ def _changes(
             nearest = ordered[change.first_after - 1], ordered[change.first_after]
             around = _runs_around(store, one, *nearest)
             found.append((*around, change))
+    names = store.releases_at([(one.number, time) for each in found for time in each[:2]])
+    facts = [releases[name] for name in names]
     return [
-        SeriesChange(
-            after,
-            change,
-            _differences(
-                releases[store.release_at(one.number, before)],
-                releases[store.release_at(one.number, after)],
-            ),
-        )
-        for before, after, change in found
+        SeriesChange(after, change, _differences(*facts[2 * place : 2 * place + 2]))
+        for place, (_, after, change) in enumerate(found)
     ]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -240,9 +240,8 @@ class Store:
     def probe(self, name: str, target: str) -> int | None:
         """The number of a probe that has results."""
         if ("probe", name, target) not in self._numbers:
-            find = "SELECT id FROM probe WHERE name = ? AND target = ?"
-            for (number,) in self._database.rows(find, (name, target)):
-                self._numbers["probe", name, target] = number
+            for number, *names in self._database.rows("SELECT id, name, target FROM probe"):
+                self._numbers["probe", *names] = number
         return self._numbers.get(("probe", name, target))
 
     def probes(self) -> list[tuple[str, str]]:
@@ -322,14 +321,16 @@ class Store:
         booted = {int(1e6 * at) // DAY_US for at in reboots}
         longest = round(1e6 * longest_gap)
         found: list[Observation] = []
+        others: list[tuple[int, int]] = []
         for first, last, is_plain in self._stretches(number, (low, high), longest, booted):
-            if is_plain:
-                found.append(Observation(probe, first / 1e6, Outcome.PASS))
-                if last > first:
-                    found.append(Observation(probe, last / 1e6, Outcome.PASS, is_joined=True))
-            else:
-                found += self._read(probe, number, first, last)
-        return found
+            if not is_plain:
+                others.append((first, last))
+                continue
+            found.append(Observation(probe, first / 1e6, Outcome.PASS))
+            if last > first:
+                found.append(Observation(probe, last / 1e6, Outcome.PASS, is_joined=True))
+        found += self._read(probe, number, others)
+        return sorted(found, key=lambda one: one.began)
 
     def _stretches(
         self, probe: int | None, period: tuple[int, int], longest_gap: int, booted: Set[int]
@@ -367,49 +368,56 @@ class Store:
         last = self._database.rows(after, (probe, high))[0][0]
         return low if found is None else found, high if last is None else last + 1
 
-    def _read(self, probe: str, number: int | None, low: int, high: int) -> list[Observation]:
-        rows = self._database.rows(
+    def _read(
+        self, probe: str, number: int | None, spans: Sequence[tuple[int, int]]
+    ) -> list[Observation]:
+        """The results of each [low, high)."""
+        found = self._database.rows_of_each(
             "SELECT result.began, outcome, step, reason FROM result LEFT JOIN detail "
             "ON detail.probe = result.probe AND detail.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? ORDER BY 1",
-            (number, low, high),
+            [(number, *span) for span in spans],
         )
-        return _observations(probe, rows)
+        return [one for rows in found for one in _observations(probe, rows)]
 
     def probe_counts(
         self, probe: str, target: str, periods: Sequence[tuple[int, int]]
     ) -> list[ProbeCounts]:
         """The sums of the days [first, last) of each period, in the order in which releases and
-        periods appear."""
+        periods appear. Each period begins where the one before ends."""
         if not periods:
             return []
-        places = ", ".join(f"({place}, {low}, {high})" for place, (low, high) in enumerate(periods))
-        # CROSS: the days of each period are looked up in the key.
         rows = self._database.rows(
-            f"WITH period (place, low, high) AS (VALUES {places}) "
-            "SELECT place, fingerprint, SUM(passed), SUM(failed), SUM(unobserved), MIN(day), "
-            "MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END), MAX(latest) "
-            "FROM period CROSS JOIN probe_day JOIN release ON release.id = probe_day.release "
-            "WHERE probe = ? AND day >= low AND day < high "
+            f"SELECT {_place_of(periods)} AS place, fingerprint, SUM(passed), SUM(failed), "
+            "SUM(unobserved), MIN(day), MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END), "
+            "MAX(latest) FROM probe_day JOIN release ON release.id = probe_day.release "
+            "WHERE probe = ? AND day >= ? AND day < ? "
             "GROUP BY place, fingerprint ORDER BY MIN(earliest)",
-            (self.probe(probe, target),),
+            (self.probe(probe, target), periods[0][0], periods[-1][1]),
         )
         return [ProbeCounts._make((*row[:-1], row[-1] / 1e6)) for row in rows]
 
-    def last_observed(self, probe: str, target: str, release: str, day: int) -> Observation | None:
-        """The last result of a day under a release that passed or failed."""
-        rows = self._database.rows(
+    def last_observed(
+        self, probe: str, target: str, days: Mapping[str, int]
+    ) -> dict[str, Observation]:
+        """For each release, the last result of its day that passed or failed."""
+        number, unobserved = self.probe(probe, target), OUTCOMES.index(Outcome.NOT_OBSERVED)
+        found = self._database.rows_of_each(
             "SELECT result.began, outcome, step, reason FROM result "
             "JOIN release ON release.id = result.release LEFT JOIN detail "
             "ON detail.probe = result.probe AND detail.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
             "AND fingerprint = ? AND outcome <> ? ORDER BY result.began DESC LIMIT 1",
-            (
-                *(self.probe(probe, target), day * DAY_US, (day + 1) * DAY_US, release),
-                OUTCOMES.index(Outcome.NOT_OBSERVED),
-            ),
+            [
+                (number, day * DAY_US, (day + 1) * DAY_US, release, unobserved)
+                for release, day in days.items()
+            ],
         )
-        return next(iter(_observations(probe, rows)), None)
+        return {
+            release: _observations(probe, rows)[0]
+            for release, rows in zip(days, found, strict=True)
+            if rows
+        }
 
     def series(self) -> list[Series]:
         rows = self._database.rows(
@@ -437,14 +445,14 @@ class Store:
         )
         return [began / 1e6 for began, _ in rows], [value for _, value in rows]
 
-    def release_at(self, series: int, began: float) -> str:
-        """The fingerprint under which the figure of this time was measured."""
-        rows = self._database.rows(
+    def releases_at(self, times: Sequence[tuple[int, float]]) -> list[str]:
+        """The fingerprints under which figures of series were measured at times."""
+        found = self._database.rows_of_each(
             "SELECT fingerprint FROM series JOIN result ON result.probe = series.probe "
             "JOIN release ON release.id = result.release WHERE series.id = ? AND result.began = ?",
-            (series, round(1e6 * began)),
+            [(series, round(1e6 * began)) for series, began in times],
         )
-        return str(rows[0][0])
+        return [str(rows[0][0]) for rows in found]
 
     def releases(self) -> dict[str, dict[str, str]]:
         """The facts of each fingerprint, in the order in which they were seen first."""
@@ -490,6 +498,15 @@ class Store:
         )
         notes = [Note(one[0], one[1] / 1e6, one[2] / 1e6, bool(one[3]), one[4]) for one in rows]
         return [one for one in notes if not target or one.target in ("", target)]
+
+
+def _place_of(periods: Sequence[tuple[int, int]], first: int = 0) -> str:
+    """An expression that finds the place of a day's period by halves."""
+    if len(periods) == 1:
+        return str(first)
+    half = len(periods) // 2
+    below, above = _place_of(periods[:half], first), _place_of(periods[half:], first + half)
+    return f"CASE WHEN day < {periods[half][0]} THEN {below} ELSE {above} END"
 
 
 def _observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation]:
