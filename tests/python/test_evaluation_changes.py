@@ -66,7 +66,7 @@ def test_two_shifts_are_two_changes_each_from_its_own_level():
     assert found[1].size.value == pytest.approx(-6, abs=0.6)
 
 
-@pytest.mark.parametrize("runs", [10, 12, 20, 40])
+@pytest.mark.parametrize("runs", [8, 12, 20, 40])
 def test_a_slow_spell_is_a_change_and_a_change_back(runs):
     """By 60 %, in noise of 2 %, as of a program that other work disturbs for a while."""
     rng = np.random.default_rng(1)

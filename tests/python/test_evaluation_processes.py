@@ -41,6 +41,9 @@ def test_a_command_that_is_not_there():
     ended = run("/no/such/program")
     assert ended.exit_status is None
     assert "cannot be started: No such file" in ended.problem
+    assert "give its whole path" not in ended.problem
+    said = run("./program").problem
+    assert said.endswith("it is looked for in the probe's new directory: give its whole path")
 
 
 @pytest.mark.parametrize(

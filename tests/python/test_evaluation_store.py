@@ -25,7 +25,7 @@ from sesame.evaluation.page import write_summary
 from sesame.evaluation.periods import DAY, moment, months, weeks
 from sesame.evaluation.probing import MAINTENANCE, Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
-from sesame.evaluation.runner import Last, Latest, locked, run_due
+from sesame.evaluation.runner import Last, Latest, locked, run_due, watch
 from sesame.evaluation.schema import FIRST, VERSION
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import OUTCOMES, Note, Store
@@ -304,6 +304,24 @@ def test_results_wait_while_the_database_is_full_or_gone(site, tmp_path):
     assert run_due(gone, lambda _: None) == []
     with Store(gone.database) as store:
         assert store.last("p", "t").figures == (Figure("n", 5.0, "ms"),)
+
+
+def test_watch_says_when_results_wait_and_when_they_came_in(tmp_path):
+    (tmp_path / "s.toml").write_text(f'database = "gone/s.db"\n{SITE.replace("1h", "1s")}')
+    said: list[str] = []
+
+    def warn(text: str) -> None:
+        said.append(text)
+        if len(said) == 2:
+            raise KeyboardInterrupt
+        (tmp_path / "gone").mkdir()
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(read_site(tmp_path / "s.toml"), lambda _: None, warn)
+    assert "s.db: the database is unavailable: " in said[0]
+    assert said[0].endswith("s.toml.waiting and come in later")
+    assert said[1] == "the database is there again and has the results that waited"
+    assert not (tmp_path / "s.toml.waiting").exists()
 
 
 def test_results_wait_while_a_server_is_gone_and_none_comes_twice(postgres, sesame, tmp_path):

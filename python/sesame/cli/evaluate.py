@@ -71,6 +71,9 @@ def init(site: Path) -> None:
 def run(site: Path, stays: bool, once: str | None) -> None:
     """Run the probes that are due.
 
+    It ends when no probe runs. What becomes due on other targets until then runs too, so that a
+    job in a long queue delays no other probe.
+
     The exit status is 0 if all passed or none was due, 1 if one failed, and 3 if none failed but
     one was not observed or another run had the lock.
 

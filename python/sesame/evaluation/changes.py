@@ -38,7 +38,7 @@ CONFIRMED = 3.29  # standard deviations of the rank sum: 99.9 %
 LONGEST_SPELL = 2 * FIRST_RUNS  # a later return is found as any change is
 # Of the scores of a spell, which is chosen among all: as rare as other false alarms that are
 # confirmed (bench/change_detection.py).
-SPELL = 5.5
+SPELL = 5.0
 Values = np.ndarray[Any, Any]
 SIGNS = np.tile([[-1.0], [1.0]], (len(REFERENCES), 1))
 EACH_REFERENCE = np.repeat(REFERENCES, 2)[:, None]
@@ -114,7 +114,10 @@ def _return(series: Values, before: int, first: int) -> int:
     ends = np.arange(FEW_RUNS // 2, min(LONGEST_SPELL, len(window) - FEW_RUNS) + 1)
     if not len(ends):
         return 0
-    end = first + int(ends[np.argmax(_contrasts(_scores(window), ends))])
+    contrasts = _contrasts(_scores(window), ends)
+    if contrasts.max() < CONFIRMED * math.sqrt(len(window)):
+        return 0
+    end = first + int(ends[contrasts.argmax()])
     return end if _spell(series, before, first, end, len(series)) > SPELL else 0
 
 
@@ -123,7 +126,8 @@ def _contrasts(scores: Values, first: np.ndarray[Any, np.dtype[np.int_]]) -> Val
     sums = np.concatenate(([0.0], np.cumsum(scores)))
     after = len(scores) - first
     difference = (sums[-1] - sums[first]) / after - sums[first] / first
-    return np.abs(difference) * np.sqrt(first * after)
+    found: Values = np.abs(difference) * np.sqrt(first * after)
+    return found
 
 
 def _spell(series: Values, begin: int, first: int, end: int, last: int) -> float:
@@ -135,7 +139,7 @@ def _spell(series: Values, begin: int, first: int, end: int, last: int) -> float
     if min(len(old), len(new)) < FEW_RUNS or len(spell) > LONGEST_SPELL:
         return 0.0
     middle, *around = _median(spell), _median(old), _median(new)
-    if abs(around[1] - around[0]) > abs(around[1] - middle):
+    if 2 * abs(around[1] - around[0]) > min(abs(middle - one) for one in around):
         return 0.0
     scores = _scores(np.concatenate((old, spell, new)))
     inside = scores[len(old) : len(old) + len(spell)]

@@ -67,7 +67,8 @@ measure = "{measure}"
 """
 BENCHMARKS = """
 # A target of its own, so that what is above does not wait for programs that take long. They are
-# built once.
+# built once. On a machine with few processors what is above disturbs them while it runs: give all
+# probes one target if steady times matter more than an hour of availability.
 [target.benchmarks]
 launcher = "local"
 ranks = {ranks}

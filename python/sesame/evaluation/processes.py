@@ -189,7 +189,10 @@ def _why(command: Sequence[str], user: str | None, error: Exception) -> str:
         return f"there is no user {user}"
     if isinstance(error, PermissionError) and user is not None:
         return f"{command[0]} cannot be started as {user}: {error.strerror}"
-    return f"{command[0]} cannot be started: {getattr(error, 'strerror', None) or error}"
+    said = f"{command[0]} cannot be started: {getattr(error, 'strerror', None) or error}"
+    if isinstance(error, FileNotFoundError) and "/" in command[0] and command[0][0] != "/":
+        said += "; it is looked for in the probe's new directory: give its whole path"
+    return said
 
 
 class _Output:

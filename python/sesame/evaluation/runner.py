@@ -113,10 +113,13 @@ def watch(site: Site, report: Report, warn: Callable[[str], None]) -> None:
     """Runs what is due until it is interrupted. What can be written nowhere now, as all disks are
     full, is kept in memory meanwhile."""
     round_ = Round(site, report)
-    said = ""
+    said = waits = ""
     while True:
         round_.start(round_.due())
         round_.collect(round_.until_due())
+        if bool(waits) != bool(round_.waits):
+            warn(round_.waits or "the database is there again and has the results that waited")
+        waits = round_.waits
         problem = str(round_.problem or "")
         if problem and problem != said:
             in_memory = isinstance(round_.problem, OutputError)
@@ -139,6 +142,7 @@ class Round:
         self._found: list[Result] = []
         self._unkept: list[Observed] = []
         self.problem: SesameError | None = None  # why the last results could not be kept
+        self.waits = ""  # why the last results wait, and where
         self._force = False
         self._latest = self._look_back()
 
@@ -269,7 +273,7 @@ class Round:
         results = [one for each in self._unkept for one in each.results]
         boots = [one for each in self._unkept for one in each.boots]
         try:
-            keep(self._site, results, boots)
+            self.waits = keep(self._site, results, boots)
         except OutputError as error:
             self.problem = error
             return

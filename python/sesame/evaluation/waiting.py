@@ -150,21 +150,23 @@ def opened(site: Site, warn: Callable[[str], None], *, retries: bool = False) ->
         raise
 
 
-def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> None:
-    """Stores results, with those that wait. They wait in a file if the database is unavailable, or
-    if it cannot be used at all: then the error is raised afterwards. Raises OutputError if they
-    are kept nowhere, and SetAside."""
+def keep(site: Site, results: Sequence[Result], boots: Sequence[Boot] = ()) -> str:
+    """Stores results, with those that wait. They wait in a file if the database is unavailable
+    (returns why, else ""), or if it cannot be used at all: then the error is raised afterwards.
+    Raises OutputError if they are kept nowhere, and SetAside."""
     waiting = Waiting(site.path)
     try:
         with Store(site.database) as store:
             for boot in boots:
                 store.add_boot(boot.boot, boot.booted, boot.target, boot.target)
             waiting.move_into(store, results)
-    except Unavailable:
+    except Unavailable as error:
         waiting.add(results)
+        return f"{error}: results wait in {waiting.path} and come in later"
     except InputError:
         waiting.add(results)
         raise
+    return ""
 
 
 @contextmanager
