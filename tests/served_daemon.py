@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import TYPE_CHECKING, cast
 
 from tests.python.fake_probes import all_probes
+
+if TYPE_CHECKING:
+    from sesame.measurement.probes import Probes
 
 TOKEN = "page-token-0123456789"
 
@@ -24,7 +28,7 @@ class ServedDaemon:
         from sesame.web.server.serve import serve_until
 
         self.probes = all_probes(open="hardened")
-        self.node = Node("n1", self.probes, {})
+        self.node = Node("n1", cast("dict[str, Probes]", self.probes), {})
         service = self._service = Service(self.node, Settings(interval=1), print)
         tokens = FixedTokens({TOKEN: Client("test", Role.ADMINISTRATOR)})
         app = make_daemon_app(service, [tokens])
@@ -48,7 +52,12 @@ class ServedDaemon:
 
     def read(self) -> None:
         done = threading.Event()
-        self._loop.call_soon_threadsafe(lambda: (self._service.read(), done.set()))
+
+        def read() -> None:
+            self._service.read()
+            done.set()
+
+        self._loop.call_soon_threadsafe(read)
         assert done.wait(10)
 
     def close(self) -> None:

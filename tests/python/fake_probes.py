@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sesame.errors import SesameError
+from sesame.measurement.detail import Detail
 from sesame.measurement.probes import (
     ACCOUNT,
     CELL,
     DEFAULT_LIMITS,
     SUMMED,
     ChangeCheck,
-    Detail,
     Point,
     Subsystem,
 )
@@ -54,7 +54,9 @@ class FakeProbes:
         self._missing = missing or {}
         self._before = np.zeros((int(np.prod(shape[1:])), 4), np.uint64)
 
-    def count(self, point: int, class_: int, group: int, size: int, duration: int, cpu: int = 0):
+    def count(
+        self, point: int, class_: int, group: int, size: int, duration: int, cpu: int = 0
+    ) -> None:
         cell = self.cells[cpu, point, class_, group]
         cell["count"] += 1
         cell["bytes"] += size
