@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
@@ -17,8 +18,8 @@ from tests.browser import axe_script, chromium, look
 
 from sesame.evaluation import levels
 from sesame.evaluation.charts import ratios_of
-from sesame.evaluation.page import write_pages
-from sesame.evaluation.periods import DAY, moment
+from sesame.evaluation.page import write_pages, write_summary
+from sesame.evaluation.periods import DAY, moment, shown
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
@@ -144,7 +145,7 @@ def test_a_clock_that_is_set_back_or_ahead_loses_no_result(site):
     found = summary_of(site, ran)
     assert found.probes[0].months[0].passed == 10 + 11 + 16
     unseen = [(one.begin, one.end) for one in found.targets[0].unseen]
-    assert unseen == [(BEGIN + 19 * HOUR, BEGIN + 44 * HOUR)]
+    assert unseen == [(BEGIN + 19 * HOUR, BEGIN + 44 * HOUR), (BEGIN + 59 * HOUR, END)]
     assert found.targets[0].incidents == []
 
 
@@ -174,8 +175,31 @@ def test_a_moment_that_was_not_observed_is_no_finding(site):
     """The first run of p takes long, q observes from a second later on."""
     ran = [result("p", BEGIN), *(result("q", BEGIN + 1 + HOUR * hour) for hour in range(3))]
     found = summary_of(site, ran)
-    assert [one.end - one.begin for one in found.targets[0].unseen] == [1.0]
-    assert not [line for line in found.findings if "not observed from" in line]
+    since = BEGIN + 1 + 2 * HOUR
+    assert [one.end - one.begin for one in found.targets[0].unseen] == [1.0, END - since]
+    said = [line for line in found.findings if "not observed from" in line]
+    assert said == [
+        "t: not observed from 2026-04-01 02:00 to 2026-07-01 00:00 UTC: the prober did not run"
+    ]
+
+
+def test_status_and_report_say_that_the_prober_is_off_now(site, sesame):
+    off_since = time.time() - 5 * HOUR
+    with Store(site.database) as store:
+        store.add(result(name, off_since - hour * HOUR) for name in ("p", "q") for hour in range(9))
+    said = f"{shown(off_since)} UTC: t: the prober did not run"
+    assert f"not observed since {said}" in sesame("evaluate", "status", "s.toml").stdout
+    report = sesame("evaluate", "report", "s.toml").stdout
+    assert f"t: not observed from {shown(off_since)} to " in report
+    with Store(site.database) as store:
+        store.add(result(name, time.time() - 1.4 * HOUR) for name in ("p", "q"))
+    assert "not observed since" not in sesame("evaluate", "status", "s.toml").stdout
+
+
+def test_a_page_says_whose_number_its_doubts_are_about(site, tmp_path):
+    ran = [result("p", BEGIN + hour * HOUR, hour != 5) for hour in range(48)]
+    write_summary(summary_of(site, ran), tmp_path / "r.html")
+    assert "mean time to incident of t: 1 incident" in (tmp_path / "r.html").read_text()
 
 
 def test_planned_maintenance_ends_where_its_note_does(site):

@@ -206,6 +206,11 @@ def status(site: Path) -> None:
         found = summarize(read, store, now - 30 * 86400, now).targets
     console(highlight=False).print(table)
     for one in found:
+        for unseen in one.unseen:
+            if unseen.end == now:
+                click.echo(
+                    f"not observed since {shown(unseen.begin)} UTC: {one.target}: {unseen.reason}"
+                )
         for incident in one.incidents:
             if math.isinf(incident.ended):
                 click.echo(

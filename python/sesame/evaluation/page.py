@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from html import escape
 from pathlib import Path
@@ -70,8 +71,14 @@ def _headline(summary: Summary) -> Headline | None:
 def _doubts(summary: Summary) -> list[dict[str, Any]]:
     found = []
     for one in summary.targets:
-        estimates = (one.whole.availability.estimate, one.whole.time_to_incident)
-        found += [doubt.as_json() for each in estimates if each for doubt in each.doubts]
+        estimates = {
+            "availability": one.whole.availability.estimate,
+            "mean time to incident": one.whole.time_to_incident,
+        }
+        for name, each in estimates.items():
+            for doubt in each.doubts if each else ():
+                text = f"{name} of {one.target}: {doubt.text}"
+                found.append(replace(doubt, text=text).as_json())
     return found
 
 

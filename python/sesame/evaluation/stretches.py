@@ -90,6 +90,7 @@ class _Target:
     ) -> None:
         self._name, self._period, self._mid_p = name, period, mid_p
         begin, end = period
+        self._longest_gap = GAP_INTERVALS * max(probe.interval for probe in probes)
         self._reboots = store.boots(name, is_here=site.targets[name].is_here)
         ran = {
             probe.name: store.observations(
@@ -147,11 +148,14 @@ class _Target:
         return Stretch(name, begin, end, found, reboots, count, time)
 
     def _unseen(self) -> list[Unseen]:
-        """The times between two results, not those before the first and after the last."""
+        """The times since the first result, without that since the last which the next result may
+        still close."""
         found = []
         if not self._ran:
             return []
         first, last = self._ran[0].began, self._ran[-1].began
+        if self._period[1] - last > self._longest_gap:
+            last = self._period[1]
         for one in self._spans:
             if one.state is State.UNSEEN and one.begin >= first and one.end <= last:
                 inside = self._ran[
