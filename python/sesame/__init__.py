@@ -58,6 +58,11 @@ def __getattr__(name: str) -> object:
     return names_of(__name__)(name)
 
 
+def __dir__() -> list[str]:
+    """The public names, for TAB and help: they are no globals until their first use."""
+    return list(__all__)
+
+
 def _version() -> str:
     """Looked up when asked for: reading package metadata takes 50 ms."""
     from importlib.metadata import PackageNotFoundError, version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shlex
@@ -85,6 +86,27 @@ def test_runs_that_repeat_exactly_differ_exactly():
     assert ratio_of([2.0], [2.0], old_exact=True, new_exact=True).verdict == "same"
     assert ratio_of([], [2.0], old_exact=True, new_exact=True) is None
     assert ratio_of([0.0], [2.0], old_exact=True, new_exact=True) is None
+
+
+def test_a_run_and_one_that_repeats_its_computation_differ_exactly(simulated, monkeypatch):
+    measured = simulated("a")
+    slow = ("--compute", "recorded:a.sesame", "--set", "network.latency=1ms")
+    repeated = simulated("b", *slow)
+    monkeypatch.chdir("/")  # the run's own directory has the recording
+    for sides in ((measured, repeated), (repeated, measured)):
+        (ratio,) = compare(*sides).ratios
+        assert ratio.exact and ratio.verdict in ("slower", "faster")
+    (other,) = compare(measured, simulated("c")).ratios
+    assert not other.exact
+
+
+def test_a_recording_that_was_made_again_since_is_another(simulated):
+    measured = simulated("a")
+    repeated = simulated("b", "--compute", "recorded:a.sesame")
+    info = json.loads((measured / "info.json").read_text())
+    (measured / "info.json").write_text(json.dumps(info | {"begin_time": "2999-01-01T00:00:00"}))
+    (ratio,) = compare(measured, repeated).ratios
+    assert not ratio.exact
 
 
 def test_changes_add_up_to_that_of_the_mean_rank(simulated):
@@ -323,6 +345,20 @@ def test_the_library_compares_what_it_has_opened(simulated):
     assert difference.ratios[0].value == pytest.approx(1, rel=0.5)
     checked = library.check
     assert checked.__module__ == "sesame.comparison.baseline"
+
+
+def test_a_difference_is_a_frame_and_a_notebook_shows_it(simulated):
+    none = ("--compute", "none")
+    fast, slow = simulated("a", *none), simulated("b", *none, "--set", "network.latency=1ms")
+    difference = library.compare(fast, slow)
+    frame = difference.to_pandas()
+    assert list(frame.columns) == ["call", "A_s", "B_s", "B_change_s", "B_ratio"]
+    assert list(frame.call) == [change.name for change in difference.changes]
+    assert (frame.B_s - frame.A_s).tolist() == pytest.approx(frame.B_change_s.tolist())
+    assert frame.B_ratio[0] == pytest.approx(frame.B_s[0] / frame.A_s[0])
+    shown = difference._repr_html_()
+    assert "repeats exactly" in shown and "b.sesame" in shown
+    assert f"<td style='text-align:left'>{frame.call[0]}</td>" in shown
 
 
 def test_a_difference_shows_what_differs_most(run_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pydoc
 import subprocess
 import sys
 from dataclasses import replace
@@ -200,3 +201,13 @@ def test_a_kind_of_a_later_version_is_refused(run):
 
 def test_tables_are_plain_parquet_files(run):
     assert pq.read_table(run.path / "io.parquet").num_rows == 2
+
+
+def test_tab_and_help_show_the_public_names():
+    """In a process of its own: names are globals after their first use."""
+    code = "import sesame, pydoc; print(*dir(sesame)); print(pydoc.render_doc(sesame))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names, _, page = done.stdout.partition("\n")
+    assert set(names.split()) == set(library.__all__)
+    for name in ("simulate(", "compare(", "class DataSet("):
+        assert name in pydoc.plain(page)

@@ -309,6 +309,35 @@ def test_notes_are_among_the_findings_in_notebooks_and_before_the_sections_of_a_
     assert f"Note: {note}." in html.unescape(header)
 
 
+def test_parts_of_the_predicted_time_are_a_frame_that_adds_up(run_path):
+    run = library.simulate("ring", ["20"], machine="paragon", ranks=8)
+    parts = run.explain()
+    assert list(parts.columns) == ["part", "time_s", "share", "most"]
+    assert parts.time_s.sum() == pytest.approx(run.info.result["predicted_time_s"])
+    assert parts.share.sum() == pytest.approx(1)
+    assert {"computation", "latency of messages"} <= set(parts.part)
+    sums = library.simulate("ring", machine="paragon", ranks=2, records=False)
+    with pytest.raises(InputError, match="not explained: it has no records of calls"):
+        sums.explain()
+    with pytest.raises(InputError, match="this is a series data set"):
+        library.series("ring", machine="paragon", ranks=[1, 2], compute="none").explain()
+
+
+def test_the_outcome_of_a_run_is_shown_on_one_line():
+    run = library.simulate("ring", machine="paragon", ranks=8)
+    assert "completed, exit status 0" in repr(run.outcome)
+    assert len(repr(run.outcome)) < 120
+
+
+def test_a_data_set_that_is_not_kept_is_named_by_program_and_machine():
+    runs = [
+        library.simulate("ring", machine="paragon", ranks=4, settings={"network.latency": latency})
+        for latency in ("300us", "400us")
+    ]
+    assert [run.path.name for run in runs] == ["ring-on-fake.sesame"] * 2
+    assert "ring-on-fake.sesame" in repr(library.compare(*runs))
+
+
 def test_arguments_may_be_numbers(run_path):
     run = library.simulate("ring", [3], machine="paragon", ranks=4, compute="none")
     assert run.info.command == ["ring", "3"]

@@ -44,6 +44,16 @@ def test_what_decides_where_ranks_run_is_measured_anew():
     assert same_computation(placed, scenario_of=None) == [placed[:2], placed[2:]]
 
 
+def test_too_few_repeats_have_a_range_and_no_interval(sesame, tmp_path):
+    words = ("simulate", "--machine", "paragon", "--repeat", "3", "--report", "r.html")
+    for ranks in ("2", "1,2"):
+        done = sesame(*words, "-n", ranks, "--", "ring", "5")
+        assert done.status == 0, done.stderr
+        page = (tmp_path / "r.html").read_text()
+        assert "95 %" not in done.stderr and "range" in done.stderr
+        assert "95 %" not in page and "range" in page
+
+
 def test_repeats_give_the_median_and_its_interval(sesame, tmp_path):
     run = sesame("simulate", *MACHINE, "--repeat", "7", "--json", "--", "varying", "3")
     assert (tmp_path / "turns").read_text() == "x" * 7
@@ -68,7 +78,7 @@ def test_repeats_of_a_series_belong_together(sesame, tmp_path):
     estimates = [one["predicted_time"] for one in run.json["runs"]]
     assert [estimate["samples"] for estimate in estimates] == [3, 3, 3]
     assert all(estimate["low"] < estimate["value"] < estimate["high"] for estimate in estimates)
-    assert "95 % intervals" in (tmp_path / "r.html").read_text()
+    assert "its bar is the range" in (tmp_path / "r.html").read_text()
     assert "few samples" in {doubt["reason"] for doubt in run.json["doubts"]}
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from sesame.analysis.quantities import format_seconds
 from sesame.datasets.describe import count_of
 from sesame.simulation.measuring import Measuring
-from sesame.trust import Estimate
+from sesame.trust import Estimate, median_rank
 
-CONFIDENCE = "95 %"
+
+def interval_name(samples: int) -> str:
+    """What the interval of a median of so many samples is: `95 % interval`, or of too few `range`
+    (see `median_of`)."""
+    return "range" if median_rank(samples, 0.95) < 0 else "95 % interval"
 
 
 def interval_in_words(estimate: Estimate) -> str:
     """`median of 7 repeats, 95 % interval 2.1 ms to 2.4 ms`"""
     low, high = format_seconds(estimate.low), format_seconds(estimate.high)
-    return f"median of {estimate.samples} repeats, {CONFIDENCE} interval {low} to {high}"
+    name = interval_name(estimate.samples)
+    return f"median of {estimate.samples} repeats, {name} {low} to {high}"
 
 
 def measuring_in_words(measuring: Measuring) -> str:

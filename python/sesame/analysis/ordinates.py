@@ -41,3 +41,8 @@ STORAGE = (
 def ordinates_of(runs: Runs) -> list[Ordinate]:
     """The predicted time, and those figures of storage that are not 0 in all runs."""
     return [PREDICTED, *(o for o in STORAGE if any(o.of(run) for _, run in runs))]
+
+
+def repeats_of(runs: Runs) -> int:
+    """How often each point was repeated; 1 without repeats."""
+    return max(run.estimate.samples if run.estimate else 1 for _, run in runs)

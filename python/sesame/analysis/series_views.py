@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sesame.analysis.curve import curve_chart, speed_up_chart
-from sesame.analysis.measuring import CONFIDENCE
-from sesame.analysis.ordinates import PREDICTED, ordinates_of
+from sesame.analysis.measuring import interval_name
+from sesame.analysis.ordinates import PREDICTED, ordinates_of, repeats_of
 from sesame.analysis.plots import Plot
 from sesame.analysis.scaling import scalings_of
 from sesame.analysis.views import View
@@ -43,10 +43,10 @@ def views_of(data_set: DataSet, runs: Runs | None = None) -> list[View]:
 
 
 def _about(runs: Runs) -> str:
-    repeats = max(run.estimate.samples if run.estimate else 1 for _, run in runs)
+    repeats = repeats_of(runs)
     if repeats == 1:
         return ONE_RUN
-    return f"Each point is the median of {repeats} runs; bars are {CONFIDENCE} intervals."
+    return f"Each point is the median of {repeats} runs; its bar is the {interval_name(repeats)}."
 
 
 def _drawing(draw: Callable[..., Chart], *arguments: Any) -> Callable[[DataSet], Plot]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
@@ -71,6 +72,18 @@ class DataSet(reader.DataSet):
         from sesame.analysis.reports import sentences_of
 
         return sentences_of(self)
+
+    def explain(self) -> pd.DataFrame:
+        """Where the predicted time goes, as `--explain` prints it: the time of the slowest rank in
+        parts that add up to it, the largest first.
+
+        Columns: `part`, `time_s`, `share` (of 1), `most` (what most of it was for, in words).
+        Raises InputError for a run that is not simulated, did not complete, or lacks records of
+        calls, or where pandas is not installed.
+        """
+        from sesame.analysis.explain.frame import frame_of
+
+        return frame_of(self)
 
     def report(self, path: str | Path) -> Path:
         """Writes its report, one self-contained HTML file; an existing file is replaced.
@@ -146,12 +159,23 @@ def kept_or_temporary(
     target = Path(directory) / "run.sesame"
     try:
         write(target)
-        data_set = kind(target)
+        data_set = kind(target.rename(target.with_name(_name_of(reader.DataSet(target)))))
     except BaseException:
         shutil.rmtree(directory)
         raise
     weakref.finalize(data_set, shutil.rmtree, directory, ignore_errors=True)
     return data_set
+
+
+def _name_of(found: reader.DataSet) -> str:
+    """The file name of a data set that is not kept: what ran, and on which machine."""
+    from sesame.traced.launched import program_of
+
+    program, _ = program_of(list(found.info.command))
+    machine = str((found.info.target_system or {}).get("name", ""))
+    words = [Path(word).stem for word in (program, machine) if word]
+    name = re.sub(r"[^\w.+-]+", "-", "-on-".join(words))
+    return f"{name or found.kind}.sesame"
 
 
 def _as_series(found: DataSet) -> DataSet:

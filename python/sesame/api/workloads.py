@@ -56,8 +56,8 @@ def bench(
     Without `machine` it runs here, under the mpiexec that belongs to the MPI compiler wrapper
     `mpi`. With `machine` it is simulated; then `compute` and `placement` are those of
     `sesame.simulate`. `options` go to the program (["--class", "A"]); `sesame bench list` names the
-    workloads. The program's output is dropped unless `show_output`; a `display` shows runs in
-    another way. `status(text)` returns a context manager that is entered while the program is
+    workloads. The program's standard output is dropped unless `show_output`; a `display` shows runs
+    in another way. `status(text)` returns a context manager that is entered while the program is
     compiled, which may take a minute.
 
     The data set is of kind `bench`: its figures are in the table `figure`, each with its unit;

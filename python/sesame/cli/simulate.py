@@ -125,7 +125,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Measure the computation N times; the result is the median with its 95 % interval.",
+    help="Measure the computation N times; the result is the median with its 95 % interval (of "
+    "fewer than 6 their range).",
 )
 @click.option(
     "--scale-compute",

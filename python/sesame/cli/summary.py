@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_in_words
-from sesame.analysis.ordinates import MESSAGES, PREDICTED, ordinates_of
+from sesame.analysis.measuring import interval_in_words, interval_name, measuring_in_words
+from sesame.analysis.ordinates import MESSAGES, PREDICTED, ordinates_of, repeats_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.scaling import Scaling, interval_of, scalings_of
 from sesame.cli.storage_summary import seconds_left, storage_table
@@ -125,14 +125,15 @@ def print_curve(console: Console, runs: Sequence[tuple[Point, RunResult]]) -> No
     there are any."""
     keys = [key for key, _ in runs[0][0].settings]
     longest = max(run.predicted_s for _, run in runs) or 1.0
-    repeated = any(run.estimate for _, run in runs)
+    repeats = repeats_of(runs)
+    repeated = repeats > 1
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED]
     table = Table("ranks", box=None, header_style="bold")
     for i, key in enumerate(keys):  # a long key takes several lines
         longest_value = max(len(point.settings[i][1]) for point, _ in runs)
         table.add_column(key, overflow="fold", min_width=longest_value)
     scalings = scalings_of(runs)
-    more = [f"{CONFIDENCE} interval".replace(" %", "\xa0%")] if repeated else []
+    more = [interval_name(repeats).replace(" %", "\xa0%")] if repeated else []
     more += ["speed-up", "efficiency"] if any(scalings) else []
     figures = [ordinate.short for ordinate in storage or [MESSAGES]]
     for title in ("predicted", "", *more, *figures):

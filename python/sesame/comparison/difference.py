@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from sesame.machines.values import differing_values
 from sesame.settings import setting
 from sesame.trust import Doubt, Reason
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 # What `repr` shows of each.
 MOST_SIDES_SHOWN, MOST_DOUBTS_SHOWN, MOST_CHANGES_SHOWN = 5, 3, 8
 
@@ -27,8 +30,12 @@ QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Change:
-    """One call, or the computation. Tuples have an entry for each side; `ratios` and `change_s`
-    for each but the first, which they are relative to. Times are means over ranks, in seconds."""
+    """One call, or the computation. Times are means over ranks, in seconds.
+
+    `mean_s`, `count` and `bytes` have an entry for each side, in their order: with two sides,
+    `mean_s[1]` is that of the second. `ratios` and `change_s` are relative to the first side, which
+    has no entry: with two sides, `change_s[0]` is that of the second.
+    """
 
     name: str
     mean_s: tuple[float, ...]
@@ -147,6 +154,22 @@ class Difference:
             for name, unit in units.items()
         ]
 
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each call and computation, the largest change first. Columns `A_s`, `B_s`, …
+        are the mean times over ranks of the sides in seconds; of each side but the first also
+        `B_change_s`, relative to the first, and `B_ratio` (NaN where the first has no time).
+
+        Raises InputError where pandas is not installed.
+        """
+        from sesame.comparison.shown import frame_of
+
+        return frame_of(self)
+
+    def _repr_html_(self) -> str:
+        from sesame.comparison.shown import html_of
+
+        return html_of(self)
+
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain data; times in seconds."""
         from sesame.comparison.as_json import difference_as_json
@@ -183,8 +206,8 @@ def _shortened(lines: list[str], most: int, what: str) -> list[str]:
 
 def compare(*sides: Paths) -> Difference:
     """Compares data sets with the first of them: simulated, traced, imported or replayed runs, or
-    runs of workloads. A side is a path. It may also be several runs of the same program: a list of
-    paths, or a directory of data sets.
+    runs of workloads. A side is a data set or its path. It may also be several runs of the same
+    program: a list of them, or a directory of data sets.
 
     Real runs are compared with predicted ones from the end of MPI_Init to the beginning of
     MPI_Finalize of each rank. `doubts` says what makes the comparison unsound. Raises InputError
@@ -203,8 +226,8 @@ def compare_sides(sides: Sequence[Side]) -> Difference:
 
 
 def _ratio(old: Side, new: Side, before: Sequence[float], after: Sequence[float]) -> Ratio | None:
-    """The ratio of two sides. If both repeat the same recorded computation it is exact, since
-    nothing was measured in them."""
+    """The ratio of two sides. It is exact if both have the same computation: one repeats what the
+    other measured, or both what a third did."""
     same = bool(old.recording) and old.recording == new.recording
     return ratio_of(before, after, old_exact=old.exact or same, new_exact=new.exact or same)
 

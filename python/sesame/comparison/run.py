@@ -52,7 +52,7 @@ class Run:
     samples_s: tuple[float, ...]  # times of repeats; without repeats the time itself
     without_start: bool  # see read_run
     exact: bool  # the same command gives the same time again
-    recording: str  # which recorded computation it repeats; "" for none
+    recording: str  # which computation it has or repeats; "" where that is not known
     rank_s: Array  # time of each rank
     computation_s: Array | None  # of each rank; None where it is not known
     calls: Calls = NO_CALLS

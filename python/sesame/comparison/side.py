@@ -66,7 +66,7 @@ class Side:
 
     @property
     def recording(self) -> str:
-        """Which recorded computation its runs repeat; "" where none, or not the same."""
+        """Which computation its runs have; "" where that is not known, or not the same."""
         recordings = {run.recording for run in self.runs}
         return recordings.pop() if len(recordings) == 1 else ""
 

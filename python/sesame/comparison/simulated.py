@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sesame.comparison.run import (
     call_name,
     doubts_of_run,
 )
-from sesame.datasets import DataSet
+from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
 from sesame.machines.values import machine_key, machine_values
 from sesame.settings import setting
@@ -62,7 +63,7 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
         samples_s=(time_s,) if without_start else tuple(estimate.get("values") or (time_s,)),
         without_start=without_start,
         exact=mode in EXACT_COMPUTE,
-        recording="" if estimate else _recording(info, mode),
+        recording="" if estimate else _recording(data_set, mode),
         rank_s=times,
         computation_s=computation,
         calls=calls,
@@ -74,11 +75,30 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
     )
 
 
-def _recording(info: Mapping[str, Any], mode: str) -> str:
-    """Identifies the recorded computation that a run repeats; "" for none. The computation is that
-    of the traced run that is simulated, or of the data set that `--compute recorded:` names."""
-    command = info.get("command") or [""]
-    return f"{info.get('compute')} {command[0]}" if mode == "recorded" else ""
+def _recording(data_set: DataSet, mode: str) -> str:
+    """Identifies the computation of a run, which others may repeat; "" for none. It is that of the
+    traced run that is simulated, of the data set that `--compute recorded:` names, or of this data
+    set if it was measured."""
+    info = data_set.info
+    program = (info.get("command") or [""])[0]
+    if mode == "measured":
+        return f"{data_set.path.resolve()} of {info.begin_time} {program}"
+    if mode != "recorded":
+        return ""
+    source = _recorded_in(data_set)
+    return f"{info.get('compute') if source is None else source} {program}"
+
+
+def _recorded_in(data_set: DataSet) -> str | None:
+    """The data set whose computation a run repeats, with its begin. None if it is not where the run
+    found it, or was recorded again since."""
+    path = Path(str(data_set.info.get("compute")).partition(":")[2])
+    for place in (path, data_set.path.parent / path):
+        if path.name and is_data_set(place):
+            begin = DataSet(place).info.begin_time
+            known = begin is not None and begin <= (data_set.info.begin_time or "")
+            return f"{place.resolve()} of {begin}" if known else None
+    return None
 
 
 def _settings(info: Mapping[str, Any], scenario: dict[str, Any]) -> dict[str, str]:

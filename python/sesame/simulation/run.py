@@ -69,7 +69,7 @@ class Keep:
     raw: bool = False  # also the raw streams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """The result of a run (result.json of the simulator) and its uncertainty."""
 
@@ -78,6 +78,14 @@ class RunResult:
     doubts: tuple[Doubt, ...] = ()
     estimate: Estimate | None = None  # of the predicted time, when the run was repeated
     repeats_s: tuple[float, ...] = ()  # times of the repeats in run order, s
+
+    def __repr__(self) -> str:
+        """One line; `result` has hundreds."""
+        outcome = self.result.get("outcome", "completed")
+        return (
+            f"<RunResult {self.predicted_s:.6g} s, {outcome}, exit status {self.exit_status}; "
+            "figures: .scalars, all: .result>"
+        )
 
     @property
     def predicted_s(self) -> float:

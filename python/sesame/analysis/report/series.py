@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from sesame.analysis.measuring import CONFIDENCE
+from sesame.analysis.measuring import interval_name
 from sesame.analysis.ordinates import PREDICTED as PREDICTED_TIME
-from sesame.analysis.ordinates import ordinates_of
+from sesame.analysis.ordinates import ordinates_of, repeats_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.simulated import PREDICTED
 from sesame.analysis.scaling import interval_of, scalings_of
@@ -50,15 +50,15 @@ def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
 def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
     """A row for each run, as text by title of the column; "" for unknown values."""
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
-    repeated = any(run.estimate for _, run in runs)
+    repeats = repeats_of(runs)
     return [
         {
             "machine": point.machine,
             "ranks": str(point.ranks),
             "settings": ", ".join(point.overrides),
             "predicted": format_seconds(run.predicted_s),
-            f"{CONFIDENCE} interval": " to ".join(map(format_seconds, interval_of(run)))
-            if repeated
+            interval_name(repeats): " to ".join(map(format_seconds, interval_of(run)))
+            if repeats > 1
             else "",
             "speed-up": f"{scaling.speed_up:.2f}" if scaling else "",
             "efficiency": f"{100 * scaling.efficiency:.0f} %" if scaling else "",
