@@ -114,7 +114,7 @@ def test_counts_and_sums_of_days_equal_a_rebuild(database):
     def kept(store: Store) -> list[object]:
         return [
             store.probe_counts("p", "t", each_day),
-            *(store.series_days(one.number, 0, 1 << 30) for one in store.series()),
+            *store.series_days([one.number for one in store.series()], 0, 1 << 30),
             store.observations("p", "t", BEGIN, BEGIN + 200 * HOUR, HOUR),
         ]
 

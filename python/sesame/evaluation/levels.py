@@ -60,15 +60,17 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
     """Of all figures of the site's probes with a run in [begin, end). Sums are of whole days."""
     bounds = (int(begin // DAY), math.ceil(end / DAY))
     known = {(probe.name, probe.target.name) for probe in all_probes(site, store)}
-    days = {
-        one: store.series_days(one.number, *bounds)
-        for one in store.series()
-        if (one.probe, one.target) in known
-    }
+    every = [one for one in store.series() if (one.probe, one.target) in known]
+    each_days = store.series_days([one.number for one in every], *bounds)
+    days = dict(zip(every, each_days, strict=True))
     runs = sum(sum(each.runs) for each in days.values())
-    releases = store.releases()
     by_month, by_week = months(begin, end), weeks(begin, end)
     columns = {one: _Days(each) for one, each in days.items() if each.day}
+    found = {
+        one: _found(store, one, each, (begin, end), runs <= MOST_RUNS)
+        for one, each in columns.items()
+    }
+    changed = _changes(store, found)
     return [
         SeriesSummary(
             *one,
@@ -76,7 +78,7 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
             each.by_period(by_week),
             each.by_release(),
             each.whole(),
-            _changes(store, one, each, (begin, end), releases, runs <= MOST_RUNS),
+            changed[one],
         )
         for one, each in columns.items()
     ]
@@ -123,15 +125,13 @@ class _Days:
         return days.tolist(), means
 
 
-def _changes(
-    store: Store,
-    one: Series,
-    days: _Days,
-    period: tuple[float, float],
-    releases: Mapping[str, dict[str, str]],
-    by_run: bool,
-) -> list[SeriesChange]:
-    found = []
+Found = tuple[float, float, Change]  # when the runs before and after a change began
+
+
+def _found(
+    store: Store, one: Series, days: _Days, period: tuple[float, float], by_run: bool
+) -> list[Found]:
+    found: list[Found] = []
     if by_run:
         times, values = store.figures(one.number, *period)
         for change in changes(values):
@@ -143,12 +143,24 @@ def _changes(
             nearest = ordered[change.first_after - 1], ordered[change.first_after]
             around = _runs_around(store, one, *nearest)
             found.append((*around, change))
-    names = store.releases_at([(one.number, time) for each in found for time in each[:2]])
-    facts = [releases[name] for name in names]
-    return [
-        SeriesChange(after, change, _differences(*facts[2 * place : 2 * place + 2]))
-        for place, (_, after, change) in enumerate(found)
-    ]
+    return found
+
+
+def _changes(
+    store: Store, found: Mapping[Series, Sequence[Found]]
+) -> dict[Series, list[SeriesChange]]:
+    """With what changed in the release, looked up for all at once."""
+    facts = store.releases()
+    every = [(one.number, *each) for one, changes in found.items() for each in changes]
+    names = store.releases_at([(number, at) for number, *times, _ in every for at in times])
+    releases = iter([facts[name] for name in names])
+    return {
+        one: [
+            SeriesChange(after, change, _differences(next(releases), next(releases)))
+            for _, after, change in changes
+        ]
+        for one, changes in found.items()
+    }
 
 
 def _runs_around(store: Store, one: Series, before: int, after: int) -> tuple[float, float]:

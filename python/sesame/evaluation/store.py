@@ -426,15 +426,15 @@ class Store:
         )
         return [Series(*row) for row in rows]
 
-    def series_days(self, series: int, begin: int, end: int) -> SeriesDays:
-        """The figures of the days [begin, end)."""
-        rows = self._database.rows(
+    def series_days(self, series: Sequence[int], begin: int, end: int) -> list[SeriesDays]:
+        """The figures of the days [begin, end) of each series."""
+        found = self._database.rows_of_each(
             "SELECT day, fingerprint, runs, total, least, most FROM series_day "
             "JOIN release ON release.id = release WHERE series = ? AND day >= ? AND day < ? "
             "ORDER BY day, release",
-            (series, begin, end),
+            [(number, begin, end) for number in series],
         )
-        return SeriesDays(*zip(*rows, strict=True))
+        return [SeriesDays(*zip(*rows, strict=True)) for rows in found]
 
     def figures(self, series: int, begin: float, end: float) -> tuple[list[float], list[float]]:
         """When its runs began, in order, and their values."""
