@@ -90,7 +90,8 @@ class RecordTables {
     size_t limit = kFull;                          // number of pending ones from which it is full
   };
   // The records of a rank that are not encoded yet. One cache line: with thousands of ranks it has
-  // left the cache by the rank's next record.
+  // left the cache by the rank's next record. It is full: records of a further type, which are
+  // rarer, go into a vector by rank of their own beside ranks_.
   struct alignas(64) RankRecords {
     std::vector<sesame_call_record> calls;
     std::vector<sesame_message_record> messages;

@@ -13,8 +13,9 @@ import pytest
 from sesame import native
 from sesame.cli import cli
 from sesame.datasets import all_record_types
+from sesame.datasets.schema import is_io
 from sesame.simulation import Scenario
-from sesame.simulation.run import SCALARS
+from sesame.simulation.run import RECORDED, SCALARS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -117,6 +118,29 @@ def test_page_of_record_types_is_complete():
         for field in record.fields:
             row = f"| `{field.name}` | {field.type} | {field.unit} | {field.meaning} |"
             assert row in text, f"{record.name}.{field.name}"
+
+
+def names_in(text: str) -> list[str]:
+    return re.findall(r"`([a-z_]+)`", text)
+
+
+def test_page_of_record_types_names_those_that_the_simulator_writes():
+    text = (ROOT / "docs/formats/records.md").read_text()
+    written = [one["name"] for one in native.record_types() if not is_io(one)]
+    introduced = re.search(r"([^.]*)\sare\swritten\swhile\sa\ssimulated\sprogram\sruns", text)
+    assert introduced is not None
+    assert names_in(introduced[1]) == written
+    rows = re.findall(r"^\| (\d+) \| `(\w+)`.*\| `(\w+)` \|$", text, re.M)
+    assert rows == [
+        (str(one["id"]), one["name"], one["timestamp_field"]) for one in native.record_types()
+    ]
+
+
+def test_page_of_the_scenario_names_the_tables_that_are_recorded():
+    text = (ROOT / "docs/formats/scenario.md").read_text()
+    listed = re.search(r"^\| `tables` \| object: the tables (.*?) to be recorded", text, re.M)
+    assert listed is not None
+    assert names_in(listed[1]) == list(RECORDED)
 
 
 def test_page_of_the_scenario_is_complete():
