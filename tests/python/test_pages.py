@@ -191,7 +191,7 @@ LONG = {"computation": "123,456.789 ms", "communication of all ranks": "1.21 ms 
 
 def test_a_phone_splits_no_number_and_no_word(browser, axe, tmp_path):
     columns = [
-        Column("MPI function", ["MPI_Neighbor_alltoallv", PATH, "computation"]),
+        Column("MPI function", ["node.storage.cache.write_hit", PATH, "computation"]),
         *(
             Column(f"time of side {i}", [1.25, 12_345.678, 3.0], "{:,.3f} ms".format)
             for i in "ABCD"
@@ -211,6 +211,8 @@ def test_a_phone_splits_no_number_and_no_word(browser, axe, tmp_path):
         ],
         facts=[*LONG.items(), ("data set", PATH), ("interpretation", f"computation in {PATH}")],
     )
+    text = (tmp_path / "page.html").read_text()
+    assert "<td>node.<wbr>storage.<wbr>cache.<wbr>write_<wbr>hit</td>" in text
     assert look(browser, (tmp_path / "page.html").as_uri(), axe, 390, "light").problems == []
     page = opened(browser, tmp_path / "page.html")
     assert page.evaluate(SPLIT) == []

@@ -81,8 +81,7 @@ def simulate(
     `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
     deleted with the last reference to it. Without `records` it has sums only; `keep_raw` also keeps
     the raw streams. The program's standard output is dropped unless `show_output`; what it writes
-    to stderr is passed to `sys.stderr` when the run ends. `label` puts the rank before each line.
-    `display` shows the run in another way.
+    to stderr is passed to `sys.stderr` at the end. `label` puts the rank before each line.
     Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
     in tables. `info.result["outcome"]` says whether the run completed.
 

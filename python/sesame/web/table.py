@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 NUMBERS = ' class="n"'
+_LONG, _ENDS = re.compile(r"[\w./-]{25,}"), re.compile(r"[._/](?=\w)")
 MOST_ROWS = 2000  # more make a page slow; they are in the JSON
 
 
@@ -43,12 +45,17 @@ def table_html(name: str, columns: Sequence[Column], *, caption: str = "") -> st
 
 def _cells(column: Column) -> list[str]:
     if column.format is None:
-        return [f"<td>{escape(str(value))}</td>" for value in column.values[:MOST_ROWS]]
+        return [f"<td>{_text(str(value))}</td>" for value in column.values[:MOST_ROWS]]
     show = column.format
     return [
         f'<td class="n" data-v="{value:.9g}">{escape(show(value))}</td>'
         for value in column.values[:MOST_ROWS]
     ]
+
+
+def _text(value: str) -> str:
+    """Long names (node.storage.cache.write_hit) break after a dot, line or slash, if at all."""
+    return _LONG.sub(lambda word: _ENDS.sub(r"\g<0><wbr>", word[0]), escape(value))
 
 
 def rows_left_out(rows: int) -> str:
