@@ -71,3 +71,11 @@ def postgres() -> Iterator[Server]:
         pytest.skip("needs PostgreSQL's programs (Debian: postgresql)")
     with server(found) as started:
         yield started
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path) -> Path | str:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        return tmp_path / "s.db"
+    return request.getfixturevalue("postgres").new_database()
