@@ -28,8 +28,8 @@ struct account {
 /* The level of detail of a point; each costs more than the one before. */
 enum detail {
   DETAIL_OFF,
-  DETAIL_COUNT,    /* events and bytes by size group, all in class 0 */
-  DETAIL_SAMPLED,  /* and classes; one event in SESAME_SAMPLING is timed */
+  DETAIL_COUNT,    /* events and bytes by size group; in class 0 if finding the class is costly */
+  DETAIL_SAMPLED,  /* and all classes; one event in SESAME_SAMPLING is timed */
   DETAIL_DURATION, /* every event is timed */
 };
 

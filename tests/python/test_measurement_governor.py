@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from sesame.measurement import cost, governor
 from sesame.measurement.cost import (
     ANOTHER_CALL,
+    LOADS,
     Cost,
+    Load,
     binomial_quantile,
     median_and_interval,
 )
 from sesame.measurement.governor import (
     FILLING,
     FIRST_SHARE,
+    GUESSED,
+    GUESSED_RUN,
     OWN,
     CostTable,
     Governed,
@@ -278,6 +283,29 @@ def test_a_run_that_counts_two_events_is_paid_once():
     table = CostTable([Cost("sched", "run,wait", "count", 40.0, 35.0, 45.0, 2000.0, runs=0.5)])
     assert table.run_ns("sched", Detail.COUNT) == 80.0
     assert table.event_ns("sched", Detail.COUNT) == 0.0
+
+
+def test_runs_that_count_nothing_are_cheaper_where_a_load_makes_them(monkeypatch):
+    """Of a subsystem whose loads all count, each run is charged as an event."""
+    for detail in (Detail.COUNT, Detail.SAMPLED, Detail.DURATION):
+        table = CostTable([])
+        assert table.run_ns("futex", detail) == GUESSED[detail]
+        assert table.event_ns("futex", detail) == 0
+    monkeypatch.setattr(governor, "LOADS", (*LOADS, Load("ask", 1, "futex", {})))
+    for detail in (Detail.COUNT, Detail.SAMPLED, Detail.DURATION):
+        table = CostTable([])
+        assert table.run_ns("futex", detail) == GUESSED_RUN[detail] < GUESSED[detail]
+        assert table.run_ns("futex", detail) + table.event_ns("futex", detail) == GUESSED[detail]
+
+
+def test_a_load_is_measured_as_closely_as_its_points_look(monkeypatch):
+    points = (Point("wake", "", Detail.COUNT, False), Point("wait", "", Detail.DURATION, False))
+    futex = Subsystem("futex", "", points, ("all",), 1, "", "")
+    monkeypatch.setattr(cost, "subsystems", lambda: {"futex": futex})
+    closely = [Detail.COUNT, Detail.SAMPLED, Detail.DURATION]
+    assert cost._details(Load("wake", 1, "futex", {"wake": 1})) == [Detail.COUNT]
+    assert cost._details(Load("wait", 1, "futex", {"wait": 1})) == closely
+    assert cost._details(Load("ask", 1, "futex", {})) == closely
 
 
 def test_the_interval_of_a_median_holds_it_as_often_as_it_says():

@@ -14,6 +14,7 @@ from sesame import native
 from sesame.cli import cli
 from sesame.datasets import all_record_types
 from sesame.datasets.schema import is_io
+from sesame.measurement import every_subsystem
 from sesame.simulation import Scenario
 from sesame.simulation.run import RECORDED, SCALARS
 
@@ -134,6 +135,17 @@ def test_page_of_record_types_names_those_that_the_simulator_writes():
     assert rows == [
         (str(one["id"]), one["name"], one["timestamp_field"]) for one in native.record_types()
     ]
+
+
+def test_page_of_measuring_lists_every_point():
+    text = (ROOT / "docs/models/measuring.md").read_text()
+    table = text[text.index("## Points\n") : text.index("## File systems\n")]
+    rows = dict(re.findall(r"^\| ([a-z]+) \| ([^|]+) \|", table, re.M))
+    subsystems = every_subsystem()
+    listed = {name: rows[name].split(", ") for name in rows if name in subsystems}
+    assert listed == {
+        name: [point.name for point in one.points] for name, one in subsystems.items()
+    }
 
 
 def test_page_of_the_scenario_names_the_tables_that_are_recorded():

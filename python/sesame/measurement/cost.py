@@ -33,11 +33,14 @@ class Load:
     name: str
     count: int  # repetitions
     subsystem: str
-    events: dict[str, float] = field(hash=False)  # of one repetition, by point
+    events: dict[str, float] = field(hash=False)  # of one repetition, by point; empty: ANOTHER_CALL
 
 
+# A system call at which programs of fs run, and which they do not count.
+ASK = Load("ask", 30_000, "fs", {})
 # Each runs for some 5 ms.
 LOADS = (
+    ASK,
     Load("read", 8_000, "fs", {"read": 1}),
     Load("touch", 4_096, "vm", {"zero-fill": 1}),
     Load("process", 200, "task", {"create": 1, "exit": 1}),
@@ -46,7 +49,6 @@ LOADS = (
 )
 ROUNDS = 5
 ANOTHER_CALL = "(another call)"
-ASK = Load("ask", 30_000, "fs", {})
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
     rounds = min(ROUNDS, pairs)
     parts: dict[tuple[Load, Detail], list[Pairs]] = {}
     for number in range(rounds):
-        for load in (ASK, *LOADS):
+        for load in LOADS:
             if progress is not None:
                 progress(f"{load.name}, round {number + 1} of {rounds}")
             with loaded([load.subsystem]) as probes:
@@ -211,7 +213,7 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
 
 def calibrate(probes: LoadedProbes, pairs: int) -> list[Cost]:
     """The costs of points for which there is a load, at full detail, with these loaded probes."""
-    loads = [load for load in (ASK, *LOADS) if load.subsystem == probes.subsystem.name]
+    loads = [load for load in LOADS if load.subsystem == probes.subsystem.name]
     details = [_details(load)[-1] for load in loads]
     return [
         _cost(load, detail, _measure(load, detail, probes, pairs))
@@ -220,9 +222,9 @@ def calibrate(probes: LoadedProbes, pairs: int) -> list[Cost]:
 
 
 def _details(load: Load) -> list[Detail]:
-    names = load.events or {"read"}
-    points = [one for one in subsystems()[load.subsystem].points if one.name in names]
-    return [detail for detail in Detail if Detail.OFF < detail <= max(p.finest for p in points)]
+    points = subsystems()[load.subsystem].points
+    finest = max(one.finest for one in points if not load.events or one.name in load.events)
+    return [detail for detail in Detail if Detail.OFF < detail <= finest]
 
 
 SYSTEM_CACHE = Path("/var/cache")  # of root, for all users

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import SesameError
-from sesame.measurement.cost import ANOTHER_CALL, Cost
+from sesame.measurement.cost import ANOTHER_CALL, LOADS, Cost
 from sesame.measurement.counters import CHARGED, EVENTS, RUNS, Counters, Snapshot, Sums
 from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
@@ -73,7 +73,7 @@ class CostTable:
         self._events = {_key(cost): cost for cost in certain if cost.points != ANOTHER_CALL}
         self._others = {_key(cost): cost for cost in certain if cost.points == ANOTHER_CALL}
         # Subsystems whose programs also run at events that are not counted.
-        self._run_at_all = {"fs"} | {name for name, _ in self._others}
+        self._run_at_all = {load.subsystem for load in LOADS if not load.events}
         self._guessed: dict[str, dict[Detail, float]] = {}
 
     def expect(self, subsystem: Subsystem) -> None:
