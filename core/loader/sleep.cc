@@ -1,7 +1,5 @@
 // Sleeping advances the rank's simulated time and costs no wall time.
-#include <poll.h>
 #include <sched.h>
-#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,7 +9,6 @@
 #include "core/loader/bindings.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
-#include "core/loader/waiting.h"
 
 namespace sesame::loader {
 namespace {
@@ -32,10 +29,6 @@ int sleep_timespec(const timespec* duration) {
   if (!is_valid(*duration)) return EINVAL;
   sleep_ns(duration->tv_sec, duration->tv_nsec);
   return 0;
-}
-
-bool is_sleep(int count, const fd_set* a, const fd_set* b, const fd_set* c) {
-  return count == 0 || (a == nullptr && b == nullptr && c == nullptr);
 }
 
 int with_errno(int code) {
@@ -93,34 +86,6 @@ int rank_sched_yield() {
 }
 GLOBAL_NAME(sched_yield);
 
-int rank_select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
-  if (current() == nullptr || timeout == nullptr || !is_sleep(count, in, out, except))
-    return REAL(select)(count, in, out, except, timeout);
-  sleep_ns(timeout->tv_sec, timeout->tv_usec * 1000);
-  *timeout = {0, 0};
-  return 0;
-}
-
-int rank_pselect(int count, fd_set* in, fd_set* out, fd_set* except, const timespec* timeout,
-                 const sigset_t* mask) {
-  if (current() == nullptr || timeout == nullptr || !is_sleep(count, in, out, except))
-    return REAL(pselect)(count, in, out, except, timeout, mask);
-  return with_errno(sleep_timespec(timeout));
-}
-
-int rank_poll(pollfd* descriptors, nfds_t count, int timeout_ms) {
-  if (current() != nullptr && timeout_ms < 0) return wait_for_descriptors(descriptors, count);
-  if (current() == nullptr || count != 0) return REAL(poll)(descriptors, count, timeout_ms);
-  sleep_ns(timeout_ms / 1000, int64_t{timeout_ms % 1000} * 1'000'000);
-  return 0;
-}
-
-int rank_ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* mask) {
-  if (current() == nullptr || count != 0 || timeout == nullptr)
-    return REAL(ppoll)(descriptors, count, timeout, mask);
-  return with_errno(sleep_timespec(timeout));
-}
-
 }  // extern "C"
 
 void bind_sleeps(BindingTable& table) {
@@ -130,11 +95,6 @@ void bind_sleeps(BindingTable& table) {
   BIND(table, sleep);
   BIND(table, sched_yield);
   BIND_AS(table, "pthread_yield", sched_yield);
-  BIND(table, select);
-  BIND_AS(table, "__select", select);
-  BIND(table, pselect);
-  BIND(table, poll);
-  BIND(table, ppoll);
 }
 
 }  // namespace sesame::loader

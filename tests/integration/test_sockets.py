@@ -10,7 +10,11 @@ QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 
 
 @pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
-@pytest.mark.parametrize("way", ["read", "recv", "recvmsg", "poll"])
+@pytest.mark.parametrize(
+    "way",
+    ["read", "recv", "recvmsg", "poll", "poll-limited", "poll-in-a-loop", "ppoll-limited"]
+    + ["select", "select-limited", "pselect-limited", "epoll_wait", "epoll_wait-limited"],
+)
 def test_a_rank_waits_for_a_connection_and_data_of_another(way, order, compiled, simulate):
     ours = simulate(*order, *QUIET, compiled(SOURCE), way)
     assert ours.status == 0, ours.stderr
@@ -33,6 +37,16 @@ def test_a_time_limit_of_a_socket_holds(compiled, simulate):
     ours = simulate(*QUIET, compiled(OUTSIDE), "limit")
     assert ours.status == 0, ours.stderr
     assert "limit -1 1" in ours.stdout
+
+
+@pytest.mark.parametrize("way", ["select", "epoll"])
+def test_a_wait_ends_with_its_time_limit(way, compiled, simulate):
+    ours = simulate(*QUIET, compiled(OUTSIDE), way)
+    assert ours.status == 0, ours.stderr
+    [line] = [line for line in ours.stdout.splitlines() if line.startswith(way)]
+    _, ready, seconds = line.split()
+    assert ready == "0"
+    assert 0.1 <= float(seconds) < 0.102
 
 
 def test_a_child_that_waits_does_not_run_the_other_ranks(compiled, simulate):

@@ -1,10 +1,14 @@
 /* Rank 0 waits for a connection of rank 1 and then for its data, each of which comes a millisecond
- * later. Prints how long it waited. Usage: sockets accept|poll|read|recv|recvmsg [join] */
+ * later. Prints how long it waited. Usage: sockets WAY [join], where WAY is accept or a call of
+ * receive() below, perhaps with a time limit that is not reached. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <mpi.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,7 +42,31 @@ static long receive(int connection, const char* way) {
   struct iovec part = {data, sizeof data};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   struct pollfd descriptor = {connection, POLLIN, 0};
-  if (!strcmp(way, "poll")) poll(&descriptor, 1, -1);
+  fd_set set;
+  struct timeval limit = {10, 0};
+  const struct timespec precise_limit = {10, 0};
+  struct epoll_event event = {.events = EPOLLIN};
+  const int events = epoll_create1(0);
+  epoll_ctl(events, EPOLL_CTL_ADD, connection, &event);
+  FD_ZERO(&set);
+  FD_SET(connection, &set);
+  const int end = connection + 1;
+  int ready = 1;
+  if (!strcmp(way, "poll")) ready = poll(&descriptor, 1, -1);
+  if (!strcmp(way, "poll-limited")) ready = poll(&descriptor, 1, 10000);
+  if (!strcmp(way, "poll-in-a-loop"))
+    while (poll(&descriptor, 1, 0) == 0) {
+    }
+  if (!strcmp(way, "ppoll-limited")) ready = ppoll(&descriptor, 1, &precise_limit, NULL);
+  if (!strcmp(way, "select")) ready = select(end, &set, NULL, NULL, NULL);
+  if (!strcmp(way, "select-limited")) {
+    ready = select(end, &set, NULL, NULL, &limit);
+    if (limit.tv_sec != 9) ready = -2;
+  }
+  if (!strcmp(way, "pselect-limited")) ready = pselect(end, &set, NULL, NULL, &precise_limit, NULL);
+  if (!strcmp(way, "epoll_wait")) ready = epoll_wait(events, &event, 1, -1);
+  if (!strcmp(way, "epoll_wait-limited")) ready = epoll_wait(events, &event, 1, 10000);
+  if (ready != 1 || !FD_ISSET(connection, &set)) return -1;
   if (!strcmp(way, "recv")) return recv(connection, data, sizeof data, 0);
   if (!strcmp(way, "recvmsg")) return recvmsg(connection, &message, 0);
   return read(connection, data, sizeof data);

@@ -1,12 +1,15 @@
 /* Waiting for what is outside of the simulation. Prints the seconds that it took, as the program
- * sees them. Usage: waits child|limit|fork
+ * sees them. Usage: waits child|limit|select|epoll|fork
  *   child: a child process writes into a pipe after 0.3 s, which rank 0 reads
  *   limit: rank 0 receives with a time limit of 0.1 s, and no rank sends
+ *   select, epoll: rank 0 waits 0.1 s for a pipe that no process writes into
  *   fork: a child of rank 0 reads a pipe, while rank 1 says once that it works */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -27,6 +30,18 @@ int main(int argc, char** argv) {
     setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     const ssize_t got = recv(ends[0], &byte, 1, 0);
     printf("limit %zd %d\n", got, errno == EAGAIN);
+  } else if (rank == 0 && (!strcmp(way, "select") || !strcmp(way, "epoll"))) {
+    struct timeval limit = {0, 100000};
+    struct epoll_event event = {.events = EPOLLIN};
+    fd_set set;
+    pipe(ends);
+    FD_ZERO(&set);
+    FD_SET(ends[0], &set);
+    const int events = epoll_create1(0);
+    epoll_ctl(events, EPOLL_CTL_ADD, ends[0], &event);
+    const int ready = !strcmp(way, "epoll") ? epoll_wait(events, &event, 1, 100)
+                                            : select(ends[0] + 1, &set, NULL, NULL, &limit);
+    printf("%s %d %.9f\n", way, ready, MPI_Wtime() - begin);
   } else if (rank == 0 && !strcmp(way, "child")) {
     pipe(ends);
     if (fork() == 0) {
