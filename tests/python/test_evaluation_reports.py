@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import random
 import re
@@ -24,6 +25,7 @@ from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
 from sesame.evaluation.summary import Summary, summarize
+from sesame.evaluation.tables import csv_of
 
 HOUR = 3600.0
 BEGIN, END = moment("2026-04", ""), moment("2026-07", "")
@@ -262,3 +264,57 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
             assert seen.problems == [], page.name
             assert seen.charts == seen.drawn
     assert math.isclose(found.series[0].whole.mean, 3.0)
+
+
+def test_a_failure_of_a_probe_that_is_none_of_availability_is_named_when_it_has_ended(site):
+    """Of the speed probe, which failed twice; it still counts for no mean time to incident."""
+    full = {"step": "write", "reason": "No space left on device"}
+    ran = [result("p", at) for at in hourly(BEGIN, BEGIN + 60 * HOUR)]
+    for number, at in enumerate(hourly(BEGIN, BEGIN + 60 * HOUR)):
+        one = result("speed", at, not (22 <= number < 27 or number == 40))
+        ran.append(replace(one, **full) if one.outcome is Outcome.FAIL else one)
+    found = summary_of(site, ran)
+    assert [
+        line for line in found.findings if line.startswith("t: speed: step write: No space left")
+    ] == [
+        "t: speed: step write: No space left on device: began 2026-04-01 22:00 UTC "
+        "(passed at 2026-04-01 21:00), ended 2026-04-02 03:00 (last failed at 2026-04-02 02:00)",
+        "t: speed: step write: No space left on device: began 2026-04-02 16:00 UTC "
+        "(passed at 2026-04-02 15:00), ended 2026-04-02 17:00",
+    ]
+    assert found.targets[0].incidents == []
+    rows = list(csv.DictReader(csv_of(found).splitlines()[_at(found, "Failures of probes") :]))[:2]
+    assert [(one["probe"], one["began"], one["ended"], one["failed runs"]) for one in rows] == [
+        ("speed", "2026-04-01 22:00", "2026-04-02 03:00", "5"),
+        ("speed", "2026-04-02 16:00", "2026-04-02 17:00", "1"),
+    ]
+    kept = found.as_json()["failures"][0]["failures"]
+    assert [one["began"] for one in kept] == [BEGIN + 22 * HOUR, BEGIN + 40 * HOUR]
+
+
+def _at(found: Summary, title: str) -> int:
+    """The line of a table's columns."""
+    lines = csv_of(found).splitlines()
+    return next(number for number, line in enumerate(lines) if line.startswith(title)) - 1
+
+
+def test_a_probe_that_fails_now_says_since_when(site):
+    times = hourly(BEGIN, BEGIN + 30 * HOUR)
+    ran = [result("speed", at, number < 26) for number, at in enumerate(times)]
+    ran.append(Result("later", "speed", "t", END - HOUR, 1.0, Outcome.NOT_OBSERVED))
+    found = summary_of(site, ran)
+    assert (
+        "speed on t: does not work: step run: : began 2026-04-02 02:00 UTC (passed at "
+        "2026-04-02 01:00), not ended (last failed at 2026-04-02 05:00)" in found.findings
+    )
+    (failures,) = found.failures
+    assert failures.failures[0].ended == math.inf
+
+
+def test_failures_in_planned_maintenance_and_before_the_period_are_left_out(site):
+    times = hourly(BEGIN - 48 * HOUR, BEGIN + 48 * HOUR)
+    ran = [result("speed", at, number not in (20, 47, 60)) for number, at in enumerate(times)]
+    planned = Note("firmware", BEGIN + 11.5 * HOUR, BEGIN + 13.5 * HOUR, True)
+    assert summary_of(site, ran, (planned,)).failures == []
+    (one,) = summary_of(site, [result("speed", BEGIN + 24.5 * HOUR, False)]).failures
+    assert [failure.began for failure in one.failures] == [BEGIN + 24.5 * HOUR]

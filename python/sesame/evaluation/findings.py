@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sesame.evaluation.failures import ProbeFailures
 from sesame.evaluation.functions import ProbeSummary, ReleaseSummary
-from sesame.evaluation.incidents import Incident
+from sesame.evaluation.incidents import Failure, Incident
 from sesame.evaluation.levels import SeriesChange, SeriesSummary
 from sesame.evaluation.periods import shown
 from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
@@ -17,6 +18,7 @@ MOST_LISTED = 10  # incidents, changes and times that were not observed; the tab
 
 def findings_of(
     targets: Sequence[TargetSummary],
+    failures: Sequence[ProbeFailures],
     probes: Sequence[ProbeSummary],
     series: Sequence[SeriesSummary],
     releases: Sequence[ReleaseSummary],
@@ -26,7 +28,8 @@ def findings_of(
     use = [one for one in series if aspects[one.probe, one.target] == "utilisation"]
     return [
         *(line for one in targets for line in _of_target(one)),
-        *_failing(probes, releases),
+        *_failures(failures),
+        *_failing(probes, releases, failures),
         *map(_use, use),
         *_changes([one for one in series if one not in use]),
     ]
@@ -50,7 +53,8 @@ def _of_target(target: TargetSummary) -> list[str]:
         f"available {bounds}"
     )
     listed = sorted(target.incidents, key=_length, reverse=True)[:MOST_LISTED]
-    lines += [f"{name}: {_incident(one)}" for one in sorted(listed, key=lambda one: one.began)]
+    listed.sort(key=lambda one: one.began)
+    lines += [f"{name}: {_series(one, 'available at')}" for one in listed]
     lines += _more(name, "shorter incident", len(target.incidents) - len(listed))
     unseen = [one for one in target.unseen if shown(one.begin) != shown(one.end)]
     longest = sorted(unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
@@ -63,7 +67,7 @@ def _more(name: str, noun: str, count: int) -> list[str]:
     return [f"{name}: and {counted(count, noun)}; the tables have all"] if count > 0 else []
 
 
-def _length(one: Incident) -> float:
+def _length(one: Incident | Failure) -> float:
     return one.ended - one.not_before
 
 
@@ -78,27 +82,57 @@ def _worst(weeks: Sequence[Stretch]) -> str:
     return f"; worst week {worst.name}: {percent(worst.availability.estimate.value)}"
 
 
-def _incident(one: Incident) -> str:
+def _series(one: Incident | Failure, good: str) -> str:
+    """`good`: what was at the moment before it."""
+    if one.began == one.ended:
+        return f"{shown(one.began)} UTC: {one.cause}"
+    return f"{one.cause}: {_times(one, good)}"
+
+
+def _times(one: Incident | Failure, good: str) -> str:
     began = f"began {shown(one.began)} UTC"
     if one.not_before < one.began:
-        began += f" (available at {shown(one.not_before)})"
+        began += f" ({good} {shown(one.not_before)})"
     if math.isinf(one.ended):
         ended = f"not ended (last failed at {shown(one.last_failed)})"
     else:
         ended = f"ended {shown(one.ended)}"
         if one.began < one.last_failed < one.ended:
             ended += f" (last failed at {shown(one.last_failed)})"
-    if one.began == one.ended:
-        return f"{shown(one.began)} UTC: {one.cause}"
-    return f"{one.cause}: {began}, {ended}"
+    return f"{began}, {ended}"
 
 
 def _unseen(one: Unseen) -> str:
     return f"not observed from {shown(one.begin)} to {shown(one.end)} UTC: {one.reason}"
 
 
-def _failing(probes: Sequence[ProbeSummary], releases: Sequence[ReleaseSummary]) -> list[str]:
+def _failures(every: Sequence[ProbeFailures]) -> list[str]:
+    """Those that have ended. A suite tells those of its cases."""
+    suites = {(one.probe, one.target) for one in every}
+    found = [
+        (one.target, failure)
+        for one in every
+        if (one.probe.split("/")[0], one.target) not in suites or "/" not in one.probe
+        for failure in one.failures
+        if math.isfinite(failure.ended)
+    ]
+    found.sort(key=lambda pair: _length(pair[1]), reverse=True)
+    listed = sorted(found[:MOST_LISTED], key=lambda pair: pair[1].began)
+    lines = [f"{target}: {_series(one, 'passed at')}" for target, one in listed]
+    return lines + _more("probes", "shorter series of failures", len(found) - MOST_LISTED)
+
+
+def _failing(
+    probes: Sequence[ProbeSummary],
+    releases: Sequence[ReleaseSummary],
+    failures: Sequence[ProbeFailures],
+) -> list[str]:
     """Probes that do not work under the last release they ran under."""
+    since = {
+        (one.probe, one.target): one.failures[-1]
+        for one in failures
+        if math.isinf(one.failures[-1].ended)
+    }
     names = {one.fingerprint: one.name for one in releases}
     lines = []
     for probe in probes:
@@ -110,7 +144,9 @@ def _failing(probes: Sequence[ProbeSummary], releases: Sequence[ReleaseSummary])
             lines.append(f"{probe.probe} on {probe.target}: was not observed")
         elif not last.works:
             where = f" (release {names[last.answers.name]})" if len(releases) > 1 else ""
-            lines.append(f"{probe.probe} on {probe.target}: does not work{where}: {last.why}")
+            line = f"{probe.probe} on {probe.target}: does not work{where}: {last.why}"
+            failure = since.get((probe.probe, probe.target))
+            lines.append(line if failure is None else f"{line}: {_times(failure, 'passed at')}")
     return lines
 
 

@@ -27,6 +27,25 @@ class Incident:
     cause: str
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A series of failures of one probe. The times are those of an incident."""
+
+    probe: str
+    step: str  # of its first failure
+    reason: str
+    not_before: float
+    began: float
+    last_failed: float
+    ended: float
+    runs: int  # that failed
+
+    @property
+    def cause(self) -> str:
+        step = f"step {self.step}: " if self.step else ""
+        return f"{self.probe}: {step}{self.reason or 'it failed'}"
+
+
 def incidents_of(
     results: Sequence[Ran], reboots: Iterable[float], notes: Iterable[Note]
 ) -> list[Incident]:
@@ -35,13 +54,10 @@ def incidents_of(
     of the probes of availability, in order."""
     entered = list(notes)
     passes = [one.began for one in results if one.outcome is Outcome.PASS]
-    found = _series(
-        [
-            one
-            for one in results
-            if one.outcome is Outcome.PASS or not is_planned(one.began, entered)
-        ]
-    )
+    found = [
+        Incident(one.not_before, one.began, one.last_failed, one.ended, one.cause)
+        for one in failures_of(results, entered)
+    ]
     for at in reboots:
         if not is_planned(at, entered):
             last = bisect_left(passes, at)
@@ -84,18 +100,19 @@ def _in_maintenance(result: Ran, notes: Sequence[Note]) -> bool:
     )
 
 
-def _series(results: Sequence[Ran]) -> list[Incident]:
-    """The series of failures of each probe, each until its next pass."""
-    found: list[Incident] = []
+def failures_of(results: Iterable[Ran], notes: Sequence[Note]) -> list[Failure]:
+    """The series of failures of each probe, each until its next pass. Failures in planned
+    maintenance are left out. `results` are in order."""
+    found: list[Failure] = []
     latest: dict[str, float] = {}
-    open_ones: dict[str, Incident] = {}
+    open_ones: dict[str, Failure] = {}
     for result in results:
         name = result.probe
-        if result.outcome is Outcome.FAIL:
-            cause = f"{name}: step {result.step}: {result.reason}"
+        if result.outcome is Outcome.FAIL and not is_planned(result.began, notes):
             begin, at = latest.get(name, result.began), result.began
-            first = open_ones.get(name, Incident(begin, at, at, math.inf, cause))
-            open_ones[name] = replace(first, last_failed=at)
+            new = Failure(name, result.step, result.reason, begin, at, at, math.inf, 0)
+            first = open_ones.get(name, new)
+            open_ones[name] = replace(first, last_failed=at, runs=first.runs + 1)
         elif result.outcome is Outcome.PASS:
             latest[name] = result.began
             if name in open_ones:

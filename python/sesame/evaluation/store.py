@@ -380,6 +380,44 @@ class Store:
         )
         return [one for rows in found for one in _observations(probe, rows)]
 
+    def around_failures(
+        self, probes: Sequence[tuple[str, str]], begin: float, end: float
+    ) -> list[list[Observation]]:
+        """For each (probe, target), the results of the days of [begin, end) on which it failed, with
+        the last pass before such days and the first after."""
+        low, high = _bounds(begin, end)
+        days: dict[int, list[int]] = {}
+        for number, day in self._database.rows(
+            "SELECT DISTINCT probe, day FROM probe_day WHERE failed > 0 AND day >= ? AND day < ? "
+            "ORDER BY probe, day",
+            (low // DAY_US, -(-high // DAY_US)),
+        ):
+            days.setdefault(number, []).append(day)
+        found = []
+        for probe, target in probes:
+            number = self.probe(probe, target)
+            spans = _joined(days.get(number or 0, []))
+            found.append(self._read(probe, number, self._with_passes(number, spans)))
+        return found
+
+    def _with_passes(
+        self, number: int | None, spans: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Each [begin, end), from the last pass before to the first after; those that touch are
+        one."""
+        first = "SELECT MAX(began) FROM result WHERE probe = ? AND began < ? AND outcome = 0"
+        last = "SELECT MIN(began) FROM result WHERE probe = ? AND began >= ? AND outcome = 0"
+        before = self._database.rows_of_each(first, [(number, begin) for begin, _ in spans])
+        after = self._database.rows_of_each(last, [(number, end) for _, end in spans])
+        found: list[tuple[int, int]] = []
+        for (begin, end), low, high in zip(spans, before, after, strict=True):
+            begin = begin if low[0][0] is None else low[0][0]
+            end = end if high[0][0] is None else high[0][0] + 1
+            if found and begin < found[-1][1]:
+                begin = found.pop()[0]
+            found.append((begin, end))
+        return found
+
     def probe_counts(
         self, probe: str, target: str, periods: Sequence[tuple[int, int]]
     ) -> list[ProbeCounts]:
@@ -507,6 +545,17 @@ def _place_of(periods: Sequence[tuple[int, int]], first: int = 0) -> str:
     half = len(periods) // 2
     below, above = _place_of(periods[:half], first), _place_of(periods[half:], first + half)
     return f"CASE WHEN day < {periods[half][0]} THEN {below} ELSE {above} END"
+
+
+def _joined(days: Iterable[int]) -> list[tuple[int, int]]:
+    """[begin, end) in microseconds of days that follow each other. `days` are in order."""
+    found: list[tuple[int, int]] = []
+    for day in days:
+        begin = day * DAY_US
+        if found and found[-1][1] == begin:
+            begin = found.pop()[0]
+        found.append((begin, (day + 1) * DAY_US))
+    return found
 
 
 def _observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation]:

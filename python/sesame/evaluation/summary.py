@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sesame.evaluation.findings import findings_of
+from sesame.evaluation.failures import ProbeFailures, probe_failures
 from sesame.evaluation.functions import (
     ProbeSummary,
     ReleaseSummary,
@@ -26,6 +27,7 @@ class Summary:
     begin: float
     end: float
     targets: list[TargetSummary]
+    failures: list[ProbeFailures]  # of probes that are none of availability
     probes: list[ProbeSummary]
     series: list[SeriesSummary]
     releases: list[ReleaseSummary]
@@ -53,6 +55,7 @@ def summarize(
 ) -> Summary:
     """The summary of [begin, end). Needs begin < end."""
     targets = target_summaries(site, store, begin, end, mid_p)
+    failures = probe_failures(site, store, begin, end)
     probes, releases = probe_summaries(site, store, begin, end)
     series = series_summaries(site, store, begin, end)
     notes = [note for note in store.notes() if note.began < end and note.ended >= begin]
@@ -61,9 +64,10 @@ def summarize(
         begin,
         end,
         targets,
+        failures,
         probes,
         series,
         releases,
         notes,
-        findings_of(targets, probes, series, releases),
+        findings_of(targets, failures, probes, series, releases),
     )

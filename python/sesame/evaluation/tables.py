@@ -38,7 +38,7 @@ def tables_of(summary: Summary) -> list[SummaryTable]:
             _availability(f"{one.target} by month", one.months),
             _availability(f"{one.target} by week", one.weeks),
         ]
-    tables += [_incidents(summary), _unseen(summary), _notes(summary)]
+    tables += [_incidents(summary), _failures(summary), _unseen(summary), _notes(summary)]
     tables += [_use(summary, "month"), _use(summary, "week")]
     tables += [_functionality(summary), _performance(summary), _changes(summary)]
     tables += [_counts(summary), _figures(summary), _releases(summary)]
@@ -48,8 +48,11 @@ def tables_of(summary: Summary) -> list[SummaryTable]:
 def probe_tables(summary: Summary, probe: ProbeSummary) -> list[SummaryTable]:
     """Those of one probe that have rows."""
     series = series_of_probe(summary, probe)
-    part = replace(summary, probes=[probe], series=series)
-    tables = [_functionality(part), _performance(part), _changes(part), _counts(part)]
+    own = (probe.probe, probe.target)
+    failures = [one for one in summary.failures if (one.probe, one.target) == own]
+    part = replace(summary, probes=[probe], series=series, failures=failures)
+    tables = [_failures(part), _functionality(part), _performance(part), _changes(part)]
+    tables.append(_counts(part))
     return [table for table in [*tables, _figures(part)] if table.rows]
 
 
@@ -89,6 +92,26 @@ def _incidents(summary: Summary) -> SummaryTable:
     ]
     about = "It began between the first two times, and ended between the last two (UTC)."
     return SummaryTable("Incidents", about, names, rows)
+
+
+def _failures(summary: Summary) -> SummaryTable:
+    times = ("passed at", "began", "last failed", "ended")
+    names: dict[str, Format | None] = dict.fromkeys(("probe", "target", *times))
+    names |= {"failed runs": _count, "step": None, "why": None}
+    rows = [
+        [
+            *(one.probe, one.target),
+            *(_moment(at) for at in (it.not_before, it.began, it.last_failed, it.ended)),
+            *(it.runs, it.step, it.reason),
+        ]
+        for one in summary.failures
+        for it in one.failures
+    ]
+    about = (
+        "Series of failures of probes that are none of availability. Each began between the first "
+        "two times, and ended between the last two (UTC)."
+    )
+    return SummaryTable("Failures of probes", about, names, rows)
 
 
 def _unseen(summary: Summary) -> SummaryTable:
