@@ -12,14 +12,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sesame.evaluation.periods import moment
-from sesame.evaluation.probing import Outcome, Result
+from sesame.evaluation.probing import Outcome, Result, run_probe
 from sesame.evaluation.runner import Last, Latest, Round
-from sesame.evaluation.site import read_site
+from sesame.evaluation.site import Probe, read_site
 from sesame.evaluation.store import Store
 from sesame.evaluation.waiting import keep
 
@@ -39,7 +40,7 @@ BAD = {
     "forks": ("setsid sleep 1000 & setsid sleep 1000 & exit 0", ""),
     "prints": ("yes", "it printed more than 64 MiB"),
     "kills": ("kill -9 $PPID; sleep 1000", "it killed the process that supervises it"),
-    "missing": ("exec /no/such/program", "exit status 127, expected exit status 0"),
+    "missing": ("exec 2>&-; exec /no/such/program", "exit status 127, expected exit status 0"),
     "crashes": ("kill -SEGV $$", "signal 11, expected exit status 0"),
     "binary": ("head -c 100000 /dev/urandom; exit 1", "exit status 1, expected exit status 0"),
 }
@@ -195,6 +196,65 @@ def small_disk(tmp_path) -> Iterator[Path]:
         yield path
     finally:
         subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [("nr_inodes=1", "No space left on device"), ("ro", "Read-only file system")],
+)
+def test_a_full_file_system_that_the_site_file_names_is_a_failure_of_the_target(
+    small_disk, change, reason
+):
+    subprocess.run(["mount", "-o", f"remount,{change}", str(small_disk)], check=True)
+    for is_given in (True, False):
+        made = read_probe(small_disk.parent, small_disk if is_given else None)
+        if not is_given:  # as a batch system's, beside the site file
+            made = replace(made, target=replace(made.target, directory=small_disk))
+        result = run_probe(made, {}).results[0]
+        if is_given:
+            assert (result.outcome, result.reason) == (Outcome.FAIL, reason)
+            assert result.step == f"make a directory in {small_disk}"
+        else:
+            assert result.outcome is Outcome.NOT_OBSERVED
+            assert result.reason == f"the prober cannot make its directory: {reason}"
+
+
+def test_a_directory_that_is_not_there_is_no_failure_of_the_target(tmp_path):
+    result = run_probe(read_probe(tmp_path, tmp_path / "none"), {}).results[0]
+    assert result.outcome is Outcome.NOT_OBSERVED
+    assert result.reason == "the prober cannot make its directory: No such file or directory"
+
+
+def read_probe(path: Path, directory: Path | None, shell: str = "true") -> Probe:
+    given = f'directory = "{directory}"\n' if directory else ""
+    text = PROBE.format(name="p", target="t", timeout="10s", shell=shell)
+    (path / "s.toml").write_text(f"[target.t]\n{given}{text}")
+    return read_site(path / "s.toml").probes["p"]
+
+
+def test_the_reason_of_a_failed_step_has_the_error_that_it_printed(small_disk, tmp_path):
+    fill(small_disk)
+    write = f"dd if=/dev/zero of={small_disk}/x bs=4k count=99"
+    reason = run_probe(read_probe(tmp_path, None, write), {}).results[0].reason
+    assert reason.startswith("exit status 1, expected exit status 0: dd: ")
+    assert reason.endswith(": No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        (r"Traceback:\n  raise MyError\nMyError: bad\n", ": MyError: bad"),
+        (r"12 passed\n\n\033[31mE\tfatal: it\033[0m\n", r": \x1b[31mE\tfatal: it\x1b[0m"),
+        (r"terrors\nall done\n", ""),
+        ("error: " + 300 * "x", ": " + 199 * "x" + "…"),
+    ],
+)
+def test_the_error_in_a_reason_is_one_line_bounded_and_without_control_characters(
+    tmp_path, printed, said
+):
+    shell = f'printf "{printed}"; exit 3'
+    reason = run_probe(read_probe(tmp_path, None, shell), {}).results[0].reason
+    assert reason == f"exit status 3, expected exit status 0{said}"
 
 
 def fill(directory: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
@@ -19,6 +20,15 @@ from sesame.evaluation.site import Number, Probe, Step
 
 KEPT_CHARACTERS = 4000  # of a failed step's output, in the database
 MOST_SAID = 200  # characters of an error in a reason
+# A line of an output that names an error: by a usual word, or by the text of an error number.
+ERRORS = sorted({os.strerror(number) for number in errno.errorcode}, key=len, reverse=True)
+NAMES_AN_ERROR = re.compile(
+    r"error\b|\b(?:errno|fatal|fail|failed|failure|cannot|can't|could not|unable to|not found)\b|"
+    + "|".join(map(re.escape, ERRORS)),
+    re.IGNORECASE,
+)
+# Of making a directory where the site file says: the file system is to blame, not the prober.
+OF_THE_FILE_SYSTEM = (errno.ENOSPC, errno.EROFS, errno.EIO, errno.EDQUOT)
 MOST_NAME = 200  # characters of a figure's name and unit; a database's index has a limit
 LARGEST = 1e100  # of a figure, so that sums and squares of figures stay finite
 MAINTENANCE = "maintenance: "  # begins the reason of a result that was not observed for it
@@ -134,6 +144,9 @@ def run_probe(probe: Probe, release: Mapping[str, str]) -> Observed:
     except OSError as error:
         outcome = Outcome.NOT_OBSERVED
         reason = f"the prober cannot make its directory: {error.strerror}"
+        if probe.target.directory_is_given and error.errno in OF_THE_FILE_SYSTEM:
+            outcome, reason = Outcome.FAIL, error.strerror or ""
+            step = f"make a directory in {probe.target.directory}"
     except _NotObserved as error:
         outcome, reason = Outcome.NOT_OBSERVED, str(error)
     own = Result(
@@ -224,9 +237,9 @@ def _wrong_answer(probe: Probe, step: Step, ended: Ended, directory: Path, answe
     if step.exit_status not in (None, ended.exit_status):
         status = ended.exit_status or 0
         ended_by = f"signal {-status}" if status < 0 else f"exit status {status}"
-        said = re.search(r"^error: (.+)", ended.output, re.MULTILINE) if step.reads else None
+        said = _error_of(ended.output)
         return f"{ended_by}, expected exit status {step.exit_status}" + (
-            f": {said[1][:MOST_SAID]}" if said else ""
+            f": {said}" if said else ""
         )
     if step.pattern is not None and not step.pattern.search(ended.output):
         return f"nothing in its output matches {step.pattern.pattern!r}"
@@ -259,6 +272,19 @@ def _figure(number: Number, output: str) -> Figure | str:
     if not math.isfinite(value):
         return f"{number.name}: {found[1]!r} is not finite"
     return Figure(number.name, value, number.unit)
+
+
+def _error_of(output: str) -> str:
+    """The first line of an output that names an error, or "". Indented lines are those of a program,
+    as in a traceback."""
+    for line in output.splitlines():
+        if not line[:1].isspace() and NAMES_AN_ERROR.search(line):
+            said = line.removeprefix("error: ").strip()
+            escaped = "".join(
+                one if one.isprintable() else one.encode("unicode_escape").decode() for one in said
+            )
+            return escaped if len(escaped) <= MOST_SAID else f"{escaped[: MOST_SAID - 1]}…"
+    return ""
 
 
 def _shortened(output: str) -> str:

@@ -67,6 +67,7 @@ class Target:
     queue: Queue | None = None
     maintenance: Maintenance | None = None
     directory: Path | None = None  # where the directories of probes are made
+    directory_is_given: bool = False  # by the site file: the target answers for it
 
     @property
     def is_here(self) -> bool:

@@ -74,6 +74,7 @@ class TargetTables(Tables):
             self._queue(kind, table, keys),
             self._maintenance(kind, table, keys),
             self._path.absolute().parent / directory if directory else self._shared(kind),
+            bool(directory),
         )
 
     def _shared(self, kind: str) -> Path | None:
