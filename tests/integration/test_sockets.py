@@ -12,8 +12,10 @@ QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 @pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
 @pytest.mark.parametrize(
     "way",
-    ["read", "recv", "recvmsg", "poll", "poll-limited", "poll-in-a-loop", "ppoll-limited"]
-    + ["select", "select-limited", "pselect-limited", "epoll_wait", "epoll_wait-limited"],
+    (
+        *("read", "recv", "recvmsg", "poll", "poll-limited", "poll-in-a-loop", "ppoll-limited"),
+        *("select", "select-limited", "pselect-limited", "epoll_wait", "epoll_wait-limited"),
+    ),
 )
 def test_a_rank_waits_for_a_connection_and_data_of_another(way, order, compiled, simulate):
     ours = simulate(*order, *QUIET, compiled(SOURCE), way)
