@@ -275,8 +275,8 @@ def _figure(number: Number, output: str) -> Figure | str:
 
 
 def _error_of(output: str) -> str:
-    """The first line of an output that names an error, or "". Indented lines are those of a program,
-    as in a traceback."""
+    """The first line of an output that names an error, or "". Indented lines are those of a
+    program, as in a traceback."""
     for line in output.splitlines():
         if not line[:1].isspace() and NAMES_AN_ERROR.search(line):
             said = line.removeprefix("error: ").strip()

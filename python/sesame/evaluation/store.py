@@ -383,8 +383,8 @@ class Store:
     def around_failures(
         self, probes: Sequence[tuple[str, str]], begin: float, end: float
     ) -> list[list[Observation]]:
-        """For each (probe, target), the results of the days of [begin, end) on which it failed, with
-        the last pass before such days and the first after."""
+        """For each (probe, target), the results of the days of [begin, end) on which it failed,
+        with the last pass before such days and the first after."""
         low, high = _bounds(begin, end)
         days: dict[int, list[int]] = {}
         for number, day in self._database.rows(

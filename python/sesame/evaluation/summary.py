@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sesame.evaluation.findings import findings_of
 from sesame.evaluation.failures import ProbeFailures, probe_failures
+from sesame.evaluation.findings import findings_of
 from sesame.evaluation.functions import (
     ProbeSummary,
     ReleaseSummary,
