@@ -90,7 +90,7 @@ def test_a_month_without_runs_is_not_observed_and_neither_up_nor_down(site):
     assert (target.months[1].availability.low, target.months[1].availability.high) == (0, 1)
     assert target.months[0].availability.estimate.value == 1
     assert (
-        "t: not observed from 2026-04-30 23:00 to 2026-06-01 00:00 UTC: the prober did not run"
+        "not observed from 2026-04-30 23:00 to 2026-06-01 00:00 UTC: the prober did not run"
         in found.findings
     )
 
@@ -181,7 +181,7 @@ def test_a_moment_that_was_not_observed_is_no_finding(site):
     assert [one.end - one.begin for one in found.targets[0].unseen] == [1.0, END - since]
     said = [line for line in found.findings if "not observed from" in line]
     assert said == [
-        "t: not observed from 2026-04-01 02:00 to 2026-07-01 00:00 UTC: the prober did not run"
+        "not observed from 2026-04-01 02:00 to 2026-07-01 00:00 UTC: the prober did not run"
     ]
 
 
@@ -189,10 +189,10 @@ def test_status_and_report_say_that_the_prober_is_off_now(site, sesame):
     off_since = time.time() - 5 * HOUR
     with Store(site.database) as store:
         store.add(result(name, off_since - hour * HOUR) for name in ("p", "q") for hour in range(9))
-    said = f"{shown(off_since)} UTC: t: the prober did not run"
+    said = f"{shown(off_since)} UTC: the prober did not run"
     assert f"not observed since {said}" in sesame("evaluate", "status", "s.toml").stdout
     report = sesame("evaluate", "report", "s.toml").stdout
-    assert f"t: not observed from {shown(off_since)} to " in report
+    assert f"\nnot observed from {shown(off_since)} to " in report
     with Store(site.database) as store:
         store.add(result(name, time.time() - 1.4 * HOUR) for name in ("p", "q"))
     assert "not observed since" not in sesame("evaluate", "status", "s.toml").stdout
@@ -318,3 +318,66 @@ def test_failures_in_planned_maintenance_and_before_the_period_are_left_out(site
     assert summary_of(site, ran, (planned,)).failures == []
     (one,) = summary_of(site, [result("speed", BEGIN + 24.5 * HOUR, False)]).failures
     assert [failure.began for failure in one.failures] == [BEGIN + 24.5 * HOUR]
+
+
+SEVERAL = "[target.t]\n[target.u]\n" + "".join(
+    PROBE.format(name=name, more=more).replace('"t"', f'"{target}"').replace('"1h"', f'"{often}"')
+    for name, target, often, more in (
+        ("p", "t", "10min", "availability = true"),
+        ("q", "u", "1h", "availability = true"),
+        ("speed", "u", "10min", 'aspect = "performance"'),
+    )
+)
+
+
+def of_several(path: Path, gone: tuple[float, float]) -> tuple[Site, list[Result]]:
+    """Results of a day, without those that began in a time of it."""
+    (path / "s.toml").write_text(SEVERAL)
+    site = read_site(path / "s.toml")
+    ran = [
+        replace(result(probe.name, at, key=probe.target.name), target=probe.target.name)
+        for probe in site.probes.values()
+        for at in (BEGIN + probe.interval * number for number in range(int(DAY / probe.interval)))
+        if not gone[0] <= at < gone[1]
+    ]
+    return site, ran
+
+
+def test_the_time_off_of_the_prober_is_said_once_for_all_targets(tmp_path):
+    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
+    with Store(site.database) as store:
+        store.add(ran)
+        found = summarize(site, store, BEGIN, BEGIN + DAY)
+    line = "not observed from 2026-04-01 08:00 to 2026-04-01 10:40 UTC: the prober did not run"
+    assert [one for one in found.findings if "not observed from" in one] == [line]
+    rows = csv.DictReader(csv_of(found).splitlines()[_at(found, "Not observed") :])
+    assert next(rows)["target"] == "all"
+    assert next(rows)["table"] != "Not observed"
+    # Of its own, a target has all times, for its availability.
+    assert [len(one.unseen) for one in found.targets] == [1, 1]
+
+
+def test_a_target_that_alone_was_not_observed_is_named(tmp_path):
+    site, ran = of_several(tmp_path, (0, 0))
+    at = BEGIN + 3 * HOUR
+    with Store(site.database) as store:
+        store.add(one for one in ran if one.target == "u" or not at < one.began < at + 7000)
+        found = summarize(site, store, BEGIN, BEGIN + DAY)
+    assert [one for one in found.findings if "not observed from" in one] == [
+        "t: not observed from 2026-04-01 03:00 to 2026-04-01 05:00 UTC: the prober did not run"
+    ]
+    assert found.unseen == []
+
+
+def test_a_prober_that_runs_a_long_probe_is_not_off(tmp_path):
+    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
+    long = replace(result("q", BEGIN + 8 * HOUR + 60, key="long"), target="u", took=2.6 * HOUR)
+    with Store(site.database) as store:
+        store.add([*ran, long])
+        assert summarize(site, store, BEGIN, BEGIN + DAY).unseen == []
+        # Nor has it been off for longer than the period shows.
+        (off,) = summarize(site, store, BEGIN, BEGIN + 2 * DAY).unseen
+        end = BEGIN + DAY + 3 * HOUR
+        (later,) = summarize(site, store, BEGIN + DAY + 2 * HOUR, end).unseen
+    assert (off.begin, off.end) == (BEGIN + DAY - 600 + 1, BEGIN + 2 * DAY)
+    assert (later.begin, later.end) == (BEGIN + DAY + 2 * HOUR, end)

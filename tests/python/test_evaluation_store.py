@@ -288,7 +288,7 @@ def test_a_reboot_is_an_incident_unless_it_ends_one_or_was_planned():
     boots = [BEGIN + HOUR * at for at in (1.5, 3.5, 4.5)]
     planned = Note("firmware", BEGIN + 4.2 * HOUR, BEGIN + 5 * HOUR, True)
     found = incidents_of(results, boots, [planned])
-    assert [one.cause for one in found] == ["p: step : ; unplanned reboot", "unplanned reboot"]
+    assert [one.cause for one in found] == ["p: it failed; unplanned reboot", "unplanned reboot"]
     assert found[1].not_before == BEGIN + 3 * HOUR
 
 
@@ -409,7 +409,7 @@ def test_the_summary_names_incidents_gaps_and_changes_with_the_release(site):
         in found.findings
     )
     assert (
-        "t: not observed from 2026-05-03 01:00 to 2026-05-03 12:00 UTC: the prober did not run"
+        "not observed from 2026-05-03 01:00 to 2026-05-03 12:00 UTC: the prober did not run"
         in found.findings
     )
     changed = [finding for finding in found.findings if ", when " in finding]

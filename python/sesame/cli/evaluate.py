@@ -203,11 +203,14 @@ def status(site: Path) -> None:
             due = "due" if is_due else shown((now // probe.interval + 1) * probe.interval)
             cells = ("never", "–") if last is None else (shown(last.began), str(last.outcome))
             table.add_row(probe.name, probe.target.name, *cells, due)
-        found = summarize(read, store, now - 30 * 86400, now).targets
+        found = summarize(read, store, now - 30 * 86400, now)
     console(highlight=False).print(table)
-    for one in found:
+    for off in found.unseen:
+        if off.end == now:
+            click.echo(f"not observed since {shown(off.begin)} UTC: {off.reason}")
+    for one in found.targets:
         for unseen in one.unseen:
-            if unseen.end == now:
+            if unseen.end == now and not unseen.is_of_all:
                 click.echo(
                     f"not observed since {shown(unseen.begin)} UTC: {one.target}: {unseen.reason}"
                 )

@@ -18,6 +18,7 @@ MOST_LISTED = 10  # incidents, changes and times that were not observed; the tab
 
 def findings_of(
     targets: Sequence[TargetSummary],
+    unseen: Sequence[Unseen],
     failures: Sequence[ProbeFailures],
     probes: Sequence[ProbeSummary],
     series: Sequence[SeriesSummary],
@@ -28,6 +29,7 @@ def findings_of(
     use = [one for one in series if aspects[one.probe, one.target] == "utilisation"]
     return [
         *(line for one in targets for line in _of_target(one)),
+        *_unseen("", unseen),
         *_failures(failures),
         *_failing(probes, releases, failures),
         *map(_use, use),
@@ -55,16 +57,12 @@ def _of_target(target: TargetSummary) -> list[str]:
     listed = sorted(target.incidents, key=_length, reverse=True)[:MOST_LISTED]
     listed.sort(key=lambda one: one.began)
     lines += [f"{name}: {_series(one, 'available at')}" for one in listed]
-    lines += _more(name, "shorter incident", len(target.incidents) - len(listed))
-    unseen = [one for one in target.unseen if shown(one.begin) != shown(one.end)]
-    longest = sorted(unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
-    lines += [f"{name}: {_unseen(one)}" for one in sorted(longest, key=lambda one: one.begin)]
-    lines += _more(name, "shorter time that was not observed", len(unseen) - len(longest))
-    return lines
+    lines += _more(f"{name}: ", "shorter incident", len(target.incidents) - len(listed))
+    return lines + _unseen(f"{name}: ", [one for one in target.unseen if not one.is_of_all])
 
 
-def _more(name: str, noun: str, count: int) -> list[str]:
-    return [f"{name}: and {counted(count, noun)}; the tables have all"] if count > 0 else []
+def _more(where: str, noun: str, count: int) -> list[str]:
+    return [f"{where}and {counted(count, noun)}; the tables have all"] if count > 0 else []
 
 
 def _length(one: Incident | Failure) -> float:
@@ -102,8 +100,14 @@ def _times(one: Incident | Failure, good: str) -> str:
     return f"{began}, {ended}"
 
 
-def _unseen(one: Unseen) -> str:
-    return f"not observed from {shown(one.begin)} to {shown(one.end)} UTC: {one.reason}"
+def _unseen(where: str, every: Sequence[Unseen]) -> list[str]:
+    unseen = [one for one in every if shown(one.begin) != shown(one.end)]
+    longest = sorted(unseen, key=lambda one: one.begin - one.end)[:MOST_LISTED]
+    lines = [
+        f"{where}not observed from {shown(one.begin)} to {shown(one.end)} UTC: {one.reason}"
+        for one in sorted(longest, key=lambda one: one.begin)
+    ]
+    return lines + _more(where, "shorter time that was not observed", len(unseen) - len(longest))
 
 
 def _failures(every: Sequence[ProbeFailures]) -> list[str]:
@@ -119,7 +123,7 @@ def _failures(every: Sequence[ProbeFailures]) -> list[str]:
     found.sort(key=lambda pair: _length(pair[1]), reverse=True)
     listed = sorted(found[:MOST_LISTED], key=lambda pair: pair[1].began)
     lines = [f"{target}: {_series(one, 'passed at')}" for target, one in listed]
-    return lines + _more("probes", "shorter series of failures", len(found) - MOST_LISTED)
+    return lines + _more("probes: ", "shorter series of failures", len(found) - MOST_LISTED)
 
 
 def _failing(
@@ -167,7 +171,7 @@ def _changes(series: Sequence[SeriesSummary]) -> list[str]:
     sure = [pair for pair in found if pair[1].change.is_confirmed]
     sure.sort(key=lambda pair: _share(pair[1]), reverse=True)
     lines = [_change(*pair) for pair in sorted(sure[:MOST_LISTED], key=lambda pair: pair[1].at)]
-    return lines + _more("changes", "smaller change", len(sure) - MOST_LISTED)
+    return lines + _more("changes: ", "smaller change", len(sure) - MOST_LISTED)
 
 
 def _share(one: SeriesChange) -> float:

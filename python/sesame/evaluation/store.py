@@ -12,18 +12,18 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sesame.errors import InputError
 from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.probing import Figure, Outcome, Result
+from sesame.evaluation.records import Note, Observation, ProbeCounts, Series, SeriesDays
 from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
 from sesame.evaluation.schema import VERSION, migrate
 
-__all__ = ["Note", "Observation", "SeriesDays", "Store", "Unavailable"]
+__all__ = ["Note", "Observation", "ProbeCounts", "Series", "SeriesDays", "Store", "Unavailable"]
 
 LATEST_S = 2.0**42  # an end of all times, whose microseconds fit in 64 bits
 DAY_US = 86_400_000_000
@@ -43,63 +43,6 @@ ADD_SERIES_DAYS = f"""
       JOIN result ON result.probe = series.probe AND result.began = figure.began {{which}}
       ORDER BY figure.series, figure.began) AS measured
     GROUP BY series, day, release"""
-
-
-@dataclass(frozen=True)
-class Note:
-    """What a person entered. An empty `target` means all."""
-
-    text: str
-    began: float
-    ended: float
-    planned: bool
-    target: str = ""
-
-
-class Observation(NamedTuple):
-    """A result as availability needs it."""
-
-    probe: str
-    began: float
-    outcome: Outcome
-    step: str = ""
-    reason: str = ""
-    is_joined: bool = False  # all results since the one before passed, and were left out
-
-
-class ProbeCounts(NamedTuple):
-    """The results of a probe under one release in one of several periods of days (since 1970)."""
-
-    period: int  # its place among the periods
-    release: str
-    passed: int
-    failed: int
-    unobserved: int
-    first_day: int
-    last_day: int
-    last_observed: int | None  # the last day on which it passed or failed
-    latest: float  # when its last result began
-
-
-class Series(NamedTuple):
-    """The figures of one name and unit of a probe."""
-
-    number: int
-    probe: str
-    target: str
-    name: str
-    unit: str
-
-
-class SeriesDays(NamedTuple):
-    """The figures of a series by day and release: columns, in order."""
-
-    day: tuple[int, ...] = ()
-    release: tuple[str, ...] = ()
-    runs: tuple[int, ...] = ()
-    total: tuple[float, ...] = ()
-    least: tuple[float, ...] = ()
-    most: tuple[float, ...] = ()
 
 
 class Store:
@@ -399,6 +342,39 @@ class Store:
             spans = _joined(days.get(number or 0, []))
             found.append(self._read(probe, number, self._with_passes(number, spans)))
         return found
+
+    def ran_on(
+        self, probe: str, target: str, begin: float, end: float
+    ) -> list[tuple[float, float, float]]:
+        """For each day of [begin, end) with results, when the first and the last began, and the
+        longest time between two, in seconds."""
+        low, high = _bounds(begin, end)
+        rows = self._database.rows(
+            "SELECT MIN(earliest), MAX(latest), MAX(longest_gap) FROM probe_day "
+            "WHERE probe = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
+            (self.probe(probe, target), low // DAY_US, -(-high // DAY_US)),
+        )
+        return [(first / 1e6, last / 1e6, gap / 1e6) for first, last, gap in rows]
+
+    def times(self, probe: str, target: str, begin: float, end: float) -> list[float]:
+        """When the runs of a probe began that began in [begin, end), in order."""
+        rows = self._database.rows(
+            "SELECT began FROM result WHERE probe = ? AND began >= ? AND began < ? ORDER BY began",
+            (self.probe(probe, target), *_bounds(begin, end)),
+        )
+        return [began / 1e6 for (began,) in rows]
+
+    def runs_between(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """When the runs of all probes began that began in [begin, end), in order, and how long
+        they took."""
+        rows = self._database.rows_of_each(
+            "SELECT began, took FROM result WHERE probe = ? AND began >= ? AND began < ?",
+            [
+                (number, *_bounds(begin, end))
+                for (number,) in self._database.rows("SELECT id FROM probe")
+            ],
+        )
+        return sorted((began / 1e6, took) for each in rows for began, took in each)
 
     def _with_passes(
         self, number: int | None, spans: Sequence[tuple[int, int]]

@@ -25,6 +25,7 @@ from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Note, Observation, Store
 from sesame.trust import Estimate
 
+NO_PROBER = "the prober did not run"
 GAP_INTERVALS = 1.5  # samples further apart leave the time between them unobserved
 
 
@@ -48,6 +49,7 @@ class Unseen:
     begin: float
     end: float
     reason: str
+    is_of_all: bool = False  # the prober did not run for any target
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,21 @@ class TargetSummary:
 
 
 def target_summaries(
-    site: Site, store: Store, begin: float, end: float, mid_p: bool
+    site: Site,
+    store: Store,
+    begin: float,
+    end: float,
+    mid_p: bool,
+    off: Sequence[Unseen] = (),
 ) -> list[TargetSummary]:
-    """Of all targets with probes of availability. Needs begin < end."""
+    """Of all targets with probes of availability. `off`: when the prober did not run at all. Needs
+    begin < end."""
     by_target: dict[str, list[Probe]] = {}
     for probe in site.probes.values():
         if probe.availability:
             by_target.setdefault(probe.target.name, []).append(probe)
     return [
-        _Target(site, store, name, probes, (begin, end), mid_p).summary()
+        _Target(site, store, name, probes, (begin, end), mid_p).summary(off)
         for name, probes in by_target.items()
     ]
 
@@ -128,7 +136,7 @@ class _Target:
             every.append(spans_of(samples, *self._period, longest, self._reboots))
         return combined(every)
 
-    def summary(self) -> TargetSummary:
+    def summary(self, off: Sequence[Unseen]) -> TargetSummary:
         begin, end = self._period
         return TargetSummary(
             self._name,
@@ -136,7 +144,7 @@ class _Target:
             [self._stretch(*one) for one in months(begin, end)],
             [self._stretch(*one) for one in weeks(begin, end)],
             [one for one in self._incidents if one.began < end and one.ended >= begin],
-            self._unseen(),
+            self._unseen(off),
         )
 
     def _stretch(self, name: str, begin: float, end: float) -> Stretch:
@@ -147,7 +155,7 @@ class _Target:
         reboots = _between(self._reboots, begin, end)
         return Stretch(name, begin, end, found, reboots, count, time)
 
-    def _unseen(self) -> list[Unseen]:
+    def _unseen(self, off: Sequence[Unseen]) -> list[Unseen]:
         """The times since the first result, without that since the last which the next result may
         still close."""
         found = []
@@ -164,8 +172,10 @@ class _Target:
                     )
                 ]
                 reasons = dict.fromkeys(ran.reason for ran in inside if ran.reason)
-                reason = "; ".join(list(reasons)[:3]) or "the prober did not run"
-                found.append(Unseen(one.begin, one.end, reason))
+                reason = "; ".join(list(reasons)[:3]) or NO_PROBER
+                rest = one.length - sum(_common(one, each) for each in off)
+                is_of_all = not reasons and rest <= self._longest_gap and rest < one.length
+                found.append(Unseen(one.begin, one.end, reason, is_of_all))
         return found
 
 
@@ -176,6 +186,10 @@ def _touching(
     begin = min([period[0], *(one.began for one in ran[:1])])
     end = max([period[1], *(one.began for one in ran[-1:])])
     return [note for note in notes if note.began <= end and note.ended >= begin]
+
+
+def _common(one: Span, other: Unseen) -> float:
+    return max(min(one.end, other.end) - max(one.begin, other.begin), 0.0)
 
 
 def _between(times: Sequence[float], begin: float, end: float) -> int:

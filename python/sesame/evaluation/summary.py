@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sesame.evaluation.absences import prober_off
 from sesame.evaluation.failures import ProbeFailures, probe_failures
 from sesame.evaluation.findings import findings_of
 from sesame.evaluation.functions import (
@@ -16,7 +17,7 @@ from sesame.evaluation.functions import (
 from sesame.evaluation.levels import SeriesSummary, series_summaries
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Note, Store
-from sesame.evaluation.stretches import TargetSummary, target_summaries
+from sesame.evaluation.stretches import TargetSummary, Unseen, target_summaries
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Summary:
     begin: float
     end: float
     targets: list[TargetSummary]
+    unseen: list[Unseen]  # when the prober did not run for any target
     failures: list[ProbeFailures]  # of probes that are none of availability
     probes: list[ProbeSummary]
     series: list[SeriesSummary]
@@ -54,7 +56,8 @@ def summarize(
     site: Site, store: Store, begin: float, end: float, *, mid_p: bool = False
 ) -> Summary:
     """The summary of [begin, end). Needs begin < end."""
-    targets = target_summaries(site, store, begin, end, mid_p)
+    unseen = prober_off(site, store, begin, end)
+    targets = target_summaries(site, store, begin, end, mid_p, unseen)
     failures = probe_failures(site, store, begin, end)
     probes, releases = probe_summaries(site, store, begin, end)
     series = series_summaries(site, store, begin, end)
@@ -64,10 +67,11 @@ def summarize(
         begin,
         end,
         targets,
+        unseen,
         failures,
         probes,
         series,
         releases,
         notes,
-        findings_of(targets, failures, probes, series, releases),
+        findings_of(targets, unseen, failures, probes, series, releases),
     )

@@ -118,9 +118,13 @@ def _unseen(summary: Summary) -> SummaryTable:
     names: dict[str, Format | None] = dict.fromkeys(("target", "from", "to"))
     names |= {"hours": _hours, "why": None}
     rows = [
-        [one.target, shown(it.begin), shown(it.end), (it.end - it.begin) / 3600, it.reason]
-        for one in summary.targets
-        for it in one.unseen
+        [target, shown(it.begin), shown(it.end), (it.end - it.begin) / 3600, it.reason]
+        for target, unseen in (
+            ("all", summary.unseen),
+            *((one.target, one.unseen) for one in summary.targets),
+        )
+        for it in unseen
+        if not it.is_of_all
     ]
     return SummaryTable("Not observed", "Times between two results (UTC).", names, rows)
 
