@@ -253,9 +253,10 @@ def test_costs_are_its_own_guess_until_they_are_calibrated():
 
 @pytest.fixture
 def later(monkeypatch) -> list[int]:
-    """Adds its number of ns to the monotonic clock."""
-    added, clock = [0], time.monotonic_ns
-    monkeypatch.setattr(counter_reader.time, "monotonic_ns", lambda: clock() + added[0])
+    """Stops the monotonic clock, its number of ns after now: how busy the machine is, is nothing
+    to these tests."""
+    added, begin = [0], time.monotonic_ns()
+    monkeypatch.setattr(counter_reader.time, "monotonic_ns", lambda: begin + added[0])
     return added
 
 
