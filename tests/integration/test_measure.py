@@ -209,13 +209,18 @@ def test_requests_to_devices_are_those_of_diskstats(tmp_path, debian_program):
         statistics = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
-    written = sum(
-        row["bytes"]
-        for row in session.rows["kernel_summary"]
-        if row["point"] == "complete" and row["class"] == "write"
-    )
+    written = {
+        point: sum(
+            row["bytes"]
+            for row in session.rows["kernel_summary"]
+            if row["point"] == point and row["class"] == "write"
+        )
+        for point in ("issue", "complete")
+    }
     # Sectors written since the loop device was made; mkfs wrote some of them before.
-    assert written >= 32 << 20
+    assert written["issue"] >= 32 << 20
+    # Some batches complete without a call of the program (docs/models/measuring.md).
+    assert 0 < written["complete"] <= written["issue"]
     assert int(statistics[6]) * 512 >= 32 << 20
 
 
