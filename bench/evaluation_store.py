@@ -75,6 +75,7 @@ def fill(directory: Path, url: str | None) -> None:
                 "INSERT INTO detail SELECT probe, began, 'run', 'exit status 1', '' FROM result "
                 "WHERE outcome = 1"
             )
+            database.run("INSERT INTO machine_load SELECT probe, began, 0.5, 0.1 FROM result")
         store.rebuild_days()
         if isinstance(database, Postgres):
             database.run("VACUUM ANALYZE")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import random
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,13 +22,15 @@ from tests.browser import axe_script, chromium, look
 
 from sesame.evaluation import levels
 from sesame.evaluation.charts import ratios_of
+from sesame.evaluation.load import Load
 from sesame.evaluation.page import write_pages, write_summary
 from sesame.evaluation.periods import DAY, moment, shown
-from sesame.evaluation.probing import Figure, Outcome, Result
+from sesame.evaluation.probing import Figure, Outcome, Result, run_probe
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
 from sesame.evaluation.summary import Summary, summarize
 from sesame.evaluation.tables import csv_of
+from sesame.trust import Reason
 
 HOUR = 3600.0
 BEGIN, END = moment("2026-04", ""), moment("2026-07", "")
@@ -381,3 +386,80 @@ def test_a_prober_that_runs_a_long_probe_is_not_off(tmp_path):
         (later,) = summarize(site, store, BEGIN + DAY + 2 * HOUR, end).unseen
     assert (off.begin, off.end) == (BEGIN + DAY - 600 + 1, BEGIN + 2 * DAY)
     assert (later.begin, later.end) == (BEGIN + DAY + 2 * HOUR, end)
+
+
+def test_the_load_is_said_beside_a_failure(site):
+    times = hourly(BEGIN, BEGIN + 30 * HOUR)
+    for probe in ("p", "speed"):
+        ran = [
+            replace(
+                result(probe, at, not 10 <= number < 12),
+                load=Load(15.7, 0.88) if 10 <= number < 12 else Load(3.1),
+            )
+            for number, at in enumerate(times)
+        ]
+        found = summary_of(site, ran)
+        (line,) = [one for one in found.findings if one.startswith(f"t: {probe}: step run")]
+        said = "load average 15.7 (others had 88 % of the processors) then, 3.1 before"
+        assert line.endswith(f"(last failed at 2026-04-01 11:00); {said}")
+        assert said in csv_of(found)
+    unknown = [result("q", at, number != 5) for number, at in enumerate(times)]
+    lines = summary_of(site, unknown).findings
+    assert [one for one in lines if one.startswith("t: q: ") and "load" in one] == []
+
+
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        ((0.3, 4.2), "; load average 4.2 then, 0.3 before: the machine was busier"),
+        ((0.3, 0.32), "; load average 0.3 then, 0.3 before"),
+        ((4.2, 0.3), "; load average 0.3 then, 4.2 before"),
+        (None, ""),
+    ],
+)
+def test_a_change_while_the_machine_was_busier_is_doubted(site, loads, said):
+    rng = random.Random(4)
+    ran = []
+    for number, at in enumerate(hourly(BEGIN, BEGIN + 80 * HOUR)):
+        is_slow = number >= 40
+        figures = (Figure("n", 10 + 5 * is_slow + rng.gauss(0, 0.1), "s"),)
+        load = Load(loads[is_slow] + rng.random() / 100) if loads else None
+        ran.append(replace(result("speed", at, figures=figures), load=load))
+    found = summary_of(site, ran)
+    (line,) = [one for one in found.findings if one.startswith("speed on t: n ")]
+    assert line.endswith(f"since 2026-04-02 16:00 UTC{said}")
+    (change,) = found.series[0].changes
+    doubts = [one.reason for one in change.change.size.doubts]
+    assert doubts == ([Reason.BUSY_HOST] if "busier" in said else [])
+
+
+SPIN = """
+import os, time
+for _ in range(os.cpu_count() or 1):
+    if os.fork() == 0:
+        while time.process_time() < 1:
+            pass
+        os._exit(0)
+try:
+    while os.wait():
+        pass
+except ChildProcessError:
+    pass
+"""
+
+
+def test_the_load_of_a_run_is_that_of_others_not_its_own(site):
+    """A probe that takes a second of each processor, then one that sleeps while others compute."""
+    probe = site.probes["p"]
+    step = replace(probe.steps[0], command=(sys.executable, "-c", SPIN))
+    own = run_probe(replace(probe, steps=(step,)), {}).results[0]
+    assert own.load.others <= 1 - 0.8 / own.took
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            step = replace(step, command=("sleep", "1"))
+            beside = run_probe(replace(probe, steps=(step,)), {}).results[0]
+        finally:
+            other.kill()
+    assert beside.load.others > 0.2 / (os.cpu_count() or 1)
+    far = replace(probe, target=replace(probe.target, quotes=True))
+    assert run_probe(far, {}).results[0].load is None

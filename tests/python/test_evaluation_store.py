@@ -13,15 +13,17 @@ import pytest
 from tests.python.evaluation_sites import BEGIN, HOUR, SITE, a_result, written
 
 from sesame.errors import InputError
+from sesame.evaluation.database import open_database
 from sesame.evaluation.estimates import availability
 from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.incidents import incidents_of, samples_of
+from sesame.evaluation.load import Load
 from sesame.evaluation.page import write_summary
 from sesame.evaluation.periods import DAY, moment, months, weeks
 from sesame.evaluation.probing import MAINTENANCE, Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
 from sesame.evaluation.runner import Last, Latest, locked
-from sesame.evaluation.schema import FIRST, VERSION
+from sesame.evaluation.schema import FIRST, MOVE, SECOND, VERSION
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import OUTCOMES, Note, Store
 from sesame.evaluation.summary import summarize
@@ -238,6 +240,31 @@ def test_a_database_of_the_first_version_keeps_its_results(tmp_path):
     assert [one.outcome for one in found] == [Outcome.FAIL, Outcome.PASS]
     assert (found[0].step, found[0].reason, found[0].output) == ("s", "why", "out")
     assert found[1].figures == (Figure("n", 3.5, "ms"),)
+
+
+def test_runs_of_the_second_version_have_no_load(database):
+    old = open_database(database)
+    old.script(FIRST)
+    old.script(SECOND)
+    old.script(MOVE)
+    old.set_version(2)
+    old.run("INSERT INTO release (fingerprint, facts) VALUES ('x', '{}')")
+    old.run("INSERT INTO probe (name, target) VALUES ('p', 't')")
+    old.run("INSERT INTO result VALUES (1, 5000000, 7, 2.5, 0, 1)")
+    old.close()
+    with Store(database) as store:
+        new = [
+            replace(a_result(1), load=Load(15.75, 0.5)),
+            replace(a_result(2), load=Load(0.25)),
+            a_result(3),
+        ]
+        assert store.add(new) == 3
+        found = store.results("p", "t", 0, math.inf)
+        at = [("p", "t", one.began) for one in found]
+        assert store.loads_at([*at, ("none", "t", 5.0)]) == [*(one.load for one in found), None]
+    assert [one.load for one in found] == [None, Load(15.75, 0.5), Load(0.25), None]
+    with Store(database) as store:  # a second time, there is nothing to do
+        assert len(store.results("p", "t", 0, math.inf)) == 4
 
 
 def test_a_damaged_and_a_newer_database_are_refused(tmp_path):

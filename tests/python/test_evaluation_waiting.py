@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 from tests.python.evaluation_sites import BEGIN, HOUR, SITE, a_result, written
 
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.runner import run_due, watch
 from sesame.evaluation.site import Site, read_site
@@ -219,3 +220,11 @@ def test_status_and_report_show_results_that_waited(sesame, site):
         assert "2026-05-01 00:00" in outcome.stdout and outcome.stderr == ""
         assert store.last("p", "t") is not None
     assert not Waiting(site.path).has_any()
+
+
+def test_results_that_wait_keep_their_load_and_those_of_an_earlier_sesame_have_none(site):
+    waiting = Waiting(site.path)
+    waiting.add([replace(a_result(1), load=Load(1.5, 0.5)), a_result(2)])
+    waiting.path.write_text(waiting.path.read_text().replace(', "load": null', ""))
+    assert "null" not in waiting.path.read_text()
+    assert [one.load for one in waiting.results()] == [Load(1.5, 0.5), None]

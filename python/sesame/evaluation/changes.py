@@ -96,7 +96,7 @@ def _confirmed(series: Values, alarms: Sequence[tuple[int, int]]) -> list[tuple[
             for number in range(len(kept) - 1)
         ]
         scores = [
-            max(_separation(series[edges[number] : first], series[at + 1 : edges[number + 2]]), *of)
+            max(separation(series[edges[number] : first], series[at + 1 : edges[number + 2]]), *of)
             for number, (first, at) in enumerate(kept)
             if (of := (0.0, *spells[max(number - 1, 0) : number + 1]))
         ]
@@ -151,7 +151,7 @@ def _spell(series: Values, begin: int, first: int, end: int, last: int) -> float
     return abs(float(inside.sum())) / inflated if inflated else 0.0
 
 
-def _separation(before: Values, since: Values) -> float:
+def separation(before: Values, since: Values) -> float:
     """The normal score of the rank sum (F. Wilcoxon 1945); 0 with few runs."""
     old, new = before[-MOST_COMPARED:], since[:MOST_COMPARED]
     if len(new) < FEW_RUNS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sesame.evaluation.cases import all_probes
-from sesame.evaluation.incidents import Failure, failures_of
+from sesame.evaluation.incidents import Failure, failures_of, with_loads
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Store
 
@@ -35,5 +35,5 @@ def probe_failures(site: Site, store: Store, begin: float, end: float) -> list[P
             if one.began < end and one.last_failed >= begin
         ]
         if failures:
-            found.append(ProbeFailures(probe, target, failures))
+            found.append(ProbeFailures(probe, target, with_loads(store, target, failures)))
     return found

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from sesame.evaluation.failures import ProbeFailures
 from sesame.evaluation.functions import ProbeSummary, ReleaseSummary
 from sesame.evaluation.incidents import Failure, Incident
-from sesame.evaluation.levels import SeriesChange, SeriesSummary
+from sesame.evaluation.levels import BUSIER, SeriesChange, SeriesSummary
+from sesame.evaluation.load import Load, load_words
 from sesame.evaluation.periods import shown
 from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
 from sesame.evaluation.words import counted, figure, mean_time, percent, share
+from sesame.trust import Reason
 
 MOST_LISTED = 10  # incidents, changes and times that were not observed; the tables have the rest
 
@@ -84,7 +86,11 @@ def _series(one: Incident | Failure, good: str) -> str:
     """`good`: what was at the moment before it."""
     if one.began == one.ended:
         return f"{shown(one.began)} UTC: {one.cause}"
-    return f"{one.cause}: {_times(one, good)}"
+    return f"{one.cause}: {_times(one, good)}{load_words(one.load, one.load_before)}"
+
+
+def _open(one: Failure) -> str:
+    return f"{_times(one, 'passed at')}{load_words(one.load, one.load_before)}"
 
 
 def _times(one: Incident | Failure, good: str) -> str:
@@ -150,7 +156,7 @@ def _failing(
             where = f" (release {names[last.answers.name]})" if len(releases) > 1 else ""
             line = f"{probe.probe} on {probe.target}: does not work{where}: {last.why}"
             failure = since.get((probe.probe, probe.target))
-            lines.append(line if failure is None else f"{line}: {_times(failure, 'passed at')}")
+            lines.append(line if failure is None else f"{line}: {_open(failure)}")
     return lines
 
 
@@ -194,6 +200,10 @@ def _change(one: SeriesSummary, found: SeriesChange) -> str:
     if found.release_changes:
         parts = (f"{name} {old} → {new}" for name, (old, new) in found.release_changes.items())
         text += f", when {', '.join(parts)}"
+    if found.load is not None:
+        text += load_words(*map(Load, reversed(found.load)))
+    if any(doubt.reason is Reason.BUSY_HOST for doubt in change.size.doubts):
+        text += f": {BUSIER}"
     return text
 
 

@@ -6,10 +6,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sesame.evaluation.estimates import Sample
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import MAINTENANCE, Outcome, Result
-from sesame.evaluation.store import Note, Observation
+from sesame.evaluation.store import Note, Observation, Store
 
 REBOOT = "unplanned reboot"
 Ran = Result | Observation
@@ -25,6 +27,9 @@ class Incident:
     last_failed: float
     ended: float
     cause: str
+    probe: str = ""  # whose failure was the first
+    load: Load | None = None  # in its first failure
+    load_before: Load | None = None  # in the last pass before
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,16 @@ class Failure:
     last_failed: float
     ended: float
     runs: int  # that failed
+    load: Load | None = None  # as of an incident
+    load_before: Load | None = None
 
     @property
     def cause(self) -> str:
         step = f"step {self.step}: " if self.step else ""
         return f"{self.probe}: {step}{self.reason or 'it failed'}"
+
+
+Series = TypeVar("Series", Incident, Failure)
 
 
 def incidents_of(
@@ -55,7 +65,7 @@ def incidents_of(
     entered = list(notes)
     passes = [one.began for one in results if one.outcome is Outcome.PASS]
     found = [
-        Incident(one.not_before, one.began, one.last_failed, one.ended, one.cause)
+        Incident(one.not_before, one.began, one.last_failed, one.ended, one.cause, one.probe)
         for one in failures_of(results, entered)
     ]
     for at in reboots:
@@ -68,6 +78,18 @@ def incidents_of(
         if not note.planned
     ]
     return _merged(sorted(found, key=lambda one: (one.not_before, one.began)))
+
+
+def with_loads(store: Store, target: str, found: Sequence[Series]) -> list[Series]:
+    """With the loads of the first failure and of the pass before, where they are known."""
+    loads = store.loads_at(
+        [(one.probe, target, at) for one in found for at in (one.began, one.not_before)]
+    )
+    pairs = zip(loads[::2], loads[1::2], strict=True)
+    return [
+        replace(one, load=then, load_before=before if one.not_before < one.began else None)
+        for one, (then, before) in zip(found, pairs, strict=True)
+    ]
 
 
 def is_planned(time: float, notes: Iterable[Note]) -> bool:
@@ -132,6 +154,7 @@ def _merged(ordered: Iterable[Incident]) -> list[Incident]:
                 max(last.last_failed, one.last_failed),
                 max(last.ended, one.ended),
                 "; ".join(causes),
+                (last if last.began <= one.began else one).probe,
             )
         else:
             found.append(one)

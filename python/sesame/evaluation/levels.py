@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sesame.evaluation.cases import all_probes
-from sesame.evaluation.changes import Change, changes
+from sesame.evaluation.changes import (
+    CONFIRMED,
+    FEW_RUNS,
+    MOST_COMPARED,
+    Change,
+    changes,
+    separation,
+)
 from sesame.evaluation.periods import DAY, months, weeks
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Series, SeriesDays, Store
+from sesame.trust import Doubt, Reason
 
 # Of all series together, that are searched for changes one by one; in a longer period the means
 # of days are searched.
 MOST_RUNS = 600_000
+BUSIER = "the machine was busier"
+LOAD_RATIO, LOAD_MORE = 1.5, 0.5  # of the load average: by half, and half a processor's work
 AROUND_DAYS = 10  # whose runs are searched again where the means of days changed
 
 
@@ -38,6 +48,7 @@ class SeriesChange:
     at: float  # when the first run after it began
     change: Change
     release_changes: dict[str, tuple[str, str]]
+    load: tuple[float, float] | None = None  # medians of the load averages before and after
 
 
 @dataclass(frozen=True)
@@ -156,11 +167,44 @@ def _changes(
     releases = iter([facts[name] for name in names])
     return {
         one: [
-            SeriesChange(after, change, _differences(next(releases), next(releases)))
-            for _, after, change in changes
+            _with_load(
+                store,
+                one.number,
+                SeriesChange(after, change, _differences(next(releases), next(releases))),
+                period,
+            )
+            for (_, after, change), period in zip(changes, _periods(changes), strict=True)
         ]
         for one, changes in found.items()
     }
+
+
+def _periods(found: Sequence[Found]) -> list[tuple[float, float]]:
+    """From the change before each to the change after it."""
+    times = [0.0, *(after for _, after, _ in found), math.inf]
+    return list(zip(times[:-2], times[2:], strict=True))
+
+
+def _with_load(
+    store: Store, series: int, found: SeriesChange, period: tuple[float, float]
+) -> SeriesChange:
+    """Looks up the loads of the runs on both sides of a confirmed change, in a period without
+    another."""
+    if not found.change.is_confirmed:
+        return found
+    old = store.load_averages(series, period[0], found.at, MOST_COMPARED, last=True)
+    new = store.load_averages(series, found.at, period[1], MOST_COMPARED)
+    if min(len(old), len(new)) < FEW_RUNS:
+        return found
+    before, after = float(np.median(old)), float(np.median(new))
+    change = found.change
+    is_more = after > max(LOAD_RATIO * before, before + LOAD_MORE)
+    if is_more and separation(np.array(old), np.array(new)) > CONFIRMED:
+        text = f"{BUSIER}: load average {after:.1f} then, {before:.1f} before"
+        doubt = Doubt(Reason.BUSY_HOST, text, "report again after runs on an idle machine")
+        size = replace(change.size, doubts=(*change.size.doubts, doubt))
+        change = replace(change, size=size)
+    return replace(found, change=change, load=(before, after))
 
 
 def _runs_around(store: Store, one: Series, before: int, after: int) -> tuple[float, float]:

@@ -65,15 +65,16 @@ def _lines(path: str) -> list[str]:
 
 def processors() -> Rows:
     """The share of the processors' time that was used, within a second."""
-    before = _ticks()
+    before = ticks()
     time.sleep(BUSY_WINDOW_S)
-    after = _ticks()
+    after = ticks()
     spent = [late - early for early, late in zip(before, after, strict=True)]
     busy = sum(spent[column] for column in BUSY)
     return [("processors busy", 100 * busy / max(sum(spent[:8]), 1), "%")]
 
 
-def _ticks() -> list[int]:
+def ticks() -> list[int]:
+    """Of all processors by what they did, in hundredths of a second."""
     return [int(word) for word in _lines("/proc/stat")[0].split()[1:9]]
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from sesame.evaluation.load import Load, LoadMeter
 from sesame.evaluation.processes import Ended, run_command
 from sesame.evaluation.site import Number, Probe, Step
 
@@ -66,6 +67,7 @@ class Result:
     output: str = ""
     figures: tuple[Figure, ...] = ()
     release: Mapping[str, str] = field(default_factory=dict)
+    load: Load | None = None  # of the machine that probes, if the target is that
 
     def __post_init__(self) -> None:
         for name in ("probe", "step", "reason", "output"):
@@ -128,6 +130,7 @@ class _NotObserved(Exception):
 
 def run_probe(probe: Probe, release: Mapping[str, str]) -> Observed:
     """Never raises for what a probe does."""
+    meter = LoadMeter() if probe.target.is_here else None
     began, clock = time.time(), time.monotonic()
     answers = Answers()
     step, reason, output = "", "", ""
@@ -161,6 +164,7 @@ def run_probe(probe: Probe, release: Mapping[str, str]) -> Observed:
         output,
         tuple(answers.figures) if outcome is Outcome.PASS else (),
         release,
+        meter.load() if meter else None,
     )
     return Observed([own, *(_of_case(own, case) for case in answers.cases)], answers.boots)
 
@@ -186,6 +190,7 @@ def _of_case(own: Result, case: Case) -> Result:
         reason=case.reason,
         figures=case.figures if case.outcome is Outcome.PASS else (),
         release=own.release,
+        load=own.load,
     )
 
 

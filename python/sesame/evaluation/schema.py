@@ -76,7 +76,13 @@ MOVE = """
     DROP TABLE old_figure;
     DROP TABLE old_result
 """
-VERSION = 2
+# Runs of earlier versions, and those on other machines, have no load.
+THIRD = """
+    CREATE TABLE machine_load (
+      probe INTEGER NOT NULL, began BIGINT NOT NULL, average DOUBLE PRECISION NOT NULL,
+      others DOUBLE PRECISION, PRIMARY KEY (probe, began)) {clustered}
+"""
+VERSION = 3
 
 
 def migrate(database: Database, version: int, add: Callable[[Iterator[Result]], object]) -> None:
@@ -87,6 +93,8 @@ def migrate(database: Database, version: int, add: Callable[[Iterator[Result]], 
         database.script(SECOND)
         add(_results_of_first(database))
         database.script(MOVE)
+    if version < 3:
+        database.script(THIRD)
     database.set_version(VERSION)
 
 

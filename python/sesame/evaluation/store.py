@@ -18,6 +18,7 @@ from typing import Any
 
 from sesame.errors import InputError
 from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.records import Note, Observation, ProbeCounts, Series, SeriesDays
 from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
@@ -121,6 +122,11 @@ class Store:
         if result.step or result.reason or result.output:
             texts = (result.step, result.reason, result.output)
             self._database.run("INSERT INTO detail VALUES (?, ?, ?, ?, ?)", (probe, began, *texts))
+        if result.load:
+            load = (result.load.average, result.load.others)
+            self._database.run(
+                "INSERT INTO machine_load VALUES (?, ?, ?, ?)", (probe, began, *load)
+            )
         return began
 
     def _refresh(self, days: set[tuple[int, int]], series_days: set[tuple[int, int]]) -> None:
@@ -199,9 +205,11 @@ class Store:
         number = self.probe(probe, target)
         bounds = (number, *_bounds(begin, end))
         rows = self._database.rows(
-            "SELECT result.began, key, took, outcome, step, reason, output, fingerprint "
-            "FROM result JOIN release ON release.id = result.release LEFT JOIN detail "
-            "ON detail.probe = result.probe AND detail.began = result.began "
+            "SELECT result.began, key, took, outcome, step, reason, output, fingerprint, "
+            "average, others FROM result JOIN release ON release.id = result.release "
+            "LEFT JOIN detail ON detail.probe = result.probe AND detail.began = result.began "
+            "LEFT JOIN machine_load AS load ON load.probe = result.probe "
+            "AND load.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
             f"ORDER BY result.began DESC {f'LIMIT {most}' if most else ''}",
             bounds,
@@ -228,8 +236,9 @@ class Store:
                 output or "",
                 figures=tuple(figures.get(began, ())),
                 release={"fingerprint": release},
+                load=None if load[0] is None else Load(*load),
             )
-            for began, key, took, outcome, step, reason, output, release in reversed(rows)
+            for began, key, took, outcome, step, reason, output, release, *load in reversed(rows)
         ]
 
     def last(self, probe: str, target: str, before: float = math.inf) -> Result | None:
@@ -467,6 +476,26 @@ class Store:
             [(series, round(1e6 * began)) for series, began in times],
         )
         return [str(rows[0][0]) for rows in found]
+
+    def loads_at(self, runs: Sequence[tuple[str, str, float]]) -> list[Load | None]:
+        """Of the runs of (probe, target) that began at times; None if it is not known."""
+        found = self._database.rows_of_each(
+            "SELECT average, others FROM machine_load WHERE probe = ? AND began = ?",
+            [(self.probe(probe, target), round(1e6 * began)) for probe, target, began in runs],
+        )
+        return [Load(*rows[0]) if rows else None for rows in found]
+
+    def load_averages(
+        self, series: int, begin: float, end: float, most: int, *, last: bool = False
+    ) -> list[float]:
+        """Of the first or the last runs of [begin, end) of the probe of a series."""
+        rows = self._database.rows(
+            "SELECT average FROM series JOIN machine_load ON machine_load.probe = series.probe "
+            "WHERE series.id = ? AND began >= ? AND began < ? "
+            f"ORDER BY began {'DESC' if last else 'ASC'} LIMIT {most}",
+            (series, *_bounds(begin, end)),
+        )
+        return [average for (average,) in rows]
 
     def releases(self) -> dict[str, dict[str, str]]:
         """The facts of each fingerprint, in the order in which they were seen first."""

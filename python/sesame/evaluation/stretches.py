@@ -18,7 +18,7 @@ from sesame.evaluation.estimates import (
     spans_of,
     time_up,
 )
-from sesame.evaluation.incidents import Incident, incidents_of, samples_of
+from sesame.evaluation.incidents import Incident, incidents_of, samples_of, with_loads
 from sesame.evaluation.periods import months, weeks
 from sesame.evaluation.probing import MAINTENANCE
 from sesame.evaluation.site import Probe, Site
@@ -96,6 +96,7 @@ class _Target:
         period: tuple[float, float],
         mid_p: bool,
     ) -> None:
+        self._store = store
         self._name, self._period, self._mid_p = name, period, mid_p
         begin, end = period
         self._longest_gap = GAP_INTERVALS * max(probe.interval for probe in probes)
@@ -143,7 +144,11 @@ class _Target:
             self._stretch("all", begin, end),
             [self._stretch(*one) for one in months(begin, end)],
             [self._stretch(*one) for one in weeks(begin, end)],
-            [one for one in self._incidents if one.began < end and one.ended >= begin],
+            with_loads(
+                self._store,
+                self._name,
+                [one for one in self._incidents if one.began < end and one.ended >= begin],
+            ),
             self._unseen(off),
         )
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sesame.evaluation.functions import ProbeSummary, ReleaseAnswers
+from sesame.evaluation.incidents import Failure, Incident
 from sesame.evaluation.levels import SeriesSummary
+from sesame.evaluation.load import load_words
 from sesame.evaluation.periods import DAY, shown
 from sesame.evaluation.stretches import Stretch
 from sesame.evaluation.summary import Summary
@@ -80,12 +82,13 @@ def _parts(estimate: Any) -> list[float]:
 
 def _incidents(summary: Summary) -> SummaryTable:
     times = ("available at", "began", "last failed", "ended")
-    names: dict[str, Format | None] = dict.fromkeys(("target", *times, "cause"))
+    names: dict[str, Format | None] = dict.fromkeys(("target", *times, "cause", "load"))
     rows = [
         [
             one.target,
             *(_moment(at) for at in (it.not_before, it.began, it.last_failed, it.ended)),
             it.cause,
+            _load(it),
         ]
         for one in summary.targets
         for it in one.incidents
@@ -97,12 +100,12 @@ def _incidents(summary: Summary) -> SummaryTable:
 def _failures(summary: Summary) -> SummaryTable:
     times = ("passed at", "began", "last failed", "ended")
     names: dict[str, Format | None] = dict.fromkeys(("probe", "target", *times))
-    names |= {"failed runs": _count, "step": None, "why": None}
+    names |= {"failed runs": _count, "step": None, "why": None, "load": None}
     rows = [
         [
             *(one.probe, one.target),
             *(_moment(at) for at in (it.not_before, it.began, it.last_failed, it.ended)),
-            *(it.runs, it.step, it.reason),
+            *(it.runs, it.step, it.reason, _load(it)),
         ]
         for one in summary.failures
         for it in one.failures
@@ -213,7 +216,8 @@ def _performance(summary: Summary) -> SummaryTable:
 def _changes(summary: Summary) -> SummaryTable:
     names: dict[str, Format | None] = dict.fromkeys(("since", "probe", "target", "figure", "unit"))
     names |= {"before": figure, "after": figure, "change (%)": _hours, "from": _hours}
-    names |= {"to": _hours, "confirmed": None, "what changed with it": None}
+    names |= {"to": _hours, "confirmed": None, "load before": _hours, "load after": _hours}
+    names |= {"what changed with it": None, "doubts": None}
     rows = []
     for one in summary.series:
         for found in one.changes:
@@ -226,7 +230,9 @@ def _changes(summary: Summary) -> SummaryTable:
             levels = [change.before, change.after, *sizes]
             sure = "yes" if change.is_confirmed else "no"
             about = [shown(found.at), one.probe, one.target, one.figure, one.unit]
-            rows.append([*about, *levels, sure, with_it])
+            loads = found.load or (math.nan, math.nan)
+            doubts = "; ".join(doubt.text for doubt in size.doubts)
+            rows.append([*about, *levels, sure, *loads, with_it, doubts])
     about_all = (
         "Confirmed: the runs since then differ at 99.9 %. Others may be false alarms, of which "
         "there is about one in 1,000 runs."
@@ -295,6 +301,10 @@ def csv_of(summary: Summary) -> str:
 def _harmless(cell: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets an apostrophe."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+
+
+def _load(one: Incident | Failure) -> str:
+    return load_words(one.load, one.load_before).removeprefix("; ")
 
 
 def _moment(time: float) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.evaluation.database import Refused, Unavailable
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Boot, Figure, Outcome, Result
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Store
@@ -216,4 +217,6 @@ def _results_of(file: FileIO) -> list[Result]:
 
 def _result_of(table: dict[str, Any]) -> Result:
     figures = tuple(Figure(**one) for one in table["figures"])
-    return Result(**{**table, "outcome": Outcome(table["outcome"]), "figures": figures})
+    load = Load(**table["load"]) if table.get("load") else None
+    outcome = Outcome(table["outcome"])
+    return Result(**{**table, "outcome": outcome, "figures": figures, "load": load})
