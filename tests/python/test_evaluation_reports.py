@@ -348,7 +348,7 @@ def of_several(path: Path, gone: tuple[float, float]) -> tuple[Site, list[Result
     return site, ran
 
 
-def test_the_time_off_of_the_prober_is_said_once_for_all_targets(tmp_path):
+def test_the_time_off_of_the_prober_is_reported_once_for_all_targets(tmp_path):
     site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
     with Store(site.database) as store:
         store.add(ran)
@@ -388,7 +388,7 @@ def test_a_prober_that_runs_a_long_probe_is_not_off(tmp_path):
     assert (later.begin, later.end) == (BEGIN + DAY + 2 * HOUR, end)
 
 
-def test_the_load_is_said_beside_a_failure(site):
+def test_the_load_is_reported_beside_a_failure(site):
     times = hourly(BEGIN, BEGIN + 30 * HOUR)
     for probe in ("p", "speed"):
         ran = [

@@ -51,7 +51,7 @@ def _gaps(
 
 
 def _without_runs(store: Store, low: float, high: float, longest: float) -> Iterator[Window]:
-    """The parts of a window that are longer, in which no run of any probe began or was going on."""
+    """The longer parts of a window in which no run of any probe began or had not ended."""
     until = low
     for at, took in [*store.runs_between(low, high), (high, 0.0)]:
         if at - until > longest:

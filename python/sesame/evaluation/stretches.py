@@ -178,7 +178,7 @@ class _Target:
                 ]
                 reasons = dict.fromkeys(ran.reason for ran in inside if ran.reason)
                 reason = "; ".join(list(reasons)[:3]) or NO_PROBER
-                rest = one.length - sum(_common(one, each) for each in off)
+                rest = one.length - sum(_overlap(one, each) for each in off)
                 is_of_all = not reasons and rest <= self._longest_gap and rest < one.length
                 found.append(Unseen(one.begin, one.end, reason, is_of_all))
         return found
@@ -193,7 +193,7 @@ def _touching(
     return [note for note in notes if note.began <= end and note.ended >= begin]
 
 
-def _common(one: Span, other: Unseen) -> float:
+def _overlap(one: Span, other: Unseen) -> float:
     return max(min(one.end, other.end) - max(one.begin, other.begin), 0.0)
 
 
