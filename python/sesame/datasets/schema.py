@@ -35,7 +35,7 @@ SUMMARY_TYPES = (
                 "float64",
                 "s",
                 "simulated time spent in MPI calls, waiting for late ranks or for messages in "
-                "flight (latency, transfer); `--explain` divides it",
+                "flight (latency, transfer); an explanation of the run divides it",
             ),
             Field(
                 "io_s", "float64", "s", "simulated time spent in file systems, in MPI calls or not"
