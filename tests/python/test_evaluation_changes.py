@@ -77,6 +77,19 @@ def test_a_slow_spell_is_a_change_and_a_change_back(runs):
     assert found[1].detected_at < 40 + runs + 20
 
 
+@pytest.mark.parametrize("size", [3, 10])
+@pytest.mark.parametrize("runs", [42, 44, 46, 50])
+def test_a_spell_longer_than_is_looked_for_is_not_ended_while_it_goes_on(runs, size):
+    """Its end is found as any change is."""
+    is_off = 0
+    for seed in range(10):
+        values = np.random.default_rng(seed).standard_normal(300)
+        values[100 : 100 + runs] += size
+        found = [one for one in changes(values) if one.is_confirmed and one.after < one.before]
+        is_off += min(abs(one.first_after - 100 - runs) for one in found) > 2
+    assert is_off <= 1
+
+
 def test_a_spell_in_the_noise_is_no_change():
     """Of 100 series of 500 runs, 50 alarms are expected."""
     rng = np.random.default_rng(12)

@@ -111,13 +111,15 @@ def _return(series: Values, before: int, first: int) -> int:
     """The run that ends a spell that began with run `first`, or 0. Detection would not see it:
     its first reference would be the spell and runs after it."""
     window = series[first : first + LONGEST_SPELL + FIRST_RUNS]
-    ends = np.arange(FEW_RUNS // 2, min(LONGEST_SPELL, len(window) - FEW_RUNS) + 1)
+    ends = np.arange(FEW_RUNS // 2, len(window) - FEW_RUNS + 1)
     if not len(ends):
         return 0
+    # Also ends of longer spells: the last end of a short one would be taken for theirs.
     contrasts = _contrasts(_scores(window), ends)
-    if contrasts.max() < CONFIRMED * math.sqrt(len(window)):
+    best = int(ends[contrasts.argmax()])
+    if best > LONGEST_SPELL or contrasts.max() < CONFIRMED * math.sqrt(len(window)):
         return 0
-    end = first + int(ends[contrasts.argmax()])
+    end = first + best
     return end if _spell(series, before, first, end, len(series)) > SPELL else 0
 
 
