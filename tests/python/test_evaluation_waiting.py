@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import sqlite3
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Thread
 
@@ -228,3 +229,78 @@ def test_results_that_wait_keep_their_load_and_those_of_an_earlier_sesame_have_n
     waiting.path.write_text(waiting.path.read_text().replace(', "load": null', ""))
     assert "null" not in waiting.path.read_text()
     assert [one.load for one in waiting.results()] == [Load(1.5, 0.5), None]
+
+
+def as_line(result: Result, **fields: object) -> str:
+    return json.dumps({**asdict(result), **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"shape": 3}, "unexpected keyword argument 'shape'"),
+        ({"began": math.inf}, "began is inf, expected a finite number"),
+        ({"began": "noon"}, "must be real number"),
+        ({"figures": 5}, "'int' object is not iterable"),
+        ({"key": None}, "key is None, expected text"),
+        ({"release": 7}, "'int' object is not iterable"),
+    ],
+)
+def test_a_line_that_this_version_cannot_read_is_kept_and_said(site, sesame, fields, why):
+    waiting = Waiting(site.path)
+    newer = as_line(a_result(1), **fields)
+    waiting.path.write_text(f"{as_line(a_result(0))}\n{newer}\n")
+    said = sesame("evaluate", "report", "s.toml").stderr
+    assert "s.toml.refused: line 2 of s.toml.waiting is here now: " in said
+    assert why in said
+    assert not waiting.path.exists()
+    for _ in range(2):
+        assert newer in waiting.refused.read_text().splitlines()
+        number = waiting.refused.read_text().splitlines().index(newer) + 1
+        outcome = sesame("evaluate", "status", "s.toml")
+        assert outcome.status == 0
+        assert f"s.toml.refused: this version cannot read line {number}: " in outcome.stderr
+        assert why in outcome.stderr
+    with Store(site.database) as store:
+        assert len(store.results("p", "t", 0, math.inf)) == 1
+
+
+def test_lines_that_cannot_be_read_stay_where_they_are_said_to_be(site, sesame):
+    refused = Waiting(site.path).refused
+    newer = as_line(a_result(1), shape=3)
+    lines = [as_line(a_result(0)), newer, as_line(a_result(2, began=NO_TIME))]
+    refused.write_text("\n".join(lines))
+    said = sesame("evaluate", "status", "s.toml").stderr
+    assert "the database accepts 1 result now that it refused; it refuses 1 result: " in said
+    assert "cannot read line 2: " in said
+    assert refused.read_text().splitlines() == ["", *lines[1:]]
+
+
+def test_a_reader_of_the_database_reads_although_results_wait(sesame, tmp_path, postgres):
+    import psycopg
+
+    url = postgres.new_database()
+    (tmp_path / "s.toml").write_text(f'database = "{url.replace("sesame@", "reader@")}"\n{SITE}')
+    waiting = Waiting(tmp_path / "s.toml")
+    with Store(url) as store, psycopg.connect(url, autocommit=True) as owner:
+        store.add([a_result(0)])
+        owner.execute("CREATE ROLE reader LOGIN")
+        owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+        try:
+            waiting.add([a_result(1)])
+            waiting.refused.write_text(as_line(a_result(2)))
+            outcome = sesame("evaluate", "status", "s.toml")
+            assert outcome.status == 0 and "p " in outcome.stdout
+            may = "1 result not stored: this user may only read the database"
+            assert f"s.toml.waiting: {may}" in outcome.stderr
+            assert "s.toml.refused: not tried again: " in outcome.stderr
+            assert waiting.has_any() and waiting.refused.exists()
+            owner.execute("DROP TABLE machine_load")
+            owner.execute("UPDATE schema_version SET version = 2")
+            outcome = sesame("evaluate", "report", "s.toml")
+            assert outcome.status == 2
+            assert "the database has version 2, this Sesame needs 3, and" in outcome.stderr
+            assert "`sesame evaluate run` as a user that may write" in outcome.stderr
+        finally:
+            owner.execute("DROP OWNED BY reader")
+            owner.execute("DROP ROLE reader")

@@ -39,6 +39,10 @@ class Refused(InputError):
     """The database works, and does not accept these values."""
 
 
+class NotAllowed(InputError):
+    """The database works, and this user may not do this in it."""
+
+
 class Database(Protocol):
     """An open connection. Statements raise Unavailable, or InputError if waiting does not help;
     for values that no row can have, Refused."""
@@ -158,6 +162,7 @@ class Postgres:
 
         self._errors = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
         self._refused = (psycopg.DataError, psycopg.IntegrityError)
+        self._not_allowed = psycopg.errors.InsufficientPrivilege
         self._error = psycopg.Error
         self._shown = shown_url(url)
         with self._explained():
@@ -177,6 +182,8 @@ class Postgres:
             raise Unavailable(text) from error
         except (*self._refused, *NO_VALUE) as error:
             raise Refused(_one_line(error), path=self._shown) from error
+        except self._not_allowed as error:
+            raise NotAllowed(_one_line(error), path=self._shown) from error
         except self._error as error:
             text = f"the database does not do what it should: {_one_line(error)}"
             raise InputError(text, path=self._shown) from error

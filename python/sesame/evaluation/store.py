@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError
-from sesame.evaluation.database import Unavailable, is_url, open_database, shown_url
+from sesame.evaluation.database import NotAllowed, Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.records import Note, Observation, ProbeCounts, Series, SeriesDays
@@ -74,10 +74,18 @@ class Store:
                 hint="update Sesame",
             )
         if version < VERSION:
-            with self._database.transaction():
-                version = self._database.version()  # another process may have been first
-                if version < VERSION:
-                    migrate(self._database, version, self._add_all)
+            try:
+                with self._database.transaction():
+                    version = self._database.version()  # another process may have been first
+                    if version < VERSION:
+                        migrate(self._database, version, self._add_all)
+            except NotAllowed as error:
+                raise NotAllowed(
+                    f"the database has version {version}, this Sesame needs {VERSION}, and this "
+                    "user may only read it",
+                    path=self._shown,
+                    hint="bring it up to date: `sesame evaluate run` as a user that may write",
+                ) from error
 
     def add(self, results: Iterable[Result]) -> int:
         """Stores what is not there yet, all or nothing; returns how many results that were."""

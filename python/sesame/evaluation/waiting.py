@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.evaluation.database import Refused, Unavailable
+from sesame.evaluation.database import NotAllowed, Refused, Unavailable
 from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Boot, Figure, Outcome, Result
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Store
 from sesame.evaluation.words import counted
 
+NO_RESULT = (ValueError, TypeError, KeyError, OverflowError)
+
 
 class SetAside(SesameError):
-    """The database refused results, which are in a file of their own now; it has all others."""
+    """The database refused results, or this version cannot read them: they are in a file of their
+    own now; the database has all others."""
 
     exit_status = 2
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A line that is no result of this version."""
+
+    number: int
+    text: bytes
+    why: str
 
 
 class Waiting:
@@ -43,7 +56,7 @@ class Waiting:
 
     def results(self) -> list[Result]:
         with suppress(FileNotFoundError), self.path.open("rb", buffering=0) as file:
-            return _results_of(file)
+            return _results_of(file)[0]
         return []
 
     def add(self, results: Sequence[Result]) -> None:
@@ -57,22 +70,30 @@ class Waiting:
         try:
             with ExitStack() as held:
                 earlier: list[Result] = []
+                unread: list[_Unread] = []
                 waited = False
                 with suppress(FileNotFoundError):
-                    earlier = _results_of(held.enter_context(_locked(self.path, "rb")))
+                    earlier, unread = _results_of(held.enter_context(_locked(self.path, "rb")))
                     waited = True
                 found = [*earlier, *results]
                 refused, why = _add(store, found)
-                if refused:
-                    _append(self.refused, refused)
+                if refused or unread:
+                    _append(self.refused, refused, unread)
                 if waited:
                     self.path.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot take results: {error.strerror}") from error
+        said = []
         if refused:
+            count = f"{len(refused)} of {len(found)} results"
+            said.append(f"the database refuses {count}, which are here now: {why}")
+        said += [
+            f"line {one.number} of {self.path} is here now: this version cannot read it: {one.why}"
+            for one in unread
+        ]
+        if said:
             raise SetAside(
-                f"{self.refused}: the database refuses {len(refused)} of {len(found)} results, "
-                f"which are here now: {why}",
+                f"{self.refused}: {'; '.join(said)}",
                 hint="`sesame evaluate status` tries them again: run it once the cause is fixed",
             )
 
@@ -81,12 +102,12 @@ class Waiting:
         or "". Raises Unavailable and OutputError; nothing changed then."""
         try:
             with _locked(self.refused, "rb") as file:
-                found = _results_of(file)
+                found, unread = _results_of(file)
                 refused, why = _add(store, found)
-                if not refused:
+                if not refused and not unread:
                     self.refused.unlink()
                 elif len(refused) < len(found):
-                    self._replace_refused(refused)
+                    self._replace_refused(refused, unread)
         except FileNotFoundError:
             return ""
         except OSError as error:
@@ -97,12 +118,22 @@ class Waiting:
         if refused:
             count = counted(len(refused), "result")
             said.append(f"it refuses {count}: {why}; remove the file to give them up")
+        said += [
+            f"this version cannot read line {one.number}: {one.why}; a later one may, or remove it"
+            for one in unread
+        ]
         return f"{self.refused}: {'; '.join(said)}" if said else ""
 
-    def _replace_refused(self, results: Sequence[Result]) -> None:
+    def _replace_refused(self, results: Sequence[Result], unread: Sequence[_Unread]) -> None:
+        """Lines that were not read keep their numbers, as they were said."""
         new = self.refused.with_name(f"{self.refused.name}.new")
+        before = [0, *(one.number for one in unread)]
+        kept = (
+            b"\n" * (one.number - 1 - last) + one.text + b"\n"
+            for last, one in zip(before, unread, strict=False)
+        )
         try:
-            new.write_bytes(_lines(results))
+            new.write_bytes(b"".join(kept) + _lines(results))
             new.replace(self.refused)
         except OSError:
             new.unlink(missing_ok=True)
@@ -136,11 +167,16 @@ def opened(site: Site, warn: Callable[[str], None], *, retries: bool = False) ->
                 waiting.move_into(store)
             except SetAside as error:
                 warn(str(error))
+            except NotAllowed:
+                count = counted(len(waiting.results()), "result")
+                warn(f"{waiting.path}: {count} not stored: this user may only read the database")
             except (Unavailable, OutputError) as error:
                 warn(f"without the results in {waiting.path}: {error}")
             if retries:
                 try:
                     said = waiting.retry(store)
+                except NotAllowed as error:
+                    said = f"{waiting.refused}: not tried again: {error}"
                 except (Unavailable, OutputError) as error:
                     said = str(error)
                 if said:
@@ -183,12 +219,13 @@ def _locked(path: Path, mode: str) -> Iterator[FileIO]:
                     return
 
 
-def _append(path: Path, results: Sequence[Result]) -> None:
+def _append(path: Path, results: Sequence[Result], unread: Sequence[_Unread] = ()) -> None:
     try:
         with _locked(path, "ab") as file:
             before = file.seek(0, os.SEEK_END)
             try:
-                _write_whole(file, b"\n" + _lines(results))
+                others = b"".join(one.text + b"\n" for one in unread)
+                _write_whole(file, b"\n" + others + _lines(results))
             except OSError:
                 file.truncate(before)
                 raise
@@ -206,17 +243,29 @@ def _write_whole(file: FileIO, data: bytes) -> None:
         rest = rest[file.write(rest) :]
 
 
-def _results_of(file: FileIO) -> list[Result]:
-    """Damaged lines, as of a killed prober, are left out."""
-    found = []
-    for line in file.readall().splitlines():
-        with suppress(ValueError, TypeError, KeyError):
-            found.append(_result_of(json.loads(line)))
-    return found
+def _results_of(file: FileIO) -> tuple[list[Result], list[_Unread]]:
+    """With what may be of a later version, or was edited. Lines that were cut, as of a killed
+    prober, are left out."""
+    found, unread = [], []
+    for number, line in enumerate(file.readall().splitlines(), 1):
+        with suppress(ValueError, RecursionError):
+            table = json.loads(line)
+            try:
+                found.append(_result_of(table))
+            except NO_RESULT as error:
+                unread.append(_Unread(number, line, " ".join(str(error).split())))
+    return found, unread
 
 
 def _result_of(table: dict[str, Any]) -> Result:
     figures = tuple(Figure(**one) for one in table["figures"])
     load = Load(**table["load"]) if table.get("load") else None
     outcome = Outcome(table["outcome"])
-    return Result(**{**table, "outcome": outcome, "figures": figures, "load": load})
+    result = Result(**{**table, "outcome": outcome, "figures": figures, "load": load})
+    for name in ("began", "took"):
+        if not math.isfinite(getattr(result, name)):
+            raise ValueError(f"{name} is {getattr(result, name)}, expected a finite number")
+    for name in ("key", "probe", "target", "step", "reason", "output"):
+        if not isinstance(getattr(result, name), str):
+            raise TypeError(f"{name} is {getattr(result, name)!r}, expected text")
+    return replace(result, release=dict(result.release))
