@@ -9,6 +9,7 @@
 #include "core/loader/bindings.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
+#include "core/loader/waiting.h"
 
 namespace sesame::loader {
 namespace {
@@ -42,7 +43,7 @@ int with_errno(int code) {
 extern "C" {
 
 int rank_nanosleep(const timespec* duration, timespec* remaining) {
-  if (current() == nullptr) return REAL(nanosleep)(duration, remaining);
+  if (!other_ranks_run()) return REAL(nanosleep)(duration, remaining);
   return with_errno(sleep_timespec(duration));
 }
 GLOBAL_NAME(nanosleep);
@@ -51,7 +52,7 @@ int rank_clock_gettime(clockid_t clock, timespec* result);
 
 int rank_clock_nanosleep(clockid_t clock, int flags, const timespec* duration,
                          timespec* remaining) {
-  if (current() == nullptr) return REAL(clock_nanosleep)(clock, flags, duration, remaining);
+  if (!other_ranks_run()) return REAL(clock_nanosleep)(clock, flags, duration, remaining);
   if (!is_valid(*duration)) return EINVAL;
   if ((flags & TIMER_ABSTIME) == 0) return sleep_timespec(duration);
   timespec now;
@@ -64,14 +65,14 @@ int rank_clock_nanosleep(clockid_t clock, int flags, const timespec* duration,
 GLOBAL_NAME(clock_nanosleep);
 
 int rank_usleep(useconds_t duration) {
-  if (current() == nullptr) return REAL(usleep)(duration);
+  if (!other_ranks_run()) return REAL(usleep)(duration);
   sleep_ns(duration / 1'000'000, int64_t{duration % 1'000'000} * 1000);
   return 0;
 }
 GLOBAL_NAME(usleep);
 
 unsigned int rank_sleep(unsigned int seconds) {
-  if (current() == nullptr) return REAL(sleep)(seconds);
+  if (!other_ranks_run()) return REAL(sleep)(seconds);
   sleep_ns(seconds, 0);
   return 0;
 }
@@ -80,7 +81,7 @@ GLOBAL_NAME(sleep);
 // Programs that wait for other ranks' memory call it in their loops. It is charged 100 ns: a system
 // call, as when nothing else is ready to run.
 int rank_sched_yield() {
-  if (current() == nullptr) return REAL(sched_yield)();
+  if (!other_ranks_run()) return REAL(sched_yield)();
   sleep_ns(0, 100);
   return 0;
 }

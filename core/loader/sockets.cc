@@ -35,6 +35,16 @@ ssize_t rank_recvmsg(int fd, msghdr* message, int flags) {
   return REAL(recvmsg)(fd, message, flags);
 }
 
+// What programs call that were compiled with _FORTIFY_SOURCE.
+ssize_t rank___recv_chk(int fd, void* data, size_t size, size_t, int flags) {
+  return rank_recv(fd, data, size, flags);
+}
+
+ssize_t rank___recvfrom_chk(int fd, void* data, size_t size, size_t, int flags, sockaddr* address,
+                            socklen_t* length) {
+  return rank_recvfrom(fd, data, size, flags, address, length);
+}
+
 }  // extern "C"
 
 void bind_sockets(BindingTable& table) {
@@ -43,6 +53,8 @@ void bind_sockets(BindingTable& table) {
   BIND(table, recv);
   BIND(table, recvfrom);
   BIND(table, recvmsg);
+  BIND(table, __recv_chk);
+  BIND(table, __recvfrom_chk);
 }
 
 }  // namespace sesame::loader

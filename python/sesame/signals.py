@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
 
@@ -23,16 +22,15 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-
-    def remember(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
     try:
         for number in ENDS:
-            signal.signal(number, remember)
+            signal.signal(number, lambda number, _frame: came.append(number))
         yield
     finally:
+        # An interrupt between both would leave the second as it is.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for first in came[:1]:
             signal.raise_signal(first)

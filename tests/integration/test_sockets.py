@@ -12,10 +12,11 @@ QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 @pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
 @pytest.mark.parametrize(
     "way",
-    (
+    [
         *("read", "recv", "recvmsg", "poll", "poll-limited", "poll-in-a-loop", "ppoll-limited"),
         *("select", "select-limited", "pselect-limited", "epoll_wait", "epoll_wait-limited"),
-    ),
+        *("fortified-poll", "select-of-many", "select-of-one-word"),
+    ],
 )
 def test_a_rank_waits_for_a_connection_and_data_of_another(way, order, compiled, simulate):
     ours = simulate(*order, *QUIET, compiled(SOURCE), way)
@@ -49,6 +50,15 @@ def test_a_wait_ends_with_its_time_limit(way, compiled, simulate):
     _, ready, seconds = line.split()
     assert ready == "0"
     assert 0.1 <= float(seconds) < 0.102
+
+
+def test_questions_without_a_wait_pass_time(compiled, simulate):
+    ours = simulate(*QUIET, compiled(OUTSIDE), "spin")
+    assert ours.status == 0, ours.stderr
+    [line] = [line for line in ours.stdout.splitlines() if line.startswith("spin")]
+    _, asked, refused = line.split()
+    assert 5_000 <= int(asked) <= 10_000  # 100 ns each, and MPI_Wtime
+    assert refused == "1"
 
 
 def test_a_child_that_waits_does_not_run_the_other_ranks(compiled, simulate):

@@ -1,4 +1,5 @@
-"""Writes small files, and interrupts that before each bytecode: nothing half-written may stay.
+"""Writes small files, and interrupts that before each bytecode: nothing half-written may stay, and
+signals must be handled as before.
 
 python -m tests.python.interrupted_writers NAME DIRECTORY
 """
@@ -19,6 +20,7 @@ from sesame.measurement.collector.ages import Ages
 from sesame.measurement.collector.received import Received
 from sesame.measurement.counter_files import CounterDirectory
 from sesame.measurement.daemon import undelivered
+from sesame.signals import ENDS
 from sesame.web.server.roles import Role
 from sesame.web.server.token_file import add_token
 from sesame.web.server.tokens import make_token
@@ -60,6 +62,7 @@ def interrupts(write: Callable[[], Any], number: int) -> bool:
 
 
 def main(name: str, base: Path) -> None:
+    handlers = [signal.getsignal(one) for one in ENDS]
     for number in itertools.count(step=3):  # a gap has more bytecodes than that
         directory = base / str(number)
         directory.mkdir()
@@ -67,6 +70,7 @@ def main(name: str, base: Path) -> None:
         found = {path.name for path in directory.iterdir()}
         assert found <= {name, "quota-reached"}, f"bytecode {number}: {found}"
         assert all(path.stat().st_size for path in directory.glob(name)), f"bytecode {number}"
+        assert [signal.getsignal(one) for one in ENDS] == handlers, f"bytecode {number}"
         if not came:
             break
     assert number > 100

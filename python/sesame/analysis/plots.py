@@ -31,7 +31,7 @@ MOST_BARS = 256
 MOST_MATRIX_CELLS = 256
 WAITING = (
     "Waiting is time in MPI calls with nothing to do: another rank is late, or a message is in "
-    "flight (latency, transfer). “Where the time goes” divides it."
+    "flight (latency, transfer)."
 )
 ZOOM = "Drag to zoom, double-click to see the whole."
 

@@ -175,7 +175,7 @@ def _name_of(found: reader.DataSet) -> str:
     machine = str((found.info.target_system or {}).get("name", ""))
     words = [Path(word).stem for word in (program, machine) if word]
     name = re.sub(r"[^\w.+-]+", "-", "-on-".join(words))
-    return f"{name or found.kind}.sesame"
+    return f"{name[:100] or found.kind}.sesame"  # a file system permits 255 bytes
 
 
 def _as_series(found: DataSet) -> DataSet:

@@ -93,7 +93,7 @@ def _recorded_in(data_set: DataSet) -> str | None:
     """The data set whose computation a run repeats, with its begin. None if it is not where the run
     found it, or was recorded again since."""
     path = Path(str(data_set.info.get("compute")).partition(":")[2])
-    for place in (path, data_set.path.parent / path):
+    for place in (data_set.path.parent / path, path):
         if path.name and is_data_set(place):
             begin = DataSet(place).info.begin_time
             known = begin is not None and begin <= (data_set.info.begin_time or "")

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static int rank;
+int __poll_chk(struct pollfd*, nfds_t, int, size_t); /* with _FORTIFY_SOURCE poll is this */
 
 static int connected(void) {
   struct sockaddr_in address = {.sin_family = AF_INET};
@@ -53,6 +54,17 @@ static long receive(int connection, const char* way) {
   const int end = connection + 1;
   int ready = 1;
   if (!strcmp(way, "poll")) ready = poll(&descriptor, 1, -1);
+  if (!strcmp(way, "fortified-poll")) ready = __poll_chk(&descriptor, 1, 10000, sizeof descriptor);
+  if (!strcmp(way, "select-of-many")) ready = select(20000, &set, NULL, NULL, &limit);
+  if (!strcmp(way, "select-of-one-word")) {
+    /* A message arrives meanwhile in the word behind the set. */
+    long words[2] = {set.fds_bits[0], 0};
+    MPI_Request request;
+    MPI_Irecv(&words[1], 1, MPI_LONG, 1, 0, MPI_COMM_WORLD, &request);
+    ready = select(end, (fd_set*)words, NULL, NULL, &limit);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (words[1] != 42 || words[0] != set.fds_bits[0]) ready = -3;
+  }
   if (!strcmp(way, "poll-limited")) ready = poll(&descriptor, 1, 10000);
   if (!strcmp(way, "poll-in-a-loop"))
     while (poll(&descriptor, 1, 0) == 0) {
@@ -81,6 +93,9 @@ int main(int argc, char** argv) {
   const double accepted = MPI_Wtime();
   if (argc > 2) MPI_Comm_join(connection, &made);
   if (rank == 1) {
+    const long message = 42;
+    if (!strcmp(argv[1], "select-of-one-word"))
+      MPI_Send(&message, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD);
     usleep(1000);
     (void)!write(connection, "12345678", 8);
   } else {

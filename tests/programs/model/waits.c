@@ -1,11 +1,13 @@
 /* Waiting for what is outside of the simulation. Prints the seconds that it took, as the program
- * sees them. Usage: waits child|limit|select|epoll|fork
+ * sees them. Usage: waits child|limit|select|epoll|spin|fork
  *   child: a child process writes into a pipe after 0.3 s, which rank 0 reads
  *   limit: rank 0 receives with a time limit of 0.1 s, and no rank sends
  *   select, epoll: rank 0 waits 0.1 s for a pipe that no process writes into
- *   fork: a child of rank 0 reads a pipe, while rank 1 says once that it works */
+ *   spin: rank 0 asks without waiting until a millisecond has passed
+ *   fork: a child of rank 0 sleeps and reads a pipe, while rank 1 says once that it works */
 #include <errno.h>
 #include <mpi.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -42,6 +44,13 @@ int main(int argc, char** argv) {
     const int ready = !strcmp(way, "epoll") ? epoll_wait(events, &event, 1, 100)
                                             : select(ends[0] + 1, &set, NULL, NULL, &limit);
     printf("%s %d %.9f\n", way, ready, MPI_Wtime() - begin);
+  } else if (rank == 0 && !strcmp(way, "spin")) {
+    struct timeval none = {0, 0};
+    int asked = 0;
+    for (; MPI_Wtime() < begin + 1e-3; ++asked)
+      asked % 2 ? poll(NULL, 0, 0) : select(0, NULL, NULL, NULL, &none);
+    const int refused = select(-1, NULL, NULL, NULL, &none) == -1 && errno == EINVAL;
+    printf("spin %d %d\n", asked, refused);
   } else if (rank == 0 && !strcmp(way, "child")) {
     pipe(ends);
     if (fork() == 0) {
@@ -54,7 +63,7 @@ int main(int argc, char** argv) {
     int status;
     pipe(ends);
     const pid_t child = fork();
-    if (child == 0) _exit(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+    if (child == 0) usleep(2000), _exit(read(ends[0], &byte, 1) == 1 ? 0 : 1);
     usleep(1000);
     write(ends[1], "x", 1);
     waitpid(child, &status, 0);
