@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.command_line import Outcome, sesame
-from tests.integration.kernel_counters import FAULTS, STARTED, Watch
+from tests.integration.kernel_counters import FAULTS, MAP_CALLS, STARTED, Watch
 from tests.tutorials import commands_of
 
 from sesame.measurement import (
@@ -103,7 +103,7 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
         "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
         "for i in range(0, 64 << 20, 4096): m[i] = 1\n"
     )
-    with loaded(["vm"]) as probes, Watch(FAULTS | STARTED) as watch:
+    with loaded(["vm"]) as probes, Watch(FAULTS | STARTED | MAP_CALLS) as watch:
         session = Session(probes, Wanted(all_points("vm"), detail=detail, budget=None))
         before = vmstat()
         watch.read()
@@ -125,6 +125,8 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
     assert least >= 18_432
     if detail == Detail.COUNT:  # at their begin
         least, most = least - watch.faults_in_progress, watch.bounds["started"].most
+    elif watch.bounds["bpf"].least > 0:  # by other programs (docs/models/measuring.md)
+        least -= least // 50
     assert least <= counts["total"] <= most
     assert watch.bounds["major"].least - 4 <= counts["page-in"] <= most_major + 4
 
