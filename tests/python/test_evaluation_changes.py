@@ -79,7 +79,7 @@ def test_a_slow_spell_is_a_change_and_a_change_back(runs):
 
 @pytest.mark.parametrize("size", [3, 10])
 @pytest.mark.parametrize("runs", [42, 44, 46, 50])
-def test_a_spell_longer_than_is_looked_for_is_not_ended_while_it_goes_on(runs, size):
+def test_a_spell_longer_than_is_looked_for_is_not_ended_while_it_continues(runs, size):
     """Its end is found as any change is."""
     is_off = 0
     for seed in range(10):

@@ -28,6 +28,7 @@ from sesame.evaluation.periods import DAY, moment, shown
 from sesame.evaluation.probing import Figure, Outcome, Result, run_probe
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
+from sesame.evaluation.stretches import NO_PROBER, Unseen
 from sesame.evaluation.summary import Summary, summarize
 from sesame.evaluation.tables import csv_of
 from sesame.trust import Reason
@@ -369,7 +370,8 @@ def test_a_target_that_alone_was_not_observed_is_named(tmp_path):
         store.add(one for one in ran if one.target == "u" or not at < one.began < at + 7000)
         found = summarize(site, store, BEGIN, BEGIN + DAY)
     assert [one for one in found.findings if "not observed from" in one] == [
-        "t: not observed from 2026-04-01 03:00 to 2026-04-01 05:00 UTC: the prober did not run"
+        "t: not observed from 2026-04-01 03:00 to 2026-04-01 05:00 UTC: "
+        "no probe of its availability ran"
     ]
     assert found.unseen == []
 
@@ -386,6 +388,97 @@ def test_a_prober_that_runs_a_long_probe_is_not_off(tmp_path):
         (later,) = summarize(site, store, BEGIN + DAY + 2 * HOUR, end).unseen
     assert (off.begin, off.end) == (BEGIN + DAY - 600 + 1, BEGIN + 2 * DAY)
     assert (later.begin, later.end) == (BEGIN + DAY + 2 * HOUR, end)
+
+
+def two_probes(path: Path, **intervals: str) -> Site:
+    """Of one target, of the availability the first."""
+    probes = (
+        f'[probe.{name}]\ntarget = "t"\ninterval = "{often}"\n'
+        f"availability = {str(name == 'slow').lower()}\n"
+        f'[[probe.{name}.step]]\ncommand = ["true"]\ntimeout = "5h"\n'
+        for name, often in intervals.items()
+    )
+    path.write_text("[target.t]\n" + "".join(probes))
+    return read_site(path)
+
+
+def every(name: str, step: float, begin: float, end: float) -> list[Result]:
+    return [result(name, begin + step * number) for number in range(int((end - begin) / step))]
+
+
+def test_a_probe_that_was_not_in_the_site_for_a_day_is_no_prober_that_is_off(tmp_path):
+    """Others ran; that they stopped for three hours is seen by the next probe."""
+    site = two_probes(tmp_path / "s.toml", fast="1min", slow="1h")
+    days = [BEGIN + DAY * number for number in range(4)]
+    ran = [*every("fast", 60, *days[:2]), *every("fast", 60, *days[2:])]
+    ran += [one for one in every("slow", HOUR, days[0], days[3]) if one.began % DAY != 23 * HOUR]
+    with Store(site.database) as store:
+        store.add(ran)
+        assert summarize(site, store, days[0], days[3]).unseen == [
+            # Its run of 23 o'clock is missing where the other did not run.
+            Unseen(days[1] + 22 * HOUR + 1, days[2], NO_PROBER)
+        ]
+
+
+def test_a_prober_that_is_off_before_the_first_run_of_a_new_probe_is_reported(tmp_path):
+    site = two_probes(tmp_path / "s.toml", fast="15min", slow="1h")
+    off = BEGIN + 10 * HOUR, BEGIN + 20 * HOUR
+    ran = [*every("slow", HOUR, BEGIN, off[0]), *every("slow", HOUR, off[1], BEGIN + 2 * DAY)]
+    ran += every("fast", 900, BEGIN + DAY, BEGIN + 2 * DAY)
+    with Store(site.database) as store:
+        store.add(ran)
+        found = summarize(site, store, BEGIN, BEGIN + 2 * DAY)
+    assert found.unseen == [Unseen(off[0] - HOUR + 1, off[1], NO_PROBER)]
+    assert [one for one in found.findings if one.startswith("t: not observed from")] == []
+
+
+def test_a_target_that_its_own_long_probe_held_up_was_not_left_by_the_prober(tmp_path):
+    site = two_probes(tmp_path / "s.toml", slow="1h", long="1d")
+    held = BEGIN + 4 * HOUR, BEGIN + 9 * HOUR
+    long = replace(result("long", held[0] + 2), took=held[1] - held[0])
+    ran = [*every("slow", HOUR, BEGIN, held[0] + 1), *every("slow", HOUR, held[1], BEGIN + DAY)]
+    with Store(site.database) as store:
+        store.add([*ran, result("slow", held[0]), long])
+        found = summarize(site, store, BEGIN, BEGIN + DAY)
+    assert found.unseen == []
+    (line,) = [one for one in found.findings if "not observed from" in one]
+    assert line.startswith("t: ")
+    assert line.endswith("no probe of its availability ran")
+
+
+def test_a_run_of_another_target_that_began_before_a_gap_is_in_progress(tmp_path):
+    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
+    long = replace(result("q", BEGIN + 8 * HOUR - 30, key="long"), target="u", took=2.6 * HOUR)
+    with Store(site.database) as store:
+        store.add([*ran, long])
+        limit = replace(site.probes["q"].steps[0], timeout=3 * HOUR)
+        site.probes["q"] = replace(site.probes["q"], steps=(limit,))
+        assert summarize(site, store, BEGIN, BEGIN + DAY).unseen == []
+
+
+def test_a_probe_within_its_time_limit_is_not_said_to_be_unobserved(tmp_path):
+    site = two_probes(tmp_path / "s.toml", slow="1h")
+    with Store(site.database) as store:
+        store.add(every("slow", HOUR, BEGIN, BEGIN + DAY))
+        said = [
+            [line for line in summarize(site, store, BEGIN, end).findings if "not obs" in line]
+            for end in (BEGIN + DAY + 2 * HOUR, BEGIN + DAY + 6 * HOUR)
+        ]
+    assert said[0] == []
+    assert [line.split(": ")[1] for line in said[1]] == [NO_PROBER]
+
+
+def test_what_is_not_listed_is_counted_in_words(tmp_path):
+    site = two_probes(tmp_path / "s.toml", slow="1h")
+    ran = [
+        result("slow", BEGIN + 4 * HOUR * number + extra)
+        for number in range(25)
+        for extra in (0, HOUR)
+    ]
+    with Store(site.database) as store:
+        store.add(ran)
+        lines = summarize(site, store, BEGIN, BEGIN + 4 * DAY).findings
+    assert "and 13 shorter times that were not observed; the tables have all" in lines
 
 
 def test_the_load_is_reported_beside_a_failure(site):
@@ -431,6 +524,36 @@ def test_a_change_while_the_machine_was_busier_is_doubted(site, loads, said):
     (change,) = found.series[0].changes
     doubts = [one.reason for one in change.change.size.doubts]
     assert doubts == ([Reason.BUSY_HOST] if "busier" in said else [])
+
+
+@pytest.mark.parametrize(("unit", "after"), [("s", 7), ("MB/s", 15)])
+def test_what_became_faster_is_not_doubted_for_a_busier_machine(site, unit, after):
+    rng = random.Random(4)
+    ran = []
+    for number, at in enumerate(hourly(BEGIN, BEGIN + 80 * HOUR)):
+        is_late = number >= 40
+        figures = (Figure("n", (after if is_late else 10) + rng.gauss(0, 0.1), unit),)
+        load = Load((4 if is_late else 0.3) + rng.random() / 100)
+        ran.append(replace(result("speed", at, figures=figures), load=load))
+    found = summary_of(site, ran)
+    (line,) = [one for one in found.findings if one.startswith("speed on t: n ")]
+    assert " % faster " in line and line.endswith("; load average 4.0 then, 0.3 before")
+    assert found.series[0].changes[0].change.size.doubts == ()
+
+
+def test_the_loads_around_a_change_are_of_runs_in_the_period(site):
+    """It was busier before and after the period."""
+    rng = random.Random(4)
+    ran = []
+    for number, at in enumerate(hourly(BEGIN, BEGIN + 400 * HOUR)):
+        figures = (Figure("n", 10 + 5 * (number >= 200) + rng.gauss(0, 0.1), "s"),)
+        load = Load((0.3 if 170 <= number < 230 else 9) + rng.random() / 100)
+        ran.append(replace(result("speed", at, figures=figures), load=load))
+    with Store(site.database) as store:
+        store.add(ran)
+        found = summarize(site, store, BEGIN + 170 * HOUR, BEGIN + 230 * HOUR)
+    (change,) = found.series[0].changes
+    assert change.load == pytest.approx((0.305, 0.305), abs=0.005)
 
 
 SPIN = """

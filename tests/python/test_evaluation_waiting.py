@@ -265,7 +265,7 @@ def test_a_line_that_this_version_cannot_read_is_kept_and_said(site, sesame, fie
         assert len(store.results("p", "t", 0, math.inf)) == 1
 
 
-def test_lines_that_cannot_be_read_stay_where_they_are_said_to_be(site, sesame):
+def test_lines_that_cannot_be_read_stay_in_their_place(site, sesame):
     refused = Waiting(site.path).refused
     newer = as_line(a_result(1), shape=3)
     lines = [as_line(a_result(0)), newer, as_line(a_result(2, began=NO_TIME))]

@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Store
-from sesame.evaluation.stretches import GAP_INTERVALS, NO_PROBER, Unseen
+from sesame.evaluation.stretches import GAP_INTERVALS, NO_PROBER, Unseen, time_limit
 
 Window = tuple[float, float]
 
 
 def prober_off(site: Site, store: Store, begin: float, end: float) -> list[Unseen]:
-    """The times of [begin, end) since the first result in which no probe of any target had a
-    result. The probe with the shortest interval shows where to look: results are read there only.
-    A run that took long is no such time, nor one that may still end within its time limits."""
-    found: list[Unseen] = []
+    """The times of [begin, end) since the first result in which no run of any probe began or was in
+    progress. The probe with the shortest interval shows where to look: results are read there only.
+    Before its first result, and where others ran without it, the next shows it."""
+    found: list[Window] = []
+    windows: list[Window] = [(-math.inf, math.inf)]
     for probe in sorted(site.probes.values(), key=lambda one: one.interval):
-        last = store.last(probe.name, probe.target.name, begin)
-        days = store.ran_on(probe.name, probe.target.name, last.began if last else begin, end)
-        if not days:
-            continue
-        longest = GAP_INTERVALS * probe.interval
-        windows = list(_gaps(store, probe, days, longest))
-        if end > days[-1][1]:
-            windows.append((days[-1][1], end))
-        for low, high in windows:
-            may_run = max(longest, _time_limit(site, probe)) if high == end else longest
-            for off, on in _without_runs(store, low, high, longest):
-                is_off = on - off > (may_run if on == high else longest)
-                if is_off and on > begin and off < end:
-                    found.append(Unseen(max(off, begin), min(on, end), NO_PROBER))
-        break
-    return found
+        left: list[Window] = []
+        for window in windows:
+            for gap, is_shown in _gaps(store, probe, window, (begin, end)):
+                if is_shown and not _others_run_in(store, probe, gap):
+                    found += _off(site, store, probe, gap, end)
+                else:
+                    left.append(gap)
+        windows = left
+    return [
+        Unseen(max(off, begin), min(on, end), NO_PROBER)
+        for off, on in sorted(found)
+        if on > begin and off < end
+    ]
 
 
 def _gaps(
-    store: Store, probe: Probe, days: list[tuple[float, float, float]], longest: float
+    store: Store, probe: Probe, window: Window, period: Window
+) -> Iterator[tuple[Window, bool]]:
+    """The parts of a window between two results of the probe, and that since its last; with False,
+    that before its first."""
+    (low, high), (begin, end) = window, period
+    longest = GAP_INTERVALS * probe.interval
+    if high - low <= longest:
+        return
+    last = store.last(probe.name, probe.target.name, begin)
+    since = last.began if last else begin
+    days = store.ran_on(probe.name, probe.target.name, since, end)
+    if last is None:
+        first = min(days[0][0], high) if days else high
+        if first > low:
+            yield (low, first), False
+    for before, after in _between(store, probe, days, end):
+        gap = max(before, low), min(after, high)
+        if gap[1] - gap[0] > longest:
+            yield gap, True
+
+
+def _between(
+    store: Store, probe: Probe, days: list[tuple[float, float, float]], end: float
 ) -> Iterator[Window]:
-    """Between two results of the probe, in order."""
-    before = days[0][0]
+    """From each result of the probe to the next, and from the last to the end, if that is long."""
+    longest = GAP_INTERVALS * probe.interval
+    before = days[0][0] if days else end
     for first, last, gap in days:
         if first - before > longest:
             yield before, first
@@ -48,23 +70,30 @@ def _gaps(
             times = store.times(probe.name, probe.target.name, first, last + 1e-6)
             yield from (pair for pair in pairwise(times) if pair[1] - pair[0] > longest)
         before = last
+    if end - before > longest:
+        yield before, end
 
 
-def _without_runs(store: Store, low: float, high: float, longest: float) -> Iterator[Window]:
-    """The longer parts of a window in which no run of any probe began or had not ended."""
+def _others_run_in(store: Store, probe: Probe, gap: Window) -> bool:
+    """Other probes ran where this one, which was due, did not: it was not in the site, or another
+    of its target held it up."""
+    longest = GAP_INTERVALS * probe.interval
+    return any(
+        at - gap[0] > longest and gap[1] - at - took > longest
+        for at, took in store.runs_between(*gap)
+    )
+
+
+def _off(site: Site, store: Store, probe: Probe, gap: Window, end: float) -> Iterator[Window]:
+    """The longer parts of a gap in which no run of any probe began or had not ended. At the end of
+    all one may be in progress that has no result yet."""
+    low, high = gap
+    longest = GAP_INTERVALS * probe.interval
+    may_run = max(longest, probe.interval + time_limit(site, probe)) if high == end else longest
+    most = max(time_limit(site, one) for one in site.probes.values())
+    began = [one for one in store.runs_between(low - most, low) if sum(one) > low]
     until = low
-    for at, took in [*store.runs_between(low, high), (high, 0.0)]:
-        if at - until > longest:
+    for at, took in [*began, *store.runs_between(low, high), (high, 0.0)]:
+        if at - until > (may_run if at == high else longest):
             yield until, at
         until = max(until, at + took)
-
-
-def _time_limit(site: Site, probe: Probe) -> float:
-    """That a probe of the same target may hold up this one."""
-    queue = probe.target.queue
-    waits = queue.limit if queue else 0.0
-    return max(
-        sum(step.timeout + (waits if step.launch else 0.0) for step in one.steps)
-        for one in site.probes.values()
-        if one.target.name == probe.target.name
-    )

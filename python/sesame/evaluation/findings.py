@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sesame.evaluation.failures import ProbeFailures
 from sesame.evaluation.functions import ProbeSummary, ReleaseSummary
 from sesame.evaluation.incidents import Failure, Incident
-from sesame.evaluation.levels import BUSIER, SeriesChange, SeriesSummary
+from sesame.evaluation.levels import BUSIER, SeriesChange, SeriesSummary, direction
 from sesame.evaluation.load import Load, load_words
 from sesame.evaluation.periods import shown
 from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
@@ -63,8 +63,8 @@ def _of_target(target: TargetSummary) -> list[str]:
     return lines + _unseen(f"{name}: ", [one for one in target.unseen if not one.is_of_all])
 
 
-def _more(where: str, noun: str, count: int) -> list[str]:
-    return [f"{where}and {counted(count, noun)}; the tables have all"] if count > 0 else []
+def _more(where: str, noun: str, count: int, many: str = "") -> list[str]:
+    return [f"{where}and {counted(count, noun, many)}; the tables have all"] if count > 0 else []
 
 
 def _length(one: Incident | Failure) -> float:
@@ -113,7 +113,8 @@ def _unseen(where: str, every: Sequence[Unseen]) -> list[str]:
         f"{where}not observed from {shown(one.begin)} to {shown(one.end)} UTC: {one.reason}"
         for one in sorted(longest, key=lambda one: one.begin)
     ]
-    return lines + _more(where, "shorter time that was not observed", len(unseen) - len(longest))
+    one, many = "shorter time that was not observed", "shorter times that were not observed"
+    return lines + _more(where, one, len(unseen) - len(longest), many)
 
 
 def _failures(every: Sequence[ProbeFailures]) -> list[str]:
@@ -129,7 +130,8 @@ def _failures(every: Sequence[ProbeFailures]) -> list[str]:
     found.sort(key=lambda pair: _length(pair[1]), reverse=True)
     listed = sorted(found[:MOST_LISTED], key=lambda pair: pair[1].began)
     lines = [f"{target}: {_series(one, 'passed at')}" for target, one in listed]
-    return lines + _more("probes: ", "shorter series of failures", len(found) - MOST_LISTED)
+    noun = "shorter series of failures"  # of one and of several
+    return lines + _more("probes: ", noun, len(found) - MOST_LISTED, noun)
 
 
 def _failing(
@@ -192,7 +194,7 @@ def _change(one: SeriesSummary, found: SeriesChange) -> str:
     if change.before:
         share = 100 / abs(change.before)
         ends = sorted(abs(share * end) for end in (change.size.low, change.size.high))
-        size = f"{abs(share * change.size.value):.1f} % {_direction(one.unit, change.size.value)}"
+        size = f"{abs(share * change.size.value):.1f} % {direction(one.unit, change.size.value)}"
         text = f"{where} {size} ({ends[0]:.1f} to {ends[1]:.1f}), {levels}"
     else:
         text = f"{where} {levels}"
@@ -205,12 +207,3 @@ def _change(one: SeriesSummary, found: SeriesChange) -> str:
     if any(doubt.reason is Reason.BUSY_HOST for doubt in change.size.doubts):
         text += f": {BUSIER}"
     return text
-
-
-def _direction(unit: str, size: float) -> str:
-    """Times are faster or slower, rates too; others higher or lower."""
-    if unit in ("s", "ms", "us", "ns"):
-        return "slower" if size > 0 else "faster"
-    if unit.endswith("/s"):
-        return "faster" if size > 0 else "slower"
-    return "higher" if size > 0 else "lower"

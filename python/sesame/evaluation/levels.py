@@ -81,7 +81,7 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
         one: _found(store, one, each, (begin, end), runs <= MOST_RUNS)
         for one, each in columns.items()
     }
-    changed = _changes(store, found)
+    changed = _changes(store, found, (begin, end))
     return [
         SeriesSummary(
             *one,
@@ -136,6 +136,18 @@ class _Days:
         return days.tolist(), means
 
 
+FASTER, SLOWER = "faster", "slower"
+
+
+def direction(unit: str, size: float) -> str:
+    """Times are faster or slower, rates too; others higher or lower."""
+    if unit in ("s", "ms", "us", "ns"):
+        return SLOWER if size > 0 else FASTER
+    if unit.endswith("/s"):
+        return FASTER if size > 0 else SLOWER
+    return "higher" if size > 0 else "lower"
+
+
 Found = tuple[float, float, Change]  # when the runs before and after a change began
 
 
@@ -158,7 +170,7 @@ def _found(
 
 
 def _changes(
-    store: Store, found: Mapping[Series, Sequence[Found]]
+    store: Store, found: Mapping[Series, Sequence[Found]], whole: tuple[float, float]
 ) -> dict[Series, list[SeriesChange]]:
     """With what changed in the release, looked up for all at once."""
     facts = store.releases()
@@ -169,37 +181,38 @@ def _changes(
         one: [
             _with_load(
                 store,
-                one.number,
+                one,
                 SeriesChange(after, change, _differences(next(releases), next(releases))),
                 period,
             )
-            for (_, after, change), period in zip(changes, _periods(changes), strict=True)
+            for (_, after, change), period in zip(changes, _periods(changes, whole), strict=True)
         ]
         for one, changes in found.items()
     }
 
 
-def _periods(found: Sequence[Found]) -> list[tuple[float, float]]:
-    """From the change before each to the change after it."""
-    times = [0.0, *(after for _, after, _ in found), math.inf]
+def _periods(found: Sequence[Found], whole: tuple[float, float]) -> list[tuple[float, float]]:
+    """From the change before each to the change after it, within the whole period."""
+    times = [whole[0], *(after for _, after, _ in found), whole[1]]
     return list(zip(times[:-2], times[2:], strict=True))
 
 
 def _with_load(
-    store: Store, series: int, found: SeriesChange, period: tuple[float, float]
+    store: Store, series: Series, found: SeriesChange, period: tuple[float, float]
 ) -> SeriesChange:
     """Looks up the loads of the runs on both sides of a confirmed change, in a period without
     another."""
     if not found.change.is_confirmed:
         return found
-    old = store.load_averages(series, period[0], found.at, MOST_COMPARED, last=True)
-    new = store.load_averages(series, found.at, period[1], MOST_COMPARED)
+    old = store.load_averages(series.number, period[0], found.at, MOST_COMPARED, last=True)
+    new = store.load_averages(series.number, found.at, period[1], MOST_COMPARED)
     if min(len(old), len(new)) < FEW_RUNS:
         return found
     before, after = float(np.median(old)), float(np.median(new))
     change = found.change
     is_more = after > max(LOAD_RATIO * before, before + LOAD_MORE)
-    if is_more and separation(np.array(old), np.array(new)) > CONFIRMED:
+    is_better = direction(series.unit, change.size.value) == FASTER  # in spite of a busier machine
+    if is_more and not is_better and separation(np.array(old), np.array(new)) > CONFIRMED:
         text = f"{BUSIER}: load average {after:.1f} then, {before:.1f} before"
         doubt = Doubt(Reason.BUSY_HOST, text, "report again after runs on an idle machine")
         size = replace(change.size, doubts=(*change.size.doubts, doubt))

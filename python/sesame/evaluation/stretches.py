@@ -26,6 +26,7 @@ from sesame.evaluation.store import Note, Observation, Store
 from sesame.trust import Estimate
 
 NO_PROBER = "the prober did not run"
+NO_PROBE = "no probe of its availability ran"
 GAP_INTERVALS = 1.5  # samples further apart leave the time between them unobserved
 
 
@@ -100,6 +101,10 @@ class _Target:
         self._name, self._period, self._mid_p = name, period, mid_p
         begin, end = period
         self._longest_gap = GAP_INTERVALS * max(probe.interval for probe in probes)
+        self._may_run = max(
+            self._longest_gap,
+            *(probe.interval + time_limit(site, probe) for probe in probes),
+        )
         self._reboots = store.boots(name, is_here=site.targets[name].is_here)
         ran = {
             probe.name: store.observations(
@@ -167,7 +172,7 @@ class _Target:
         if not self._ran:
             return []
         first, last = self._ran[0].began, self._ran[-1].began
-        if self._period[1] - last > self._longest_gap:
+        if self._period[1] - last > self._may_run:
             last = self._period[1]
         for one in self._spans:
             if one.state is State.UNSEEN and one.begin >= first and one.end <= last:
@@ -177,11 +182,22 @@ class _Target:
                     )
                 ]
                 reasons = dict.fromkeys(ran.reason for ran in inside if ran.reason)
-                reason = "; ".join(list(reasons)[:3]) or NO_PROBER
                 rest = one.length - sum(_overlap(one, each) for each in off)
                 is_of_all = not reasons and rest <= self._longest_gap and rest < one.length
+                reason = NO_PROBER if is_of_all else "; ".join(list(reasons)[:3]) or NO_PROBE
                 found.append(Unseen(one.begin, one.end, reason, is_of_all))
         return found
+
+
+def time_limit(site: Site, probe: Probe) -> float:
+    """That a probe of the same target may hold up this one."""
+    queue = probe.target.queue
+    waits = queue.limit if queue else 0.0
+    return max(
+        sum(step.timeout + (waits if step.launch else 0.0) for step in one.steps)
+        for one in site.probes.values()
+        if one.target.name == probe.target.name
+    )
 
 
 def _touching(

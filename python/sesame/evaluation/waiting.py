@@ -125,7 +125,7 @@ class Waiting:
         return f"{self.refused}: {'; '.join(said)}" if said else ""
 
     def _replace_refused(self, results: Sequence[Result], unread: Sequence[_Unread]) -> None:
-        """Lines that were not read keep their numbers, as they were said."""
+        """Lines that were not read keep their numbers, as reported."""
         new = self.refused.with_name(f"{self.refused.name}.new")
         before = [0, *(one.number for one in unread)]
         kept = (

@@ -52,8 +52,8 @@ def mean_time(estimate: Estimate | None) -> str:
     return f"mean time to incident {hours(estimate.value)} ({limits})"
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, several: str = "") -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or f'{noun}s'}"
 
 
 def figure(value: float, unit: str = "") -> str:
