@@ -246,6 +246,12 @@ def test_the_reason_of_a_failed_step_has_the_error_that_it_printed(small_disk, t
         (r"Traceback:\n  raise MyError\nMyError: bad\n", ": MyError: bad"),
         (r"12 passed\n\n\033[31mE\tfatal: it\033[0m\n", r": \x1b[31mE\tfatal: it\x1b[0m"),
         (r"terrors\nall done\n", ""),
+        (r"Residual error 1.2e-9, within\nFAILED: rank 3\n", ": FAILED: rank 3"),
+        (r"All 5 tests ok, 0 failed\npanic: out of memory\n", ": panic: out of memory"),
+        (r"0 errors\nrelative error: 1e-12\nSegmentation fault\n", ": Segmentation fault"),
+        (r"lib not found\nx: Cannot allocate memory\nfailed\n", ": x: Cannot allocate memory"),
+        (r"a test failed\nmake: Error 2\n", ": make: Error 2"),
+        (r"errors: 0, no failures\n", ""),
         ("error: " + 300 * "x", ": " + 199 * "x" + "…"),
     ],
 )

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -21,11 +22,24 @@ from sesame.evaluation.site import Number, Probe, Step
 
 KEPT_CHARACTERS = 4000  # of a failed step's output, in the database
 MOST_SAID = 200  # characters of an error in a reason
-# A line of an output that names an error: by a usual word, or by the text of an error number.
-ERRORS = sorted({os.strerror(number) for number in errno.errorcode}, key=len, reverse=True)
+# A line of an output that tells an error: as most programs do, or with the text of an error number
+# or of a signal.
+KILLED_BY = map(signal.strsignal, (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGABRT))
+ERRORS = [*map(os.strerror, errno.errorcode), *filter(None, KILLED_BY)]
+TELLS_AN_ERROR = re.compile(
+    r"error:|\b(?:fatal|panic|abort)\b|"
+    + "|".join(map(re.escape, sorted(ERRORS, key=len, reverse=True))),
+    re.IGNORECASE,
+)
+# One that may: by a usual word.
 NAMES_AN_ERROR = re.compile(
-    r"error\b|\b(?:errno|fatal|fail|failed|failure|cannot|can't|could not|unable to|not found)\b|"
-    + "|".join(map(re.escape, ERRORS)),
+    r"error\b|\b(?:errno|fail|failed|failure|cannot|can't|could not|unable to|not found)\b",
+    re.IGNORECASE,
+)
+# What names errors that there are none of, or the error of a number.
+NO_ERROR = re.compile(
+    r"\b(?:no|0|zero|without) (?:errors?|fail\w*|fatal)\b|"
+    r"\b(?:errors?|failed|failures?)\b *[:=]? *[-+]?(?:0\b|\d*\.\d|\d+e[-+]?\d)",
     re.IGNORECASE,
 )
 # Of making a directory where the site file says: the file system is to blame, not the prober.
@@ -280,16 +294,17 @@ def _figure(number: Number, output: str) -> Figure | str:
 
 
 def _error_of(output: str) -> str:
-    """The first line of an output that names an error, or "". Indented lines are those of a
-    program, as in a traceback."""
-    for line in output.splitlines():
-        if not line[:1].isspace() and NAMES_AN_ERROR.search(line):
-            said = line.removeprefix("error: ").strip()
-            escaped = "".join(
-                one if one.isprintable() else one.encode("unicode_escape").decode() for one in said
-            )
-            return escaped if len(escaped) <= MOST_SAID else f"{escaped[: MOST_SAID - 1]}…"
-    return ""
+    """The first line of an output that tells an error, or the last that names one, or "". Indented
+    lines are those of a program, as in a traceback."""
+    lines = [line for line in output.splitlines() if not line[:1].isspace()]
+    known = [(line, NO_ERROR.sub("", line)) for line in lines]
+    clear = [line for line, rest in known if TELLS_AN_ERROR.search(rest)]
+    named = [line for line, rest in known if NAMES_AN_ERROR.search(rest)]
+    said = (clear[:1] or named[-1:] or [""])[0].removeprefix("error: ").strip()
+    escaped = "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in said
+    )
+    return escaped if len(escaped) <= MOST_SAID else f"{escaped[: MOST_SAID - 1]}…"
 
 
 def _shortened(output: str) -> str:
