@@ -32,17 +32,36 @@ class LoadMeter:
     """Measures the load from its construction on, on the machine that probes."""
 
     def __init__(self) -> None:
-        self._average = os.getloadavg()[0]
-        self._ticks, self._own = ticks(), _own()
+        self._average, self._ticks, self._own = _average(), _ticks(), _own()
 
-    def load(self) -> Load:
-        """Of a run whose processes have ended."""
-        spent = [late - early for early, late in zip(self._ticks, ticks(), strict=True)]
+    def load(self) -> Load | None:
+        """Of a run whose processes have ended; None where /proc does not say it, as under systemd's
+        ProcSubset=pid."""
+        if self._average is None:
+            return None
+        late_ticks = _ticks()
+        if not self._ticks or not late_ticks:
+            return Load(self._average)
+        spent = [late - early for early, late in zip(self._ticks, late_ticks, strict=True)]
         if sum(spent) < LEAST_TICKS:
             return Load(self._average)
         own = (_own() - self._own) * os.sysconf("SC_CLK_TCK")
         busy = sum(spent[column] for column in BUSY) - own
         return Load(self._average, min(max(busy / sum(spent), 0.0), 1.0))
+
+
+def _average() -> float | None:
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
+
+
+def _ticks() -> list[int]:
+    try:
+        return ticks()
+    except (IndexError, ValueError):
+        return []
 
 
 def _own() -> float:
