@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sesame.evaluation.site import Probe, Site
@@ -19,12 +19,14 @@ def prober_off(site: Site, store: Store, begin: float, end: float) -> list[Unsee
     Before its first result, and where others ran without it, the next shows it."""
     found: list[Window] = []
     windows: list[Window] = [(-math.inf, math.inf)]
+    most = max([time_limit(site, probe) for probe in site.probes.values()], default=0.0)
     for probe in sorted(site.probes.values(), key=lambda one: one.interval):
         left: list[Window] = []
         for window in windows:
             for gap, is_shown in _gaps(store, probe, window, (begin, end)):
-                if is_shown and not _others_run_in(store, probe, gap):
-                    found += _off(site, store, probe, gap, end)
+                runs = store.runs_between(gap[0] - most, gap[1]) if is_shown else []
+                if is_shown and not _others_run_in(runs, probe, gap):
+                    found += _off(site, runs, probe, gap, end)
                 else:
                     left.append(gap)
         windows = left
@@ -74,26 +76,23 @@ def _between(
         yield before, end
 
 
-def _others_run_in(store: Store, probe: Probe, gap: Window) -> bool:
+def _others_run_in(runs: Sequence[Window], probe: Probe, gap: Window) -> bool:
     """Other probes ran where this one, which was due, did not: it was not in the site, or another
     of its target held it up."""
     longest = GAP_INTERVALS * probe.interval
-    return any(
-        at - gap[0] > longest and gap[1] - at - took > longest
-        for at, took in store.runs_between(*gap)
-    )
+    return any(at - gap[0] > longest and gap[1] - at - took > longest for at, took in runs)
 
 
-def _off(site: Site, store: Store, probe: Probe, gap: Window, end: float) -> Iterator[Window]:
+def _off(
+    site: Site, runs: Sequence[Window], probe: Probe, gap: Window, end: float
+) -> Iterator[Window]:
     """The longer parts of a gap in which no run of any probe began or had not ended. At the end of
     all one may be in progress that has no result yet."""
     low, high = gap
     longest = GAP_INTERVALS * probe.interval
     may_run = max(longest, probe.interval + time_limit(site, probe)) if high == end else longest
-    most = max(time_limit(site, one) for one in site.probes.values())
-    began = [one for one in store.runs_between(low - most, low) if sum(one) > low]
     until = low
-    for at, took in [*began, *store.runs_between(low, high), (high, 0.0)]:
+    for at, took in [*(one for one in runs if sum(one) > low), (high, 0.0)]:
         if at - until > (may_run if at == high else longest):
             yield until, at
         until = max(until, at + took)
