@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sesame.signals import uninterrupted
+from sesame.measurement.replaced_file import replace_file
 
 AGES = ".ages.json"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -72,10 +72,8 @@ class Ages:
         return ages
 
     def _save(self) -> None:
-        new = self._path.with_name(f"{self._path.name}.new")
-        with uninterrupted():
-            new.write_text(json.dumps({"now": asdict(self._last), "ages": self._ages}))
-            new.replace(self._path)
+        kept = {"now": asdict(self._last), "ages": self._ages}
+        replace_file(self._path, json.dumps(kept).encode())
 
 
 def _parsed(found: Any) -> tuple[Now, dict[str, float]]:

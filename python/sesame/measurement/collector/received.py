@@ -11,7 +11,7 @@ from pathlib import Path
 from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.measurement.defaults import BEYOND_NS
-from sesame.signals import uninterrupted
+from sesame.measurement.replaced_file import replace_file
 
 MOST_KEYS = 100_000  # starts of daemons; above this the oldest ones are forgotten
 OLD_SECONDS = 90 * 86_400  # a start without new items for so long is forgotten
@@ -60,10 +60,7 @@ class Received:
 
     def save(self, text: str) -> None:
         """Replaces the file. Raises OSError. Any thread may call it."""
-        new = self._path.with_name(f"{self._path.name}.new")
-        with uninterrupted():
-            new.write_text(text)
-            new.replace(self._path)
+        replace_file(self._path, text.encode())
 
 
 def _parsed(text: str) -> dict[str, tuple[int, int]]:

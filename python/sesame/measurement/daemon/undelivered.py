@@ -17,22 +17,19 @@ from sesame.measurement.clocks import Offset
 from sesame.measurement.events import Block
 from sesame.measurement.frames import decode_blocks, decode_readings
 from sesame.measurement.readings import Reading
-from sesame.signals import uninterrupted
+from sesame.measurement.replaced_file import replace_file
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def keep(path: Path, items: Sequence[Reading | Block]) -> None:
     """Replaces the file, or removes it if there are no items. Raises OutputError."""
-    new = path.with_name(f"{path.name}.new")
     try:
         if not items:
             path.unlink(missing_ok=True)
             return
-        with uninterrupted():
-            new.touch(mode=0o600)
-            new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in items))
-            new.replace(path)
+        content = BOOT.read_bytes() + b"".join(one.encode() for one in items)
+        replace_file(path, content, mode=0o600)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
 
