@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sesame.evaluation.changes import FIRST_RUNS, changes, first_alarm, shift
+from sesame.evaluation.alarms import FIRST_RUNS, first_alarms
+from sesame.evaluation.changes import changes, shift
 
 RATE = 1000  # runs for one false alarm
 BEFORE = 80
@@ -65,7 +66,7 @@ def autocorrelated(rng: np.random.Generator, runs: int) -> Values:
 
 
 def sesame(values: Values) -> int | None:
-    found = first_alarm(values)
+    found = first_alarms([values])[0]
     return None if found is None else found[1]
 
 

@@ -11,7 +11,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sesame.evaluation.changes import autocorrelation, changes, quantiles, rank_scores, shift
+from sesame.evaluation.alarms import autocorrelations, first_alarms, quantiles, rank_scores
+from sesame.evaluation.changes import changes, changes_of_each, shift
 from sesame.trust import Reason
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -144,9 +145,9 @@ def test_autocorrelation_is_estimated_in_spite_of_outliers():
     for _ in range(30):
         values = bench.autocorrelated(rng, 200)
         values[50] += 100
-        found.append(autocorrelation(values))
+        found.append(float(autocorrelations(values[None])[0]))
     assert statistics.mean(found) == pytest.approx(0.4, abs=0.05)
-    assert autocorrelation([float(run % 2) for run in range(100)]) == 0.0
+    assert autocorrelations(np.arange(100)[None] % 2) == 0.0
 
 
 def test_the_interval_of_a_shift_holds_it_as_often_as_stated():
@@ -185,19 +186,34 @@ def test_few_false_alarms_of_correlated_noise_are_confirmed(correlation):
 def test_the_score_of_a_run_is_that_of_its_rank_among_those_before():
     values = np.array([1.0, 2.0, 1.5, 3.0, 0.0, 1.5])
     expected = [NormalDist().inv_cdf(p) for p in (1.5 / 3, 3.5 / 4, 0.5 / 5, 3 / 6)]
-    assert rank_scores(values, 2) == pytest.approx(expected, abs=1e-6)
-    assert rank_scores(np.array([4.0] * 4), 3) == pytest.approx([0.0], abs=1e-9)
+    assert rank_scores(values[None], 2)[0] == pytest.approx(expected, abs=1e-6)
+    assert rank_scores(np.array([[4.0] * 4]), 3)[0] == pytest.approx([0.0], abs=1e-9)
 
 
 def test_a_run_is_ranked_among_the_last_2000_and_blocks_make_no_difference():
     rng = np.random.default_rng(10)
     values = rng.standard_normal(2600)
     values[:300] += 50  # forgotten by run 2300
-    found = rank_scores(values, 20)
+    found = rank_scores(values[None], 20)[0]
     for run in (20, 275, 276, 277, 2001, 2300, 2599):
         before = values[max(run - 2000, 0) : run]
         share = ((before < values[run]).sum() + 0.5) / (len(before) + 1)
         assert found[run - 20] == pytest.approx(float(quantiles(np.array([share]))[0]))
+
+
+def test_series_that_are_searched_together_are_searched_as_if_alone():
+    """Of several lengths, kinds of noise and correlations, with ties, with and without changes."""
+    rng = np.random.default_rng(12)
+    every = [
+        noise(rng, runs) + 2.0 * (np.arange(runs) % 200 > 150)
+        for noise in (bench.normal, bench.skewed, bench.autocorrelated)
+        for runs in (0, 1, 20, 21, 65, 300, 1100)
+    ]
+    every += [every[5].round(1), every[6].round(), np.zeros(90)]
+    alone = [changes(series) for series in every]
+    assert sum(map(len, alone)) > 20
+    assert changes_of_each(every) == alone
+    assert first_alarms(every[::-1]) == [first_alarms([one])[0] for one in every[::-1]]
 
 
 def test_the_flow_of_the_nile_changed_in_1899():

@@ -15,7 +15,7 @@ from sesame.evaluation.changes import (
     FEW_RUNS,
     MOST_COMPARED,
     Change,
-    changes,
+    changes_of_each,
     separation,
 )
 from sesame.evaluation.periods import DAY, months, weeks
@@ -77,10 +77,8 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
     runs = sum(sum(each.runs) for each in days.values())
     by_month, by_week = months(begin, end), weeks(begin, end)
     columns = {one: _Days(each) for one, each in days.items() if each.day}
-    found = {
-        one: _found(store, one, each, (begin, end), runs <= MOST_RUNS)
-        for one, each in columns.items()
-    }
+    find = _found_by_run if runs <= MOST_RUNS else _found_by_day
+    found = find(store, columns, (begin, end))
     changed = _changes(store, found, (begin, end))
     return [
         SeriesSummary(
@@ -151,22 +149,28 @@ def direction(unit: str, size: float) -> str:
 Found = tuple[float, float, Change]  # when the runs before and after a change began
 
 
-def _found(
-    store: Store, one: Series, days: _Days, period: tuple[float, float], by_run: bool
-) -> list[Found]:
-    found: list[Found] = []
-    if by_run:
-        times, values = store.figures(one.number, *period)
-        for change in changes(values):
-            first = change.first_after
-            found.append((times[first - 1], times[first], change))
-    else:
-        ordered, means = days.means()
-        for change in changes(means):
-            nearest = ordered[change.first_after - 1], ordered[change.first_after]
-            around = _runs_around(store, one, *nearest)
-            found.append((*around, change))
-    return found
+def _found_by_run(
+    store: Store, every: Mapping[Series, _Days], period: tuple[float, float]
+) -> dict[Series, list[Found]]:
+    figures = store.figures([one.number for one in every], *period)
+    changed = changes_of_each([values for _, values in figures])
+    return {
+        one: [(times[each.first_after - 1], times[each.first_after], each) for each in found]
+        for one, (times, _), found in zip(every, figures, changed, strict=True)
+    }
+
+
+def _found_by_day(
+    store: Store, every: Mapping[Series, _Days], _: tuple[float, float]
+) -> dict[Series, list[Found]]:
+    days, means = zip(*(each.means() for each in every.values()), strict=True)
+    return {
+        one: [
+            (*_runs_around(store, one, *ordered[each.first_after - 1 :][:2]), each)
+            for each in found
+        ]
+        for one, ordered, found in zip(every, days, changes_of_each(means), strict=True)
+    }
 
 
 def _changes(
@@ -224,7 +228,7 @@ def _runs_around(store: Store, one: Series, before: int, after: int) -> tuple[fl
     """The runs before and after the largest change near these days, the last before and the first
     after a change of means: that which parts them best."""
     begin, end = min(before, after - AROUND_DAYS), after + AROUND_DAYS
-    times, figures = store.figures(one.number, begin * DAY, end * DAY)
+    [(times, figures)] = store.figures([one.number], begin * DAY, end * DAY)
     values = np.array(figures)
     counts = np.arange(1, len(values))
     sums = np.cumsum(values)[:-1]

@@ -467,14 +467,16 @@ class Store:
         )
         return [SeriesDays(*zip(*rows, strict=True)) for rows in found]
 
-    def figures(self, series: int, begin: float, end: float) -> tuple[list[float], list[float]]:
-        """When its runs began, in order, and their values."""
-        rows = self._database.rows(
+    def figures(
+        self, series: Sequence[int], begin: float, end: float
+    ) -> list[tuple[list[float], list[float]]]:
+        """Of each series, when its runs began, in order, and their values."""
+        each = self._database.rows_of_each(
             "SELECT began, value FROM figure WHERE series = ? AND began >= ? AND began < ? "
             "ORDER BY began",
-            (series, *_bounds(begin, end)),
+            [(number, *_bounds(begin, end)) for number in series],
         )
-        return [began / 1e6 for began, _ in rows], [value for _, value in rows]
+        return [([began / 1e6 for began, _ in rows], [value for _, value in rows]) for rows in each]
 
     def releases_at(self, times: Sequence[tuple[int, float]]) -> list[str]:
         """The fingerprints under which figures of series were measured at times."""
