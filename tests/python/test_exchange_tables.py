@@ -17,7 +17,7 @@ from sesame.errors import InputError, SesameError
 from sesame.exchange import EXPORTS, export_data_set, import_trace
 from sesame.exchange.sddf_reader import Attributes, Data, read_packets
 
-SDDF = ("sddf", "sddf-binary")
+SDDF = ("sddf", "sddf-binary", "sddf-binary-big")
 
 
 def chrome(make, tmp_path: Path) -> list[dict]:
@@ -141,7 +141,7 @@ def test_text_that_others_write_is_read(tmp_path):
     )
     rows = [p.values for p in read_packets(tmp_path / "x.sddf") if isinstance(p, Data)]
     assert rows == [
-        [0.0015, -4, "left", [1, 2, 3, 4], ["a", "b"]],
+        [0.0015, -4, "left", [[1, 2], [3, 4]], ["a", "b"]],
         [2.0, 0, "right", [], ["c"]],
     ]
 
@@ -167,7 +167,10 @@ def test_binary_data_of_another_byte_order_and_other_sizes_is_read(tmp_path):
     ("content", "said"),
     [
         ('"a" { 1 };;', r":2: a record a without a descriptor before it"),
-        ('#1: "a" { long "x"; };;', ":2: expected one of char, int, float, double, got long"),
+        (
+            '#1: "a" { short "x"; };;',
+            ":2: expected one of char, int, float, double, long, got short",
+        ),
         ('#1: "a" { int "x"; };;\n"a" { };;', ":3: expected a number, got }"),
         ('#1: "a" { int "x"; };;\n"a" { 1', ":3: expected }, got the end"),
     ],

@@ -11,6 +11,9 @@ import click
 from sesame.analysis.quantities import format_count, format_seconds
 from sesame.exchange import IMPORTS, import_trace
 
+# Tables that name what the records of others refer to; the first line does not count them.
+AROUND = ("process", "file", "communicator", "preempted", "file_view")
+
 
 @click.command("import")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
@@ -35,8 +38,8 @@ def import_command(
 ) -> None:
     """Convert a trace of another tool to a data set.
 
-    FILE is a Darshan log, a DFTracer trace, an OTF2 archive (its anchor file or its directory), or
-    a block trace of blktrace, blkparse, perf script or MSR Cambridge.
+    FILE is a Darshan log, a DFTracer trace, an OTF2 archive (its anchor file or its directory), an
+    SDDF file, or a block trace of blktrace, blkparse, perf script or MSR Cambridge.
 
     \b
     sesame import job.darshan -o job.sesame
@@ -56,6 +59,9 @@ def _words(output: Path, result: dict[str, Any]) -> str:
             ("block_request", "requests to block devices"),
         )
     ]
+    named = sum(count for count, _ in counts)
+    others = sum(count for name, count in result["rows"].items() if name not in AROUND) - named
+    counts.append((others, "records" if not named else "other records"))
     parts = [f"{format_count(count)} {what}" for count, what in counts if count]
     processes = result["processes"]  # a block trace has none of its own
     many = "" if processes == 1 else "es"

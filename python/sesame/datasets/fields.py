@@ -31,12 +31,21 @@ def arrow_types() -> dict[str, pa.DataType]:
     }
 
 
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a field; `float64[]` is an array, `float64[][]` an array of arrays."""
+    import pyarrow as pa
+
+    if kind.endswith("[]"):
+        return pa.list_(arrow_type(kind[:-2]))
+    return arrow_types()[kind]
+
+
 @dataclass(frozen=True)
 class Field:
     """A column of a table."""
 
     name: str
-    type: str  # a key of arrow_types()
+    type: str  # a key of arrow_types(), with [] for each dimension of an array
     unit: str
     meaning: str
 
@@ -63,12 +72,11 @@ class RecordType:
         """The schema of the Parquet file, which also states units and meanings."""
         import pyarrow as pa
 
-        types = arrow_types()
         return pa.schema(
             [
                 pa.field(
                     field.name,
-                    types[field.type],
+                    arrow_type(field.type),
                     nullable=not self.complete,
                     metadata={"unit": field.unit, "meaning": field.meaning},
                 )

@@ -72,7 +72,7 @@ class DataSetWriter:
         """Writes all records of a type that only this data set has. Raises OutputError."""
         values = [columns[field.name] for field in described.fields]
         if not all(isinstance(column, list) for column in values):
-            self._write_batches(described, [columns])
+            self.write_described_batches(described, [columns])
             return
         self._described[described.name] = described
         try:
@@ -91,9 +91,12 @@ class DataSetWriter:
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
         """Writes the records of one type in batches, for tables larger than memory. Each batch is
         written while the next one is made, so its arrays must not change afterwards."""
-        self._write_batches(self._type(name), batches)
+        self.write_described_batches(self._type(name), batches)
 
-    def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:
+    def write_described_batches(
+        self, described: RecordType, batches: Iterable[dict[str, Any]]
+    ) -> None:
+        """Does the same for a type that only this data set has."""
         from concurrent.futures import Future, ThreadPoolExecutor
 
         with self._appending(described) as append, ThreadPoolExecutor(1) as thread:

@@ -36,20 +36,31 @@ def _write_table(data_set: DataSet, name: str, path: Path) -> int:
     rows = 0
     with csv.CSVWriter(path, schema) as writer:
         for batch in data_set.batches(name):
-            columns = [column.cast(field.type) for column, field in zip(batch, schema, strict=True)]
+            columns = [
+                _text_of_arrays(column).cast(field.type)
+                for column, field in zip(batch, schema, strict=True)
+            ]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
             rows += len(batch)
     return rows
 
 
+def _text_of_arrays(column: pa.Array) -> pa.Array:
+    """A column of arrays as JSON, any other as it is."""
+    if not pa.types.is_list(column.type):
+        return column
+    return pa.array([json.dumps(value) for value in column.to_pylist()], pa.string())
+
+
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """The schema with dictionary columns as plain text."""
-    return pa.schema(
-        [
-            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-            for field in schema
-        ]
-    )
+    """The schema with names of a dictionary and arrays as plain text."""
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind):
+        return pa.string()
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _write_fields(data_set: DataSet, path: Path) -> None:

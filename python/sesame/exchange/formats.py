@@ -33,7 +33,7 @@ IMPORTS = {
     "darshan": "sesame.exchange.darshan",
     "dftracer": "sesame.exchange.dftracer",
     "otf2": "sesame.exchange.otf2_import",
-    "sddf": "sesame.exchange.sddf",
+    "sddf": "sesame.exchange.sddf_import",
     "blktrace": "sesame.exchange.blktrace",
     "blkparse": "sesame.exchange.blkparse",
     "perf": "sesame.exchange.perf_script",
@@ -44,6 +44,7 @@ EXPORTS = {
     "chrome": "sesame.exchange.chrome:write",
     "sddf": "sesame.exchange.sddf:write",
     "sddf-binary": "sesame.exchange.sddf:write_binary",
+    "sddf-binary-big": "sesame.exchange.sddf:write_binary_big",
     "csv": "sesame.exchange.csv:write",
 }
 

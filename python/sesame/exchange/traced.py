@@ -67,6 +67,10 @@ class Traced:
     damage: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # what was left out: no data set can hold it
     title: str = ""
+    own: dict[str, RecordType] = field(default_factory=dict)  # types that only this run has
+    description: str = ""
+    host: HostMachine | None = None  # without one, the hosts of the processes
+    more: dict[str, Any] = field(default_factory=dict)  # further keys of info.json
 
 
 def names(values: Sequence[str], codes: npt.NDArray[Any]) -> pa.DictionaryArray:
@@ -136,7 +140,8 @@ def write(traced: Traced, writer: DataSetWriter, source: str) -> dict[str, Any]:
     tables = {name: iter([columns]) for name, columns in traced.tables.items()}
     for name, batches in (tables | traced.batches).items():
         parts = _with_time(batches, io_ns) if name == "io" else batches
-        writer.write_batches(name, (complete(record_type(name), part) for part in parts))
+        described = traced.own.get(name) or record_type(name)
+        writer.write_described_batches(described, (complete(described, part) for part in parts))
     result = _result(traced, writer.rows)
     if result["rows"].get("io", 0):
         result["io_s"] = float(sum(io_ns)) / 1e9
@@ -181,10 +186,11 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> Info:
         kind=Kind.IMPORTED,
         title=traced.title
         or f"{program} on {count_of(traced.ranks, 'rank')}, traced by {traced.tool}",
-        description=f"Imported from {source}.",
+        description=traced.description or f"Imported from {source}.",
         instrument=Instrument(traced.tool, traced.version),
         importer=Instrument.ours("sesame import"),
-        host=_host(traced.tables.get("process", {})),
+        host=traced.host or _host(traced.tables.get("process", {})),
+        more=traced.more,
         ranks=traced.ranks,
         begin_time=begin,
         command=traced.command,
