@@ -15,6 +15,21 @@ PACKAGES = {
     "overhead": ("scipy",),
     "plot": ("matplotlib",),
     "postgresql": ("psycopg",),
+    "repository": (
+        "alembic",
+        "argon2",
+        "authlib",
+        "duckdb",
+        "fastapi",
+        "fsspec",
+        "hypercorn",
+        "markdown_it",
+        "multipart",
+        "nh3",
+        "PIL",
+        "sqlalchemy",
+        "starlette",
+    ),
     "sql": ("duckdb",),
 }
 

@@ -48,6 +48,7 @@ PYTHON_LAYERS = [
     {"evaluation"},
     {"exchange", "comparison"},
     {"api"},
+    {"repository"},
     {"cli"},
     {"__main__", "pytest_plugin"},
 ]

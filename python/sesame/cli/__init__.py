@@ -36,6 +36,7 @@ VERBS = {
     "collect": "sesame.cli.collect:collect",
     "token": "sesame.cli.token:token",
     "evaluate": "sesame.cli.evaluate:evaluate",
+    "serve": "sesame.cli.serve:serve",
 }
 # The help lists the verbs by job. Their summaries are here, so that it imports none of them.
 SECTIONS = {
@@ -65,6 +66,9 @@ SECTIONS = {
         "bench": "Run real MPI programs that check their own answers.",
         "evaluate": "Judge a machine over months: availability and speed.",
         "reproduce": "Repeat the experiments of a published report.",
+    },
+    "Share": {
+        "serve": "Show data sets as pages in a browser.",
     },
 }
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.

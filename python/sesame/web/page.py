@@ -91,9 +91,9 @@ def with_code(text: str) -> str:
 
 
 @cache
-def _environment(directory: Path) -> jinja2.Environment:
+def _environment(*directories: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([directory, TEMPLATES]),
+        loader=jinja2.FileSystemLoader([*directories, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -104,9 +104,10 @@ def _environment(directory: Path) -> jinja2.Environment:
     return environment
 
 
-def template(name: str, directory: Path = TEMPLATES) -> jinja2.Template:
-    """A template of `directory` or of templates/. A value that is missing raises UndefinedError."""
-    return _environment(directory).get_template(name)
+def template(name: str, *directories: Path) -> jinja2.Template:
+    """A template of one of `directories` or of templates/. A value that is missing raises
+    UndefinedError."""
+    return _environment(*directories).get_template(name)
 
 
 def render(

@@ -1,0 +1,167 @@
+"""The HTTP API under /api/v1, described by /api/v1/openapi.json."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Path, Query
+from pydantic import BaseModel
+from sqlalchemy import func, select
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+import sesame
+from sesame.repository import parts
+from sesame.repository.store import Repository, Thing, Version, schema
+from sesame.repository.store.files import CHUNK
+
+Identifier = Annotated[str, Path(pattern="^[0-9a-z]{8}$")]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class ThingAnswer(BaseModel):
+    id: str
+    library: str
+    title: str
+    description: str
+    licence: str
+    visibility: str
+    state: str
+    owner: str
+    created: str
+    address: str
+
+
+class ThingsAnswer(BaseModel):
+    total: int
+    things: list[ThingAnswer]
+
+
+class FileAnswer(BaseModel):
+    path: str
+    sha256: str
+    bytes: int
+
+
+class VersionAnswer(BaseModel):
+    thing: str
+    number: int
+    created: str
+    content_hash: str
+    size: int
+    note: str
+    info: dict[str, Any]
+    files: list[FileAnswer]
+
+
+def make_api(repository: Repository, title: str) -> FastAPI:
+    app = FastAPI(title=title, version=sesame.__version__, docs_url=None, redoc_url=None)
+    _add_things(app, repository)
+    _add_versions(app, repository)
+    for router in parts.apis(repository):
+        app.include_router(router)
+    return app
+
+
+def readable_or_404(repository: Repository, request: Request, identifier: str) -> Thing:
+    """The thing, for pages and the API. Raises HTTPException 404 if there is none that the reader
+    may read."""
+    thing = repository.readable(request.state.reader, identifier)
+    if thing is None:
+        raise HTTPException(404)
+    return thing
+
+
+def _add_things(app: FastAPI, repository: Repository) -> None:
+    @app.get("/things")
+    def list_things(
+        request: Request,
+        library: Annotated[str | None, Query(max_length=16)] = None,
+        first: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+        most: Annotated[int, Query(ge=1, le=1000)] = 100,
+    ) -> ThingsAnswer:
+        """The things that you may see, the newest first."""
+        where = repository.visible_to(request.state.reader)
+        if library is not None:
+            where = where & (schema.thing.c.library == library)
+        with repository.connection() as connection:
+            total = connection.scalar(select(func.count()).select_from(schema.thing).where(where))
+            found = repository.things.find(connection, where, most, first)
+        answers = [_thing_answer(repository, one) for one in found]
+        return ThingsAnswer(total=total or 0, things=answers)
+
+    @app.get("/things/{thing}")
+    def show_thing(request: Request, thing: Identifier) -> ThingAnswer:
+        """A thing of any library."""
+        return _thing_answer(repository, readable_or_404(repository, request, thing))
+
+
+def _add_versions(app: FastAPI, repository: Repository) -> None:
+    def version_or_404(request: Request, thing: str, number: int | None) -> Version:
+        readable_or_404(repository, request, thing)
+        with repository.connection() as connection:
+            found = repository.things.version(connection, thing, number)
+        if found is None:
+            raise HTTPException(404)
+        return found
+
+    @app.get("/things/{thing}/versions/{number}")
+    def show_version(request: Request, thing: Identifier, number: Number) -> VersionAnswer:
+        """A version with its info.json and the list of its files."""
+        return _version_answer(repository, version_or_404(request, thing, number))
+
+    @app.get("/things/{thing}/newest")
+    def show_newest(request: Request, thing: Identifier) -> VersionAnswer:
+        """The newest version with its info.json and the list of its files."""
+        return _version_answer(repository, version_or_404(request, thing, None))
+
+    @app.get(
+        "/things/{thing}/versions/{number}/files/{path:path}", response_class=StreamingResponse
+    )
+    def get_file(
+        request: Request, thing: Identifier, number: Number, path: str
+    ) -> StreamingResponse:
+        """The content of a file."""
+        version = version_or_404(request, thing, number)
+        with repository.connection() as connection:
+            files = repository.things.files(connection, version)
+        one = next((one for one in files if one.path == path), None)
+        if one is None:
+            raise HTTPException(404)
+        stream = repository.files.open(one.sha256)
+        headers = {"content-length": str(one.bytes), "content-disposition": "attachment"}
+        return StreamingResponse(
+            iter(lambda: stream.read(CHUNK), b""),
+            media_type="application/octet-stream",
+            headers=headers,
+        )
+
+
+def _thing_answer(repository: Repository, thing: Thing) -> ThingAnswer:
+    return ThingAnswer(
+        id=thing.id,
+        library=thing.library,
+        title=thing.title,
+        description=thing.description,
+        licence=thing.licence,
+        visibility=thing.visibility,
+        state=thing.state,
+        owner=repository.account_name(thing.owner),
+        created=thing.created.isoformat(),
+        address=thing.address,
+    )
+
+
+def _version_answer(repository: Repository, version: Version) -> VersionAnswer:
+    with repository.connection() as connection:
+        files = repository.things.files(connection, version)
+    return VersionAnswer(
+        thing=version.thing,
+        number=version.number,
+        created=version.created.isoformat(),
+        content_hash=version.content_hash,
+        size=version.size,
+        note=version.note,
+        info=dict(version.info),
+        files=[FileAnswer(**vars(one)) for one in files],
+    )

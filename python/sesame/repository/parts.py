@@ -1,0 +1,54 @@
+"""The parts of a repository: packages beside this module, each with what it has of
+`routes(repository)`, `panel(repository, thing, reader)`, `links(thing)`, `api(repository)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from fastapi import APIRouter
+from markupsafe import Markup
+from starlette.routing import BaseRoute
+
+from sesame.repository.store import Reader, Repository, Thing
+
+NAMES = ("accounts", "uploads", "looks", "playback", "compare", "search", "discussion")
+
+
+@cache
+def parts() -> tuple[ModuleType, ...]:
+    names = [f"{__package__}.{name}" for name in NAMES]
+    return tuple(import_module(name) for name in names if find_spec(name))
+
+
+def _those_with(name: str) -> list[Any]:
+    found = (getattr(part, name, None) for part in parts())
+    return [one for one in found if one is not None]
+
+
+def routes(repository: Repository) -> list[BaseRoute]:
+    return [route for make in _those_with("routes") for route in make(repository)]
+
+
+def apis(repository: Repository) -> list[APIRouter]:
+    return [make(repository) for make in _those_with("api")]
+
+
+def panels(repository: Repository, thing: Thing, reader: Reader | None) -> list[Markup]:
+    """What each part shows on the home page of a thing."""
+    found = [make(repository, thing, reader) for make in _those_with("panel")]
+    return [one for one in found if one]
+
+
+def links(thing: Thing) -> Sequence[tuple[str, str]]:
+    """(title, address) of pages about a thing."""
+    return [link for make in _those_with("links") for link in make(thing)]
+
+
+def recognisers(repository: Repository) -> list[Any]:
+    """Functions that find the account of a request."""
+    return [make(repository) for make in _those_with("recogniser")]
