@@ -79,7 +79,7 @@ def _home(repository: Repository, request: Request) -> Response:
         request,
         "home.html",
         thing=thing,
-        version=version,
+        shown=version,
         versions=versions,
         files=files,
         owner=repository.account_name(thing.owner),

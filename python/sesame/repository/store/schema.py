@@ -4,8 +4,6 @@ one history of migrations."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
-
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -49,7 +47,7 @@ class UtcTime(TypeDecorator[datetime]):
         in_utc = value.astimezone(UTC)
         return in_utc.replace(tzinfo=None) if dialect.name == "sqlite" else in_utc
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
