@@ -4,6 +4,7 @@ one history of migrations."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+
 from sqlalchemy import (
     JSON,
     BigInteger,
