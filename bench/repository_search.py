@@ -141,8 +141,9 @@ def searches() -> list[tuple[str, str]]:
         "word and library": lambda: f"{word()} in:{chance.choice(('data', 'message'))}",
         "figure": lambda: f"ranks>{2 ** chance.randint(2, 13)} figure_3<{chance.random():.3f}",
         "figure and word": lambda: f"ranks>{2 ** chance.randint(2, 13)} {word()}",
-        "record and date": lambda: f"record:io.io_bytes date:20{chance.randint(20, 26)}-0"
-        f"{chance.randint(1, 9)}",
+        "record and date": lambda: (
+            f"record:io.io_bytes date:20{chance.randint(20, 26)}-0{chance.randint(1, 9)}"
+        ),
         "person": lambda: f"person:person{chance.randint(1, 200)} {word()}",
         "begin of a word": lambda: f"{word()[:4]}*",
     }

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from starlette.testclient import TestClient
 from tests import postgres
 
 from sesame.errors import InputError
+from sesame.repository.app import make_app
 from sesame.repository.search.entries import content_of, figures_in, prepare
 from sesame.repository.search.find import MOST_RANKED, excerpt, find
 from sesame.repository.search.pages import search
@@ -247,10 +249,8 @@ def test_a_message_about_several_things_is_seen_by_those_who_see_all_of_them(rep
         connection.execute(new)
         for each in (public, private):
             connection.execute(talk_thing.insert().values(thread="aaaaaaaa", thing=each))
-        message = Entry(
-            "message", "m", "/talk/aaaaaaaa#m", "both", "these two differ", schema.now(), thing=public,
-            thread="aaaaaaaa", several=True,
-        )  # fmt: skip
+        where = {"thing": public, "thread": "aaaaaaaa", "several": True}
+        message = Entry("message", "m", "/talk/a", "both", "these differ", schema.now(), **where)
         put_entry(connection, message)
     assert items(repository, eve, "differ") == []
     assert items(repository, ann, "differ") == ["m"]
@@ -269,8 +269,32 @@ def test_counts_stop_at_their_bound_and_pages_go_on(repository):
         assert ([hit.item for hit in found.hits], found.is_cut) == (["3"], False)
 
 
-HOSTILE = ['"', "a\"b", "*", "a*b*", "(a OR b)", "NEAR(a b)", "title:x", "a' OR 1=1 --", "\0", "%_", "-a",
-           "a & b | !c", ":*", "' : *", "^a", "{a b}:c", "system:%", "ünïcödé", "日本語", "record:a.b.c"]  # fmt: skip
+HOSTILE = [
+    *(
+        '"',
+        'a"b',
+        "*",
+        "a*b*",
+        "(a OR b)",
+        "NEAR(a b)",
+        "title:x",
+        "a' OR 1=1 --",
+        "\0",
+        "%_",
+        "-a",
+    ),
+    *(
+        "a & b | !c",
+        ":*",
+        "' : *",
+        "^a",
+        "{a b}:c",
+        "system:%",
+        "ünïcödé",
+        "日本語",
+        "record:a.b.c",
+    ),
+]
 
 
 @pytest.mark.parametrize("said", HOSTILE)
@@ -320,3 +344,52 @@ def test_figures_of_a_workload_are_found(tmp_path):
     prepare(Path(tmp_path / "run.sesame"), tmp_path)
     assert figures_in(tmp_path) == {"peak_rate": 12.5}
     assert figures_in(tmp_path / "nowhere") == {}
+
+
+@pytest.fixture
+def local(tmp_path):
+    """A browser without an account, and the repository."""
+    made = Repository.in_directory(tmp_path / "repository")
+    with TestClient(make_app(made), base_url="http://localhost") as client:
+        yield client, made
+    made.close()
+
+
+def test_the_page_shows_results_filters_and_what_was_wrong(local):
+    client, repository = local
+    ann = add_account(repository, "ann")
+    one = add(repository, ann, "A <b>bold</b> okapi", description="striped <script>")
+    shown = client.get("/search", params={"q": "okapi"})
+    assert shown.status_code == 200
+    assert f'href="/d/{one}"' in shown.text and "1 result" in shown.text
+    assert "<b>bold" not in shown.text and "<mark>okapi</mark>" in shown.text
+    form = client.get("/search", params={"q": "okapi", "system": "node 17", "person": "ann"})
+    assert "okapi system:&#34;node 17&#34; person:ann" in form.text
+    wrong = client.get("/search", params={"q": "in:books"})
+    assert (wrong.status_code, "in:books: expected one of data" in wrong.text) == (400, True)
+    near = client.get("/search", params={"q": "okapy"})
+    assert 'Did you mean <a href="/search?q=okapi">okapi</a>' in near.text
+    far = client.get("/search", params={"q": "xylophone"})
+    assert "Nothing that you may see matches" in far.text
+    assert client.get("/search").status_code == 200
+    assert client.get("/search", params={"q": "a", "page": "x" * 50}).status_code == 200
+
+
+def test_the_api_finds_and_suggests(local):
+    client, repository = local
+    ann = add_account(repository, "ann")
+    one = add(repository, ann, "Collective writes")
+    found = client.get("/api/v1/search", params={"q": "write ranks>=64"}).json()
+    assert ([hit["id"] for hit in found["hits"]], found["counts"]) == ([one], {"data": 1})
+    refused = client.get("/api/v1/search", params={"q": "in:books"})
+    assert (refused.status_code, "expected one of" in refused.json()["error"]) == (400, True)
+    suggested = client.get("/search/suggest", params={"q": "system:nod"}).json()
+    assert [each["text"] for each in suggested] == ["system:node17"]
+    titles = client.get("/api/v1/search/suggestions", params={"q": "collec"}).json()
+    assert {"text": "collec", "about": "Collective writes", "address": f"/d/{one}"} in titles
+
+
+def test_the_documentation_of_record_types_is_found(local):
+    client, _ = local
+    found = client.get("/api/v1/search", params={"q": "record:kernel_summary in:page"}).json()
+    assert [hit["address"] for hit in found["hits"]] == ["/records/kernel_summary"]

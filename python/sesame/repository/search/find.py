@@ -72,15 +72,16 @@ class Found:
         return self.page < MOST_PAGES and (self.is_cut or self.total > self.page * PAGE)
 
 
-def find(connection: Connection, query: Query, visible: ColumnElement[bool], page: int = 1) -> Found:
+def find(
+    connection: Connection, query: Query, visible: ColumnElement[bool], page: int = 1
+) -> Found:
     """One page of what matches. `visible` is the clause for rows of `thing`."""
     page = max(1, min(page, MOST_PAGES))
     match = _match(query, connection.dialect.name)
     base = _joined(match).where(*_conditions(query), seen(visible))
     score = literal_column("0.0") if match is None else match.score
-    scored = connection.execute(
-        base.with_only_columns(_E.id, _E.kind, score).limit(MOST_RANKED + 1)
-    ).all()
+    wanted = base.with_only_columns(_E.id, _E.kind, score).limit(MOST_RANKED + 1)
+    scored = list(connection.execute(wanted))
     is_cut = len(scored) > MOST_RANKED
     counts = Counter(str(kind) for _, kind, _ in scored)
     if query.libraries:
@@ -160,7 +161,7 @@ def _tsquery(words: list[str]) -> ColumnElement[Any]:
     """The same for PostgreSQL. Names are indexed without stemming, so each word is both."""
     whole: ColumnElement[Any] | None = None
     for word in words:
-        one = func.phraseto_tsquery("english", _plain(word)).op("||")(
+        one: ColumnElement[Any] = func.phraseto_tsquery("english", _plain(word)).op("||")(
             func.phraseto_tsquery("simple", _plain(word))
         )
         if _BEGIN.fullmatch(word):

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from sesame.errors import InputError
 from sesame.repository.page import page
 from sesame.repository.search.documentation import index_documentation
-from sesame.repository.search.find import MOST_RANKED, MOST_PAGES, Found, find
+from sesame.repository.search.find import MOST_PAGES, MOST_RANKED, Found, find
 from sesame.repository.search.query import FILTERS, LIBRARIES, MOST_CHARACTERS, Query, parse
 from sesame.repository.search.suggest import Suggestion, correct, suggest
 from sesame.repository.search.sync import bring_up_to_date

@@ -21,7 +21,7 @@ FILTERS = {
     "instrument": 'what recorded: instrument:"sesame trace"',
     "program": "the program that ran: program:lu",
     "person": "who uploaded it or wrote it: person:ann",
-    "date": "when it was recorded: date:2026, date:2026-03, date:2026-01..2026-03, date:>2026-03-15",
+    "date": "when it was recorded: date:2026, date:2026-03, date:2026-01..2026-03, date:>2026-03",
     "record": "a record type, or one with a field: record:io, record:io.bytes",
     "field": "a field of any record type: field:wait_s",
     "in": f"a library: in:{', in:'.join(LIBRARIES)}",

@@ -42,7 +42,8 @@ def put_entry(connection: Connection, entry: Entry) -> None:
         )
     )
     if known is None:
-        number = connection.execute(insert(search_entry).values(row)).inserted_primary_key[0]
+        made = insert(search_entry).values(row).returning(search_entry.c.id)
+        number = connection.scalars(made).one()
     else:
         number = known
         connection.execute(update(search_entry).where(search_entry.c.id == number).values(row))

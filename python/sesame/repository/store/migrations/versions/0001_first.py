@@ -2,6 +2,7 @@
 
 from alembic import op
 
+from sesame.repository.store import search_tables, talk_tables  # noqa: F401  add their tables
 from sesame.repository.store.schema import METADATA
 
 revision = "0001"
