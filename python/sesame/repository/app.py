@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -89,6 +90,13 @@ def _recognise(recognisers: Sequence[Recogniser]) -> type[BaseHTTPMiddleware]:
     return Recognition
 
 
+def _api(repository: Repository, title: str) -> FastAPI:
+    made = api.make_api(repository, title)
+    made.add_exception_handler(HTTPException, _http_error)
+    made.add_exception_handler(SesameError, _refused)
+    return made
+
+
 def make_app(
     repository: Repository,
     *,
@@ -105,7 +113,7 @@ def make_app(
             *ASSETS,
             *home.routes(repository),
             *parts.routes(repository),
-            Mount("/api/v1", api.make_api(repository, title)),
+            Mount("/api/v1", _api(repository, title)),
         ],
         middleware=[
             Middleware(Protection, limits=limits, access=_OpenToAll(()), audit=audit),

@@ -96,6 +96,7 @@ def _show(repository: Repository, request: Request) -> Response:
         status=400 if content["wrong"] else 200,
         text=text,
         names=NAMES,
+        singular={kind: name.removesuffix("s") for kind, name in NAMES.items()},
         filters=FILTERS,
         form=FORM,
         most_ranked=MOST_RANKED,

@@ -57,7 +57,8 @@ def _entry(repository: Repository, connection: Connection, thing: Thing) -> Entr
     if version is not None and thing.library == "data":
         for name, value in figures_in(repository.derived(version)).items():
             numbers.setdefault(name, value)
-    persons = dict.fromkeys(filter(None, [*(owner or ()), content.person]))
+    said = [str(name) for name in (*(owner or ()), content.person) if name]
+    persons = {name.lower(): name for name in reversed(said)}
     return Entry(
         kind=thing.library,
         item=thing.id,
@@ -69,7 +70,7 @@ def _entry(repository: Repository, connection: Connection, thing: Thing) -> Entr
         system=content.system,
         instrument=content.instrument,
         program=content.program,
-        person=" ".join(persons)[:400],
+        person=" ".join(reversed(persons.values()))[:400],
         begun=content.begun,
         numbers=numbers,
         records=content.records,
