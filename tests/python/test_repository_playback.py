@@ -23,8 +23,8 @@ from sesame.repository.playback.arrows import MOST_ARROWS, MOST_MESSAGES, Arrows
 from sesame.repository.playback.columns import columns_of
 from sesame.repository.playback.frames import ABSENT, Clock, FieldOfFrames, Spans
 from sesame.repository.playback.layout import MOST_DRAWN, draw
-from sesame.repository.playback.places import places_of
 from sesame.repository.playback.prepare import can_play, field_of_column, prepare
+from sesame.repository.playback.units import units_of
 from sesame.repository.store import Repository
 
 MESH = 'kind = "mesh"\ndims = [2, 4]'
@@ -174,12 +174,12 @@ def test_ranks_are_on_the_nodes_of_their_placement(tmp_path, placement, nodes):
     info = json.loads((run.path / "info.json").read_text())
     info["scenario"]["placement"] = placement
     (run.path / "info.json").write_text(json.dumps(info))
-    places = places_of(DataSet(run.path))
+    units = units_of(DataSet(run.path))
     if nodes is None:
-        assert (places.word, places.count) == ("rank", 4)
-        assert "does not say on which nodes" in places.diagram.about
+        assert (units.word, units.count) == ("rank", 4)
+        assert "does not say on which nodes" in units.diagram.about
     else:
-        names = [places.names[unit] for unit in places.of_rank]
+        names = [units.names[unit] for unit in units.of_rank]
         assert names == [f"node {node}" for node in nodes]
 
 

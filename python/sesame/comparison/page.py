@@ -43,26 +43,29 @@ def write_difference(difference: Difference, path: Path) -> None:
         outcome="completed",
         doubts=[doubt.as_json() for doubt in difference.doubts],
         cards=[(f"time of {s.label}", format_seconds(s.time.value)) for s in difference.sides],
-        sections=[
-            *_changes(difference),
-            *_ranks(difference),
-            *_figures(difference),
-            *_values(
-                "Settings", "setting", "How the runs were made.", difference, difference.settings
-            ),
-            *_values(
-                "Machine files",
-                "key",
-                "Keys whose values differ; – where the file does not have it.",
-                difference,
-                difference.machine_values,
-            ),
-        ],
+        sections=sections_of(difference),
         machine=None,
         facts=[
             (side.label, _side_in_words(difference, i)) for i, side in enumerate(difference.sides)
         ],
     )
+
+
+def sections_of(difference: Difference) -> list[Section]:
+    """What differs, by call, rank and figure, and how the runs were made."""
+    return [
+        *_changes(difference),
+        *_ranks(difference),
+        *_figures(difference),
+        *_values("Settings", "setting", "How the runs were made.", difference, difference.settings),
+        *_values(
+            "Machine files",
+            "key",
+            "Keys whose values differ; – where the file does not have it.",
+            difference,
+            difference.machine_values,
+        ),
+    ]
 
 
 def _side_in_words(difference: Difference, number: int) -> str:

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from sesame.repository.store import Reader, Repository, Thing
 
-NAMES = ("accounts", "uploads", "looks", "playback", "compare", "search", "discussion")
+NAMES = ("accounts", "uploads", "looks", "playback", "compare", "records", "search", "discussion")
 
 
 @cache

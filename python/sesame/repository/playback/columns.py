@@ -12,7 +12,7 @@ from sesame.datasets import DataSet
 from sesame.datasets.frames import TICKS_PER_SECOND
 from sesame.errors import InputError
 from sesame.repository.playback.frames import Clock, FieldOfFrames, Sums
-from sesame.repository.playback.places import Places
+from sesame.repository.playback.units import Units
 
 Array = np.ndarray[Any, Any]
 WHEN = ("begin_ps", "begin_ns", "begin_s", "time_ns", "send_ps")
@@ -73,18 +73,18 @@ def _columns(
     return found
 
 
-def frames_of(data_set: DataSet, key: str, places: Places, clock: Clock) -> FieldOfFrames:
+def frames_of(data_set: DataSet, key: str, units: Units, clock: Clock) -> FieldOfFrames:
     """The values of a column. Raises InputError if there is no such column."""
     column = columns_of(data_set).get(key)
     if column is None:
         known = ", ".join(list(columns_of(data_set))[:8])
         raise InputError(f"no field {key!r} to show", hint=f"there are: {known}, …")
-    sums, counts = Sums(places.count, clock), Sums(places.count, clock)
+    sums, counts = Sums(units.count, clock), Sums(units.count, clock)
     names = [column.when, column.where, *([] if column.name == COUNT else [column.name])]
     tick = 1.0 / TICKS_PER_SECOND.get(column.when[-3:], 1)
     scale = 1.0 / TICKS_PER_SECOND.get(column.name[-3:], 1)
     for batch in data_set.batches(column.table, names, rows=1 << 20):
-        unit = _units(places, batch.column(column.where), column.where)
+        unit = _units(units, batch.column(column.where), column.where)
         at = batch.column(column.when).to_numpy() * tick
         kept = unit >= 0
         counts.add(unit[kept], at[kept])
@@ -101,13 +101,13 @@ def frames_of(data_set: DataSet, key: str, places: Places, clock: Clock) -> Fiel
     return FieldOfFrames(key, column.title, column.unit, values)
 
 
-def _units(places: Places, column: Any, where: str) -> Array:
+def _units(units: Units, column: Any, where: str) -> Array:
     import pyarrow as pa
 
     if where != "node":
-        return places.unit_of_ranks(column.to_numpy().astype(np.int64))
+        return units.unit_of_ranks(column.to_numpy().astype(np.int64))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    of_node = places.unit_of_nodes(np.array(column.dictionary.to_pylist() or [""], object))
-    units: Array = of_node[column.indices.to_numpy(zero_copy_only=False)]
-    return units
+    of_node = units.unit_of_nodes(np.array(column.dictionary.to_pylist() or [""], object))
+    found: Array = of_node[column.indices.to_numpy(zero_copy_only=False)]
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from sesame.datasets import DataSet
 from sesame.repository.playback.frames import Clock, FieldOfFrames, Light, Shown, Spans, Sums
-from sesame.repository.playback.places import KERNEL_TABLES, Places
+from sesame.repository.playback.units import KERNEL_TABLES, Units
 
 Array = np.ndarray[Any, Any]
 # cpu_time: which of its columns are the system's work. `iowait` and `idle` are no work.
@@ -37,12 +37,12 @@ def seconds_of(data_set: DataSet) -> float:
     return last * 1e-9
 
 
-def shown_of(data_set: DataSet, places: Places, clock: Clock) -> Shown:
+def shown_of(data_set: DataSet, units: Units, clock: Clock) -> Shown:
     """All fields of the kernels of the nodes."""
     shown = Shown()
     if data_set.has("cpu_time"):
-        _add_processors(shown, data_set, places, clock)
-    events = _events(data_set, places, clock)
+        _add_processors(shown, data_set, units, clock)
+    events = _events(data_set, units, clock)
     for subsystem, values in sorted(events.items()):
         title = SUBSYSTEMS.get(subsystem, f"events of {subsystem}")
         shown.fields.append(FieldOfFrames(f"kernel_{subsystem}", title, "1/s", values))
@@ -54,19 +54,19 @@ def shown_of(data_set: DataSet, places: Places, clock: Clock) -> Shown:
     if disks is not None:
         shown.lights.append(Light("I/O", "system", "vermillion", f"kernel_{disks}"))
     if data_set.has("kernel_phase"):
-        _add_phases(shown, data_set, places, clock)
+        _add_phases(shown, data_set, units, clock)
     return shown
 
 
-def _add_processors(shown: Shown, data_set: DataSet, places: Places, clock: Clock) -> None:
+def _add_processors(shown: Shown, data_set: DataSet, units: Units, clock: Clock) -> None:
     """Shares of the time of all CPUs of a node. The kernel counts in its own ticks, so the parts
     are taken relative to their sum."""
-    parts = {name: Spans(places.count, clock) for name in ("user", "system", "idle")}
+    parts = {name: Spans(units.count, clock) for name in ("user", "system", "idle")}
     idle = ("idle_ns", "iowait_ns", "steal_ns")
     names = ["begin_ns", "end_ns", "node", *USER, *SYSTEM, *idle]
     for batch in data_set.batches("cpu_time", names):
         of = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
-        unit = places.unit_of_nodes(of["node"])
+        unit = units.unit_of_nodes(of["node"])
         begin, end = of["begin_ns"] * 1e-9, of["end_ns"] * 1e-9
         kept = (unit >= 0) & (end > begin)
         length = np.maximum(end - begin, 1e-12)
@@ -81,19 +81,19 @@ def _add_processors(shown: Shown, data_set: DataSet, places: Places, clock: Cloc
     shown.processor = [("cpu_user", "green"), ("cpu_system", "vermillion")]
 
 
-def _events(data_set: DataSet, places: Places, clock: Clock) -> dict[str, Array]:
+def _events(data_set: DataSet, units: Units, clock: Clock) -> dict[str, Array]:
     """Events a second by subsystem; from the records of single events where there are any."""
     found: dict[str, Array] = {}
-    for subsystem, spans in _summaries(data_set, places, clock).items():
+    for subsystem, spans in _summaries(data_set, units, clock).items():
         found[subsystem] = spans.cells().T
-    for subsystem, sums in _single(data_set, places, clock).items():
+    for subsystem, sums in _single(data_set, units, clock).items():
         found[subsystem] = sums.rates()
-    is_measured = np.zeros(places.count, bool)
-    is_measured[[unit for unit in places.of_node.values() if unit not in places.io]] = True
+    is_measured = np.zeros(units.count, bool)
+    is_measured[[unit for unit in units.of_node.values() if unit not in units.io]] = True
     return {name: np.where(is_measured, values, np.nan) for name, values in found.items()}
 
 
-def _summaries(data_set: DataSet, places: Places, clock: Clock) -> dict[str, Spans]:
+def _summaries(data_set: DataSet, units: Units, clock: Clock) -> dict[str, Spans]:
     """From counters of pull intervals: their events are spread evenly over the interval."""
     found: dict[str, Spans] = {}
     if not data_set.has("kernel_summary"):
@@ -103,47 +103,47 @@ def _summaries(data_set: DataSet, places: Places, clock: Clock) -> dict[str, Spa
         begin_ns, end_ns, node, subsystem, count = (
             batch.column(name).to_numpy(zero_copy_only=False) for name in names
         )
-        unit = places.unit_of_nodes(node)
+        unit = units.unit_of_nodes(node)
         begin, end = begin_ns * 1e-9, end_ns * 1e-9
         for name in np.unique(subsystem.astype(str)):
             kept = (subsystem == name) & (unit >= 0) & (end > begin)
-            spans = found.setdefault(str(name), Spans(places.count, clock))
+            spans = found.setdefault(str(name), Spans(units.count, clock))
             rate = count[kept] / (end - begin)[kept]
             spans.add(unit[kept], begin[kept], end[kept], rate)
     return found
 
 
-def _single(data_set: DataSet, places: Places, clock: Clock) -> dict[str, Sums]:
+def _single(data_set: DataSet, units: Units, clock: Clock) -> dict[str, Sums]:
     found: dict[str, Sums] = {}
     if not data_set.has("kernel_event"):
         return found
     for batch in data_set.batches("kernel_event", ["time_ns", "node", "subsystem"]):
         time = batch.column("time_ns").to_numpy() * 1e-9
         nodes, subsystems = batch.column("node"), batch.column("subsystem")
-        of_node = places.unit_of_nodes(np.array(nodes.dictionary.to_pylist() or [""]))
+        of_node = units.unit_of_nodes(np.array(nodes.dictionary.to_pylist() or [""]))
         unit = of_node[nodes.indices.to_numpy()]
         for i, name in enumerate(subsystems.dictionary.to_pylist()):
             kept = (subsystems.indices.to_numpy() == i) & (unit >= 0)
             if not kept.any():
                 continue
-            sums = found.setdefault(str(name), Sums(places.count, clock))
+            sums = found.setdefault(str(name), Sums(units.count, clock))
             sums.add(unit[kept], time[kept])
     return found
 
 
-def _add_phases(shown: Shown, data_set: DataSet, places: Places, clock: Clock) -> None:
+def _add_phases(shown: Shown, data_set: DataSet, units: Units, clock: Clock) -> None:
     """The phase with most of the time of each bin, by the name that the program gave it."""
     rows = list(_phases(data_set))
     names = list(dict.fromkeys(name for *_, name in rows))[:MOST_PHASES]
     number = {name: i for i, name in enumerate(names)}
-    spans = Spans(len(names) * places.count, clock)
-    kept = [row for row in rows if row[3] in number and row[0] in places.of_node]
+    spans = Spans(len(names) * units.count, clock)
+    kept = [row for row in rows if row[3] in number and row[0] in units.of_node]
     if not kept:
         return
-    unit = np.array([places.of_node[node] for node, *_ in kept])
-    row = np.array([number[name] for *_, name in kept]) * places.count + unit
+    unit = np.array([units.of_node[node] for node, *_ in kept])
+    row = np.array([number[name] for *_, name in kept]) * units.count + unit
     spans.add(row, np.array([one[1] for one in kept]), np.array([one[2] for one in kept]))
-    time = spans.cells().reshape(len(names), places.count, clock.bins)
+    time = spans.cells().reshape(len(names), units.count, clock.bins)
     phase = np.where(time.max(axis=0) > 0, time.argmax(axis=0), np.nan)
     colours = [PHASE_COLOURS[i % len(PHASE_COLOURS)] for i in range(len(names))]
     classes = list(zip(names, colours, strict=True))

@@ -97,11 +97,11 @@ def _grid(kind: str, dims: Sequence[int], used: Sequence[int]) -> Diagram:
     if math.prod(length + 1 for length in spread) > 4 * MOST_DRAWN:
         return listed(kind, f"{about}; the nodes that were used, in rows", used)
     margin = STUB if kind == "torus" else 0.0
-    places = {
+    positions = {
         node: (x - origin[0] + margin, y - origin[1] + margin)
         for node, x, y in zip(shown, at[0].tolist(), at[1].tolist(), strict=True)
     }
-    diagram = Diagram(kind, about, places)
+    diagram = Diagram(kind, about, positions)
     _join_neighbours(diagram, dims, shown, where)
     return diagram
 

@@ -12,7 +12,7 @@ from sesame.repository.playback import kernels, runs
 from sesame.repository.playback.arrows import Arrows
 from sesame.repository.playback.columns import columns_of, frames_of
 from sesame.repository.playback.frames import Clock, FieldOfFrames, Shown
-from sesame.repository.playback.places import KERNEL_TABLES, Places, places_of
+from sesame.repository.playback.units import KERNEL_TABLES, Units, units_of
 
 VERSION = 1
 INDEX, ARROWS = "index.json", "arrows.bin"
@@ -35,15 +35,15 @@ def prepare(data_set_path: Path, out: Path) -> bool:
     data_set = DataSet(data_set_path)
     if not can_play(data_set):
         return False
-    places, clock = _frame(data_set)
-    if places is None or clock is None:
+    units, clock = _frame(data_set)
+    if units is None or clock is None:
         return False
-    arrows, shown = Arrows(places.count, clock), Shown()
+    arrows, shown = Arrows(units.count, clock), Shown()
     if data_set.kind != Kind.MEASURED:
-        shown.add(runs.shown_of(data_set, places, clock, arrows))
+        shown.add(runs.shown_of(data_set, units, clock, arrows))
     if any(map(data_set.has, KERNEL_TABLES)):
-        shown.add(kernels.shown_of(data_set, places, clock))
-    index = _index(data_set, places, clock, shown, arrows)
+        shown.add(kernels.shown_of(data_set, units, clock))
+    index = _index(data_set, units, clock, shown, arrows)
     out.mkdir(parents=True, exist_ok=True)
     for number, one in enumerate(shown.fields):
         (out / f"field-{number}.bin").write_bytes(one.encoded())
@@ -54,26 +54,26 @@ def prepare(data_set_path: Path, out: Path) -> bool:
 
 def field_of_column(data_set: DataSet, key: str) -> FieldOfFrames:
     """The frames of any other field, by its key in `more`. Raises InputError."""
-    places, clock = _frame(data_set)
-    if places is None or clock is None:
+    units, clock = _frame(data_set)
+    if units is None or clock is None:
         raise InputError("there is nothing to play", path=str(data_set.path))
-    return frames_of(data_set, key, places, clock)
+    return frames_of(data_set, key, units, clock)
 
 
-def _frame(data_set: DataSet) -> tuple[Places | None, Clock | None]:
-    places = places_of(data_set)
-    if places is None or not places.count:
+def _frame(data_set: DataSet) -> tuple[Units | None, Clock | None]:
+    units = units_of(data_set)
+    if units is None or not units.count:
         return None, None
     seconds = 0.0
     if data_set.kind != Kind.MEASURED:
         seconds = runs.seconds_of(data_set)
     if any(map(data_set.has, KERNEL_TABLES)):
         seconds = max(seconds, kernels.seconds_of(data_set))
-    return places, Clock.of(seconds, places.count)
+    return units, Clock.of(seconds, units.count)
 
 
 def _index(
-    data_set: DataSet, places: Places, clock: Clock, shown: Shown, arrows: Arrows
+    data_set: DataSet, units: Units, clock: Clock, shown: Shown, arrows: Arrows
 ) -> dict[str, Any]:
     more = [
         {"key": column.key, "title": column.title, "unit": column.unit}
@@ -84,17 +84,17 @@ def _index(
         "title": data_set.info.title,
         "bins": clock.bins,
         "bin_s": clock.bin_s,
-        "word": places.word,
-        "units": list(places.names),
-        "diagram": _diagram(places),
+        "word": units.word,
+        "units": list(units.names),
+        "diagram": _diagram(units),
         **shown.described(),
         "more": more,
         "arrows": arrows.described(),
     }
 
 
-def _diagram(places: Places) -> dict[str, Any]:
-    diagram = places.diagram
+def _diagram(units: Units) -> dict[str, Any]:
+    diagram = units.diagram
     width, height = diagram.size()
 
     def rounded(numbers: Any) -> list[Any]:
@@ -105,9 +105,9 @@ def _diagram(places: Places) -> dict[str, Any]:
         "about": diagram.about,
         "width": round(width, 3),
         "height": round(height, 3),
-        "at": [rounded(diagram.at[unit]) for unit in range(places.count)],
+        "at": [rounded(diagram.at[unit]) for unit in range(units.count)],
         "idle": [rounded(at) for number, at in diagram.at.items() if number < 0],
         "boxes": [rounded(box) for box in diagram.boxes],
         "lines": [rounded(line) for line in diagram.lines],
-        "io": list(places.io),
+        "io": list(units.io),
     }

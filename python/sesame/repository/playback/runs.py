@@ -20,7 +20,7 @@ from sesame.datasets import DataSet, Kind
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.repository.playback.arrows import Arrows
 from sesame.repository.playback.frames import Clock, FieldOfFrames, Light, Shown, Spans, Sums
-from sesame.repository.playback.places import Places
+from sesame.repository.playback.units import Units
 from sesame.traced.calls import is_send
 
 Array = np.ndarray[Any, Any]
@@ -55,38 +55,36 @@ def seconds_of(data_set: DataSet) -> float:
     return float(ends.max(initial=0)) * 1e-9
 
 
-def shown_of(data_set: DataSet, places: Places, clock: Clock, arrows: Arrows) -> Shown:
+def shown_of(data_set: DataSet, units: Units, clock: Clock, arrows: Arrows) -> Shown:
     """All fields of the run; its messages are added to `arrows`."""
     shown = Shown()
-    calls = Spans(CLASSES * places.count, clock)
-    moved = Sums(places.count, clock)
+    calls = Spans(CLASSES * units.count, clock)
+    moved = Sums(units.count, clock)
     for batch in _calls(data_set):
-        unit = places.unit_of_ranks(batch.rank)
+        unit = units.unit_of_ranks(batch.rank)
         known = (unit >= 0) & (batch.end_s > batch.begin_s)
-        row = batch.kind[known] * places.count + unit[known]
+        row = batch.kind[known] * units.count + unit[known]
         calls.add(row, batch.begin_s[known], batch.end_s[known])
         files = known & (batch.kind == FILE_ACCESS)
         moved.add(unit[files], batch.begin_s[files], batch.bytes[files].astype(float))
-    _add_shares(shown, data_set, places, clock, calls)
-    sent = _add_messages(shown, data_set, places, clock, arrows)
+    _add_shares(shown, data_set, units, clock, calls)
+    sent = _add_messages(shown, data_set, units, clock, arrows)
     if moved.sums().any():
         title = "data read and written by calls on files"
-        shown.fields.append(_of(places, "file_bytes", title, "B/s", moved.rates()))
-    _add_devices(shown, data_set, places, clock)
+        shown.fields.append(_of(units, "file_bytes", title, "B/s", moved.rates()))
+    _add_devices(shown, data_set, units, clock)
     _add_lights(shown, sent=sent)
     return shown
 
 
-def _add_shares(
-    shown: Shown, data_set: DataSet, places: Places, clock: Clock, calls: Spans
-) -> None:
+def _add_shares(shown: Shown, data_set: DataSet, units: Units, clock: Clock, calls: Spans) -> None:
     """Shares of the time of a unit's ranks by class of call, and the class with most of it."""
-    alive = Spans(places.count, clock)
+    alive = Spans(units.count, clock)
     begin, end, rank = _lives(data_set)
-    unit = places.unit_of_ranks(rank)
+    unit = units.unit_of_ranks(rank)
     alive.add(unit[unit >= 0], begin[unit >= 0], end[unit >= 0])
     living = alive.cells()
-    time = calls.cells().reshape(CLASSES, places.count, clock.bins)
+    time = calls.cells().reshape(CLASSES, units.count, clock.bins)
     time[COMPUTE] = np.maximum(living - time[1:].sum(axis=0), 0)
     is_there = living > 1e-9
     shares = np.where(is_there, time / np.where(is_there, living, 1), np.nan)
@@ -151,17 +149,17 @@ def _spanned(
 
 
 def _add_messages(
-    shown: Shown, data_set: DataSet, places: Places, clock: Clock, arrows: Arrows
+    shown: Shown, data_set: DataSet, units: Units, clock: Clock, arrows: Arrows
 ) -> bool:
     """Data sent and received, and how many messages are in flight. Returns whether that is known
     (of simulated runs)."""
-    sent, received = Sums(places.count, clock), Sums(places.count, clock)
-    flight = Spans(places.count, clock)
+    sent, received = Sums(units.count, clock), Sums(units.count, clock)
+    flight = Spans(units.count, clock)
     is_simulated = data_set.has("message")
     found = False
     for source, to, begin, end, size in _messages(data_set):
         found = True
-        unit, other = places.unit_of_ranks(source), places.unit_of_ranks(to)
+        unit, other = units.unit_of_ranks(source), units.unit_of_ranks(to)
         a, b = unit >= 0, other >= 0
         sent.add(unit[a], begin[a], size[a].astype(float))
         received.add(other[b], end[b], size[b].astype(float))
@@ -171,11 +169,11 @@ def _add_messages(
             flight.add(other[b], begin[b], end[b])
     if not found:
         return False
-    shown.fields.append(_of(places, "sent", "data sent", "B/s", sent.rates()))
+    shown.fields.append(_of(units, "sent", "data sent", "B/s", sent.rates()))
     if is_simulated:
-        shown.fields.append(_of(places, "received", "data received", "B/s", received.rates()))
+        shown.fields.append(_of(units, "received", "data received", "B/s", received.rates()))
         values = flight.cells().T
-        shown.fields.append(_of(places, "flight", "messages in flight", "messages", values))
+        shown.fields.append(_of(units, "flight", "messages in flight", "messages", values))
     return is_simulated
 
 
@@ -198,17 +196,17 @@ def _messages(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array, A
             yield rank.astype(np.int64), peer.astype(np.int64), begin, end, size
 
 
-def _add_devices(shown: Shown, data_set: DataSet, places: Places, clock: Clock) -> None:
+def _add_devices(shown: Shown, data_set: DataSet, units: Units, clock: Clock) -> None:
     """How busy the device of each I/O node was, or of a node's own file system."""
-    if not data_set.has("storage_activity") or places.word != "node":
+    if not data_set.has("storage_activity") or units.word != "node":
         return
     table = data_set.table("storage_activity")
     system, node, number = (table.column(name).to_pylist() for name in ("system", "node", "ionode"))
     unit = np.array(
         [
-            places.of_node.get(str(at), -1)
+            units.of_node.get(str(at), -1)
             if name == "node.storage"
-            else (places.io[i] if i < len(places.io) else -1)
+            else (units.io[i] if i < len(units.io) else -1)
             for name, at, i in zip(system, node, number, strict=True)
         ],
         np.int64,
@@ -217,14 +215,14 @@ def _add_devices(shown: Shown, data_set: DataSet, places: Places, clock: Clock) 
         table.column(name).to_numpy() for name in ("begin_s", "length_s", "busy_s")
     )
     kept = (unit >= 0) & (length > 0)
-    spans = Spans(places.count, clock)
+    spans = Spans(units.count, clock)
     spans.add(
         unit[kept], begin[kept], (begin + length)[kept], (busy / np.maximum(length, 1e-30))[kept]
     )
     values = np.minimum(spans.cells().T, 1.0)
-    has_device = np.zeros(places.count, bool)
+    has_device = np.zeros(units.count, bool)
     has_device[unit[kept]] = True
-    has_device[list(places.io)] = True
+    has_device[list(units.io)] = True
     values = np.where(has_device, values, np.nan)
     shown.fields.append(FieldOfFrames("device", "device busy", "", values))
 
@@ -246,8 +244,8 @@ def _add_lights(shown: Shown, *, sent: bool) -> None:
         shown.lights.append(Light("I/O", "system", "vermillion", "device"))
 
 
-def _of(places: Places, key: str, title: str, unit: str, values: Array) -> FieldOfFrames:
+def _of(units: Units, key: str, title: str, unit: str, values: Array) -> FieldOfFrames:
     """A field of nodes that compute; I/O nodes have no value."""
     values = values.astype(float)
-    values[:, list(places.io)] = np.nan
+    values[:, list(units.io)] = np.nan
     return FieldOfFrames(key, title, unit, values)

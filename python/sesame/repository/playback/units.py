@@ -19,7 +19,7 @@ KERNEL_TABLES = ("cpu_time", "kernel_summary", "kernel_phase", "kernel_event")
 
 
 @dataclass(frozen=True)
-class Places:
+class Units:
     """Units have the numbers from 0 on: nodes or processes first, then I/O nodes.
 
     `of_rank`: the unit of each rank; `of_node`: of a node by its name, and of a simulated node by
@@ -46,8 +46,8 @@ class Places:
         return np.array([self.of_node.get(str(name), NO_UNIT) for name in names], np.int64)
 
 
-def places_of(data_set: DataSet) -> Places | None:
-    """The places of a data set; None if nothing in it is at a rank or node."""
+def units_of(data_set: DataSet) -> Units | None:
+    """The units of a data set; None if nothing in it is at a rank or node."""
     if data_set.kind == Kind.SIMULATED and data_set.has("rank"):
         return _simulated(data_set)
     if data_set.has("process"):
@@ -55,7 +55,7 @@ def places_of(data_set: DataSet) -> Places | None:
     return _measured(data_set)
 
 
-def _simulated(data_set: DataSet) -> Places:
+def _simulated(data_set: DataSet) -> Units:
     info = data_set.info
     scenario, system = info.scenario or {}, info.target_system or {}
     values = machine_values(str(system.get("machine_file", "")), scenario.get("overrides", []))
@@ -74,7 +74,7 @@ def _simulated(data_set: DataSet) -> Places:
     names = [f"node {node}" for node in used] + [f"I/O node {i}" for i in range(len(attached))]
     of_rank = np.array([unit_of[node] for node in node_of.tolist()], np.int64)
     of_node = {str(node): unit for node, unit in unit_of.items()}
-    return Places("node", tuple(names), of_rank, of_node, tuple(io_numbers), diagram)
+    return Units("node", tuple(names), of_rank, of_node, tuple(io_numbers), diagram)
 
 
 def _where(used: list[int], system: str, ranks: int) -> str:
@@ -118,7 +118,7 @@ def _attached(data_set: DataSet, values: Mapping[str, str]) -> list[int]:
     return [i * nodes // count for i in range(count)]
 
 
-def _ranks(ranks: int, about: str) -> Places:
+def _ranks(ranks: int, about: str) -> Units:
     """Ranks in rows; where there are too many, several in a cell."""
     each = -(-ranks // MOST_DRAWN)
     units = -(-ranks // each)
@@ -127,10 +127,10 @@ def _ranks(ranks: int, about: str) -> Places:
         for i in range(units)
     ]
     diagram = listed("list", about, range(units))
-    return Places("rank", tuple(names), np.arange(ranks) // each, {}, (), diagram)
+    return Units("rank", tuple(names), np.arange(ranks) // each, {}, (), diagram)
 
 
-def _processes(data_set: DataSet) -> Places:
+def _processes(data_set: DataSet) -> Units:
     table = data_set.table("process", ["rank", "host"])
     rank = table.column("rank").to_numpy().astype(np.int64)
     hosts = table.column("host").to_pylist()
@@ -146,21 +146,21 @@ def _processes(data_set: DataSet) -> Places:
     diagram = listed(
         "list", f"{len(names):,} nodes; how they are connected is not known", range(len(names))
     )
-    return Places("node", tuple(names), of_rank, of_node, (), diagram)
+    return Units("node", tuple(names), of_rank, of_node, (), diagram)
 
 
 def _is_merged(data_set: DataSet) -> bool:
     return any(data_set.has(table) for table in KERNEL_TABLES)
 
 
-def _with_node(places: Places, node: str) -> Places:
+def _with_node(units: Units, node: str) -> Units:
     """Processes of one node, and below them the node itself, for what its kernel did."""
-    number = places.count
-    add_below(places.diagram, [number], [None])
-    return replace(places, names=(*places.names, node or "the node"), of_node={node: number})
+    number = units.count
+    add_below(units.diagram, [number], [None])
+    return replace(units, names=(*units.names, node or "the node"), of_node={node: number})
 
 
-def _measured(data_set: DataSet) -> Places | None:
+def _measured(data_set: DataSet) -> Units | None:
     names: dict[str, None] = {}
     for table in KERNEL_TABLES:
         if data_set.has(table):
@@ -173,4 +173,4 @@ def _measured(data_set: DataSet) -> Places | None:
     about = f"{len(names):,} nodes; how they are connected is not known"
     diagram = listed("list", "one node" if len(names) == 1 else about, range(len(names)))
     of_node = {name: i for i, name in enumerate(names)}
-    return Places("node", tuple(names), np.zeros(0, np.int64), of_node, (), diagram)
+    return Units("node", tuple(names), np.zeros(0, np.int64), of_node, (), diagram)
