@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount
 
 from sesame.errors import InputError, SesameError
-from sesame.repository import api, home, parts
+from sesame.repository import api, documentation, home, parts, start
 from sesame.repository.page import ROUTES as ASSETS
 from sesame.repository.page import page
 from sesame.repository.store import Reader, Repository
@@ -101,17 +101,21 @@ def make_app(
     repository: Repository,
     *,
     title: str = "Sesame repository",
+    address: str = "",
     recognisers: Sequence[Recogniser] = (),
     limits: Limits = LIMITS,
     audit: AuditLog | None = None,
 ) -> Starlette:
-    """The application. `recognisers` find the account of a request, the first that does counts;
+    """The application. `address`: its own in links that leave it; by default that of each request.
+    `recognisers` find the account of a request, the first that does counts;
     parts add theirs (`recogniser(repository)`)."""
     found = [*recognisers, *parts.recognisers(repository)]
     app = Starlette(
         routes=[
             *ASSETS,
+            *start.routes(repository),
             *home.routes(repository),
+            *documentation.ROUTES,
             *parts.routes(repository),
             Mount("/api/v1", _api(repository, title)),
         ],
@@ -123,5 +127,6 @@ def make_app(
     )
     app.state.limits = limits
     app.state.site_title = title
+    app.state.address = address
     app.state.repository = repository
     return app

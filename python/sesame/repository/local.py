@@ -9,6 +9,8 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from starlette.routing import Route
 
 from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
-from sesame.repository.store import NewThing, Reader, Repository, schema
+from sesame.repository.store import DATABASE, NewThing, Reader, Repository, Version, schema
 
 STATE = ".repository"  # in the directory that is served
 COOKIE = "sesame-local"
@@ -77,6 +79,8 @@ def _data_sets(directory: Path) -> list[Path]:
         if Path(root) != directory and is_data_set(Path(root)):
             found.append(Path(root))
             below.clear()
+        if (Path(root) / DATABASE).exists():  # another repository
+            below.clear()
         below[:] = sorted(name for name in below if not name.startswith("."))
     return sorted(found)
 
@@ -110,4 +114,16 @@ def _add(
             known = made.id
         before = repository.things.version(connection, known)
         after = repository.things.add_version(connection, known, new)
+    prepare(repository, after, say)
     return before is None or before.number != after.number
+
+
+def prepare(repository: Repository, version: Version, say: Callable[[str], None]) -> None:
+    """Makes what pages need of a version and lack, in a process of its own: it may need minutes and
+    much memory."""
+    data, derived = repository.directory(version), repository.derived(version)
+    command = [sys.executable, "-m", "sesame.repository.preparing", str(data), str(derived)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    for line in done.stderr.splitlines()[-5:]:
+        say(f"{version.info.get('title')}: {line}")
+    repository.keep_derived(version)

@@ -55,7 +55,7 @@ def _entry(repository: Repository, connection: Connection, thing: Thing) -> Entr
     content = content_of(info if thing.library == "data" else {})
     numbers = dict(content.numbers)
     if version is not None and thing.library == "data":
-        for name, value in figures_in(repository.derived(version)).items():
+        for name, value in figures_in(repository.derived(version) / "search").items():
             numbers.setdefault(name, value)
     said = [str(name) for name in (*(owner or ()), content.person) if name]
     persons = {name.lower(): name for name in reversed(said)}

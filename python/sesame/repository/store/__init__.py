@@ -9,9 +9,9 @@ from sesame.lazy import names_of
 if TYPE_CHECKING:
     from sesame.repository.store.files import FileStore
     from sesame.repository.store.people import Reader
-    from sesame.repository.store.repository import Repository
+    from sesame.repository.store.repository import DATABASE, Repository
     from sesame.repository.store.things import Link, NewThing, Thing, Version
 else:
     __getattr__ = names_of(__name__)
 
-__all__ = ["FileStore", "Link", "NewThing", "Reader", "Repository", "Thing", "Version"]
+__all__ = ["DATABASE", "FileStore", "Link", "NewThing", "Reader", "Repository", "Thing", "Version"]

@@ -74,6 +74,39 @@ class FileStore:
         else:
             self.system.get_file(self.address(sha256), str(path))
 
+    def derived_address(self, content_hash: str) -> str:
+        return f"{self.root}/derived/{content_hash[:2]}/{content_hash}"
+
+    def keep_derived(self, content_hash: str, directory: Path) -> None:
+        """Stores a directory of files made from a version; of a local storage it is there."""
+        if not self.is_local:
+            for path in sorted(directory.rglob("*")):
+                if path.is_file():
+                    name = path.relative_to(directory).as_posix()
+                    self.system.put_file(str(path), f"{self.derived_address(content_hash)}/{name}")
+
+    def fetch_derived(self, content_hash: str, directory: Path) -> None:
+        """Copies what `keep_derived` has stored into a directory, which is empty."""
+        address = self.derived_address(content_hash)
+        with contextlib.suppress(FileNotFoundError):
+            for found in self.system.find(address):
+                target = directory / found.removeprefix(f"{address}/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self.system.get_file(found, str(target))
+
+    def remove_derived(self, content_hash: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.system.rm(self.derived_address(content_hash), recursive=True)
+
+    def all_derived(self) -> set[str]:
+        """The versions, by their content, that have derived files."""
+        depth = self.root.count("/") + 3
+        try:
+            found = self.system.find(f"{self.root}/derived")
+        except FileNotFoundError:
+            return set()
+        return {one.split("/")[depth] for one in found}
+
     def all(self) -> Iterator[str]:
         """The hashes of all files that are stored."""
         with contextlib.suppress(FileNotFoundError):

@@ -30,6 +30,7 @@ from sesame.repository.store.migrate import upgrade
 from sesame.repository.store.people import ADMINISTRATOR, Reader
 from sesame.repository.store.things import NewVersion, StoredFile, Thing, Things, Version
 
+DATABASE = "repository.db"  # of SQLite, in the directory of a repository
 LOCAL_NAME = "local"  # the account of the person who runs `sesame serve DIR`
 
 
@@ -53,7 +54,7 @@ class Repository:
     def in_directory(cls, directory: Path) -> Repository:
         """With SQLite and files in `directory`, which is made."""
         directory.mkdir(parents=True, exist_ok=True)
-        database = f"sqlite:///{directory.resolve() / 'repository.db'}"
+        database = f"sqlite:///{directory.resolve() / DATABASE}"
         return cls(database, FileStore(str(directory.resolve())), directory.resolve() / "cache")
 
     @contextlib.contextmanager
@@ -183,16 +184,35 @@ class Repository:
         return DataSet(self.directory(version))
 
     def derived(self, version: Version) -> Path:
-        """The local directory of files made from a version (aggregates, thumbnails); it may be
-        empty, and is made anew when it is lost."""
+        """The local directory of files made from a version (aggregates, findings); it may be empty.
+        Who writes into it calls `keep_derived` afterwards."""
+        if self.files.is_local:
+            directory = Path(self.files.derived_address(version.content_hash))
+            directory.mkdir(parents=True, exist_ok=True)
+            return directory
         directory = self.cache / "derived" / version.content_hash
-        directory.mkdir(parents=True, exist_ok=True)
+        if not directory.is_dir():
+            partial = self.cache / "partial" / secrets.token_hex(8)
+            partial.mkdir(parents=True)
+            self.files.fetch_derived(version.content_hash, partial)
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):  # another thread or process was faster
+                partial.replace(directory)
+            shutil.rmtree(partial, ignore_errors=True)
         return directory
+
+    def keep_derived(self, version: Version) -> None:
+        """Stores what was written into `derived(version)`, for all workers."""
+        if not self.files.is_local:
+            local = self.cache / "derived" / version.content_hash
+            self.files.keep_derived(version.content_hash, local)
 
 
 def _engine(database: str) -> Engine:
     if not database.startswith("sqlite"):
-        return create_engine(database, pool_pre_ping=True)
+        # Of SQLAlchemy's drivers we install psycopg 3 only.
+        database = database.replace("postgresql://", "postgresql+psycopg://", 1)
+        return create_engine(database, pool_pre_ping=True, pool_size=10, max_overflow=10)
     engine = create_engine(database, connect_args={"timeout": 30})
 
     @event.listens_for(engine, "connect")

@@ -195,10 +195,18 @@ class Things:
     def links_from(self, connection: Connection, identifier: str) -> list[Link]:
         return self._links(connection, schema.link.c.thing == identifier)
 
-    def links_to(self, connection: Connection, identifier: str) -> list[Link]:
-        return self._links(connection, schema.link.c.to_thing == identifier)
+    def links_to(self, connection: Connection, identifier: str, most: int = 1000) -> list[Link]:
+        """The newest first."""
+        return self._links(connection, schema.link.c.to_thing == identifier, most)
 
-    def _links(self, connection: Connection, where: ColumnElement[bool]) -> list[Link]:
+    def _links(
+        self, connection: Connection, where: ColumnElement[bool], most: int = 1000
+    ) -> list[Link]:
         columns = schema.link.c
         query = select(columns.thing, columns.version, columns.relation, columns.to_thing)
-        return [Link(*row) for row in connection.execute(query.where(where).order_by(columns.id))]
+        return [
+            Link(*row)
+            for row in connection.execute(
+                query.where(where).order_by(columns.id.desc()).limit(most)
+            )
+        ]

@@ -1,0 +1,117 @@
+"""The home page of a data set, and what it leads to."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from starlette.testclient import TestClient
+from tests.python.made_runs import write_run
+
+from sesame.datasets import all_record_types
+from sesame.repository.app import make_app
+from sesame.repository.cite import Cited, bibtex, datacite, info_text
+from sesame.repository.documentation import documents, pages_about
+from sesame.repository.local import LocalUser, add_found
+from sesame.repository.markdown import to_html
+from sesame.repository.store import Repository, Thing, Version
+from sesame.repository.store.schema import now
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A client that has signed in, and the address of a run's home page."""
+    write_run(tmp_path / "run.sesame", 4, 'kind = "crossbar"')
+    repository = Repository.in_directory(tmp_path / "repository")
+    add_found(repository, tmp_path, print)
+    user = LocalUser(repository, tmp_path / "secret")
+    client = TestClient(make_app(repository, recognisers=[user.recognise]))
+    client.headers["authorization"] = f"Bearer {user.secret}"
+    [thing] = client.get("/api/v1/things?library=data").json()["things"]
+    yield client, thing["address"]
+    repository.close()
+
+
+def test_a_home_page_links_each_record_type_to_its_documentation(served):
+    client, address = served
+    text = client.get(address).text
+    assert 'href="/records/rank"' in text
+    [documented] = set(re.findall(r'href="(/docs/formats/records#rank)"', text))
+    assert 'id="rank"' in client.get(documented).text
+
+
+def test_every_documented_record_type_has_a_section_and_every_link_of_the_manual_leads_somewhere(
+    served,
+):
+    client, _ = served
+    without = [name for name in all_record_types() if not pages_about(name)]
+    assert len(without) < len(all_record_types()) / 4, without
+    for one in documents().values():
+        text = client.get(one.address).text
+        for path, anchor in re.findall(r'href="(/docs/[^"#]*)(?:#([^"]*))?"', text):
+            assert client.get(path).status_code == 200, (one.name, path)
+            if anchor and path.count("/") > 2:
+                assert f'id="{anchor}"' in client.get(path).text, (one.name, path, anchor)
+
+
+def test_a_version_is_cited_with_its_permanent_address(served):
+    client, address = served
+    url = f"http://testserver{address}/v/1"
+    assert f"url = {{{url}}}" in client.get(f"{address}/cite.bib").text
+    found = client.get(f"{address}/cite.json").json()
+    assert found["identifiers"][0]["identifier"] == url
+    assert found["types"]["resourceTypeGeneral"] == "Dataset"
+    text = client.get(f"{address}/info.txt").text
+    assert f"Address:        {url}\n" in text
+    assert "Record type: rank\n" in text
+    assert client.get(f"{address}/v/2").status_code == 404
+
+
+def cited(title: str) -> Cited:
+    created = now()
+    thing = Thing("a" * 8, "data", 1, title, "x", "MIT", "public", None, "accepted", created, None)
+    version = Version("a" * 8, 1, created, "0" * 64, {}, 1, "")
+    return Cited(thing, version, "A & B", "a site", "http://host/d/aaaaaaaa/v/1")
+
+
+def test_a_title_cannot_leave_its_field_of_a_citation():
+    text = bibtex(cited("a}, url = {http://evil\n\\x"))
+    assert text.count("url = {") == 1
+    assert "title = {{a\\}, url = \\{http://evil x}}" in text
+    assert "A \\& B" in text
+    assert json.loads(json.dumps(datacite(cited('"'))))["titles"] == [{"title": '"'}]
+    assert "\nAddress" not in info_text(cited("x\nAddress: evil"), [])[3:]
+
+
+class Elements(HTMLParser):
+    """(tag, attribute, value) of all elements, as a browser finds them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen += [(tag, "", ""), *((tag, name, value) for name, value in attrs)]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "![x](http://elsewhere/pixel.png)",
+        "![x](//elsewhere/pixel.png)",
+        "<img src=x onerror=alert(1)>",
+        "[x](data:text/html,<script>alert(1)</script>)",
+        '[x](/ok "\\" onmouseover=alert(1)")',
+    ],
+)
+def test_markdown_of_users_has_no_script_and_no_picture_of_other_servers(hostile):
+    found = Elements()
+    found.feed(to_html(hostile))
+    assert not {tag for tag, _, _ in found.seen} & {"script", "svg", "iframe", "style"}
+    for _, name, value in found.seen:
+        assert name in ("", "href", "title", "rel", "alt"), (name, value)
+        assert name != "href" or value == "/ok"
