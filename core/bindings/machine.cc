@@ -88,6 +88,30 @@ nb::object storage_or_none(const std::optional<machine::StorageParameters>& stor
   return dict;
 }
 
+nb::dict card_dict(const machine::CardDirection& direction) {
+  nb::dict dict;
+  dict["bandwidth_bytes_per_s"] = direction.bandwidth;  // 0: that of a message alone
+  dict["message_rate_per_s"] = direction.message_rate;
+  return dict;
+}
+
+nb::dict sharing_dict(const machine::Machine& machine) {
+  const machine::Sharing& sharing = machine.sharing;
+  nb::dict dict;
+  dict["mode"] = machine::word_of(sharing.mode);
+  dict["cards"] = sharing.card.number;
+  dict["assignment"] = machine::word_of(sharing.card.assignment);
+  dict["send"] = card_dict(sharing.card.send);
+  dict["receive"] = card_dict(sharing.card.receive);
+  dict["pairs"] = sharing.card.pairs;
+  dict["card_slowdown"] = sharing.card.slowdown;
+  dict["link_bandwidth_bytes_per_s"] = sharing.link.bandwidth;
+  dict["global_bandwidth_bytes_per_s"] = sharing.link.global_bandwidth;
+  dict["memory_bandwidth_bytes_per_s"] = sharing.memory_bandwidth;
+  dict["routing"] = machine::word_of(machine.topology.routing);
+  return dict;
+}
+
 nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   const machine::Machine machine = unwrap(machine::read_machine(path, overrides));
   nb::dict dict;
@@ -104,6 +128,7 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["topology"] = topology_dict(machine);
   dict["network"] = network_dict(machine.network);
   dict["node_network"] = network_dict(machine.intranode);
+  dict["sharing"] = sharing_dict(machine);
   dict["storage"] = storage_or_none(machine.storage);
   dict["node_storage"] = storage_or_none(machine.node_storage);
   return dict;

@@ -21,6 +21,13 @@ std::span<const Key> keys();
 // The words of network.collectives, in the order of CollectiveRules.
 inline constexpr const char* kCollectiveRulesWords[] = {"program", "mpich", "openmpi"};
 
+// Those of network.sharing, network.card.assignment and topology.routing, in the order of
+// SharingMode, CardAssignment and Routing.
+inline constexpr const char* kSharingWords[] = {"none", "interface", "links"};
+inline constexpr const char* kCardAssignmentWords[] = {"block", "cyclic"};
+inline constexpr const char* kRoutingWords[] = {"minimal", "destination", "hashed", "valiant",
+                                                "adaptive"};
+
 // "network.segment.3.latency" -> "network.segment.N.latency"; other names as they are.
 std::string pattern_of(std::string_view name);
 

@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/sharing.h"
 #include "core/machine/storage.h"
 
 namespace sesame::machine {
@@ -51,6 +52,9 @@ struct Topology {
   uint32_t groups = 0;            // dragonfly
   uint32_t routers = 0;           // dragonfly: per group
   uint32_t nodes_per_router = 0;  // dragonfly
+  std::vector<uint32_t> uplinks;  // fat tree: of a switch at each level but the top
+  uint32_t global_links = 1;      // dragonfly: parallel ones between each two groups
+  Routing routing = Routing::kMinimal;  // fat tree: kDestination or kHashed
 };
 
 struct Machine {
@@ -67,6 +71,7 @@ struct Machine {
   SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   CollectiveRules collectives = CollectiveRules::kProgram;
+  Sharing sharing;
   NetworkParameters network;                      // between nodes
   NetworkParameters intranode;                    // inside a node, and from a rank to itself
   std::optional<StorageParameters> storage;       // the parallel file system
@@ -102,6 +107,9 @@ std::vector<KeyInfo> machine_keys();
 
 // As in the file: "fat_tree", "two-phase".
 std::string_view topology_name(TopologyKind kind);
+const char* word_of(SharingMode mode);
+const char* word_of(CardAssignment assignment);
+const char* word_of(Routing routing);
 const char* word_of(StorageModel detail);
 const char* word_of(CachePolicy policy);
 const char* word_of(DeviceKind kind);

@@ -8,6 +8,7 @@
 #include "core/machine/machine.h"
 #include "core/machine/network_table.h"
 #include "core/machine/settings.h"
+#include "core/machine/sharing_table.h"
 #include "core/machine/storage_table.h"
 #include "core/machine/topology_table.h"
 
@@ -52,6 +53,10 @@ Result<Machine> assemble(const Document& document) {
   machine.network = std::move(*network);
   machine.collectives =
       choice_or(document, "network.collectives", kCollectiveRulesWords, CollectiveRules::kProgram);
+
+  auto sharing = read_sharing(document, machine.cores);
+  if (!sharing) return std::unexpected(sharing.error());
+  machine.sharing = std::move(*sharing);
 
   const bool described = document.find("node.network.latency") != nullptr ||
                          document.find("node.network.bandwidth") != nullptr ||

@@ -17,24 +17,33 @@ struct TopologyDescription {
   TopologyKind kind;
   const char* name;
   std::vector<const char*> keys;  // that belong to it and must be there
+  std::vector<const char*> more;  // that may be there
+  std::vector<Routing> routings;  // the first is the default
 };
 
 const TopologyDescription kTopologies[] = {
-    {TopologyKind::kCrossbar, "crossbar", {}},
-    {TopologyKind::kMesh, "mesh", {"topology.dims"}},
-    {TopologyKind::kTorus, "torus", {"topology.dims"}},
-    {TopologyKind::kFatTree, "fat_tree", {"topology.arity"}},
+    {TopologyKind::kCrossbar, "crossbar", {}, {}, {Routing::kMinimal}},
+    {TopologyKind::kMesh, "mesh", {"topology.dims"}, {}, {Routing::kMinimal}},
+    {TopologyKind::kTorus, "torus", {"topology.dims"}, {}, {Routing::kMinimal}},
+    {TopologyKind::kFatTree,
+     "fat_tree",
+     {"topology.arity"},
+     {"topology.uplinks"},
+     {Routing::kDestination, Routing::kHashed}},
     {TopologyKind::kDragonfly,
      "dragonfly",
-     {"topology.groups", "topology.routers", "topology.nodes_per_router"}},
+     {"topology.groups", "topology.routers", "topology.nodes_per_router"},
+     {"topology.global_links"},
+     {Routing::kMinimal, Routing::kValiant, Routing::kAdaptive}},
 };
 
 Result<> check_keys(const Document& document, const TopologyDescription& description) {
   for (const Entry& entry : document.entries) {
     if (!entry.key.starts_with("topology.") || entry.key == "topology.kind") continue;
-    const bool belongs =
-        std::ranges::any_of(description.keys, [&](const char* key) { return entry.key == key; });
-    if (belongs) continue;
+    if (entry.key == "topology.routing") continue;  // read_routing()
+    const auto is_it = [&](const char* key) { return entry.key == key; };
+    if (std::ranges::any_of(description.keys, is_it)) continue;
+    if (std::ranges::any_of(description.more, is_it)) continue;
     std::string expected;
     for (const char* key : description.keys)
       expected += (expected.empty() ? "" : " and ") + std::string(key);
@@ -48,6 +57,38 @@ Result<> check_keys(const Document& document, const TopologyDescription& descrip
     if (document.find(key) == nullptr) return missing_key(document, key);
   }
   return {};
+}
+
+Result<Routing> read_routing(const Document& document, const TopologyDescription& description) {
+  const Entry* entry = document.find("topology.routing");
+  if (entry == nullptr) return description.routings.front();
+  const Routing routing = choice_or(document, entry->key, kRoutingWords, Routing::kMinimal);
+  const std::vector<Routing>& routings = description.routings;
+  if (std::ranges::find(routings, routing) != routings.end()) return routing;
+  std::string words;
+  for (const Routing known : description.routings) {
+    words += (words.empty() ? "" : " or ") + std::string(kRoutingWords[static_cast<int>(known)]);
+  }
+  return document.wrong(*entry, std::string("a ") + description.name +
+                                    " has no such routes, expected topology.routing " + words +
+                                    ", got " + entry->value.shown());
+}
+
+// Full bisection unless the file says otherwise: as many links up as there are nodes or switches
+// below.
+Result<> read_uplinks(const Document& document, Topology& topology) {
+  if (topology.kind != TopologyKind::kFatTree) return {};
+  topology.uplinks = counts_of(document, "topology.uplinks");
+  if (topology.uplinks.empty()) {
+    topology.uplinks.assign(topology.arity.begin(), topology.arity.end() - 1);
+  }
+  const size_t expected = topology.arity.size() - 1;
+  if (topology.uplinks.size() == expected) return {};
+  return document.wrong(*to_blame(document, {"topology.uplinks", "topology.arity"}),
+                        "topology.uplinks has a number for each level of topology.arity but the "
+                        "top, expected " +
+                            std::to_string(expected) + ", got " +
+                            std::to_string(topology.uplinks.size()));
 }
 
 int64_t product(const std::vector<uint32_t>& factors) {
@@ -118,6 +159,11 @@ Result<Topology> read_topology(const Document& document) {
   topology.routers = static_cast<uint32_t>(count_or(document, "topology.routers", 0));
   topology.nodes_per_router =
       static_cast<uint32_t>(count_or(document, "topology.nodes_per_router", 0));
+  topology.global_links = static_cast<uint32_t>(count_or(document, "topology.global_links", 1));
+  const auto routing = read_routing(document, *description);
+  if (!routing) return std::unexpected(routing.error());
+  topology.routing = *routing;
+  if (auto read = read_uplinks(document, topology); !read) return std::unexpected(read.error());
   return topology;
 }
 
