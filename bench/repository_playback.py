@@ -7,21 +7,15 @@ its trace) and dropped. Prints figures; never passes or fails. Needs /usr/bin/ch
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import statistics
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hypercorn.asyncio import serve
-from hypercorn.config import Config
 from playwright.sync_api import Page, sync_playwright
 from sqlalchemy import true
 
@@ -29,42 +23,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests/python")]
 
 from made_runs import write_run  # noqa: E402
+from tests.served_repository import ServedRepository  # noqa: E402
 
-from sesame.repository.app import make_app  # noqa: E402
-from sesame.repository.local import add_found  # noqa: E402
 from sesame.repository.playback.prepare import prepare  # noqa: E402
-from sesame.repository.store import Repository  # noqa: E402
 
 NODES, STEPS = 1024, 500
 PLAYED_S = 10  # how long it plays
 CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline.frame"]
-PORT = 8397
-
-
-@contextmanager
-def served(directory: Path) -> Iterator[tuple[str, Repository]]:
-    """A server of the data sets below `directory`, which anyone may read."""
-    repository = Repository.in_directory(directory / "repository")
-    add_found(repository, directory, print)
-    reader = repository.local_reader()
-    app = make_app(repository, recognisers=[lambda _: reader])
-    config, stop = Config(), threading.Event()
-    config.bind, config.loglevel = [f"127.0.0.1:{PORT}"], "WARNING"
-    loop = asyncio.new_event_loop()
-
-    async def run() -> None:
-        ended = asyncio.Event()
-        loop.run_in_executor(None, lambda: (stop.wait(), loop.call_soon_threadsafe(ended.set)))
-        await serve(app, config, shutdown_trigger=ended.wait)
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(run()))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{PORT}", repository
-    finally:
-        stop.set()
-        thread.join()
-        repository.close()
 
 
 def play(page: Page, url: str, trace: Path) -> list[dict[str, Any]]:
@@ -119,9 +84,10 @@ def main() -> None:
         size = sum(file.stat().st_size for file in (directory / "prepared").iterdir())
         records = sum(one["rows"] for one in run.record_types.values())
         print(f"{NODES:,} nodes, {records:,} records prepared in {took:.2f} s: {size / 1e6:.1f} MB")
-        with served(directory) as (host, repository), sync_playwright() as driver:
-            with repository.connection() as connection:
-                (thing,) = repository.things.find(connection, true())
+        served = ServedRepository(directory)
+        with sync_playwright() as driver:
+            with served.repository.connection() as connection:
+                (thing,) = served.repository.things.find(connection, true())
             browser = driver.chromium.launch(
                 executable_path="/usr/bin/chromium", args=["--no-sandbox"]
             )
@@ -132,12 +98,12 @@ def main() -> None:
                 (390, "activity"),
             ):
                 page = browser.new_page(viewport={"width": width, "height": 900})
-                url = (
-                    f"{host}{thing.address}/play?field={field}&speed={0.9 * STEPS * 0.1 / PLAYED_S}"
-                )
+                speed = 0.9 * STEPS * 0.1 / PLAYED_S
+                url = f"{served.url}{thing.address}/play?field={field}&speed={speed}"
                 report(f"{width} pixels, coloured by {field}", play(page, url, directory / "trace"))
                 page.close()
             browser.close()
+        served.close()
 
 
 if __name__ == "__main__":

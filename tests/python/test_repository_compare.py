@@ -15,7 +15,15 @@ from tests.some_info import some_info
 from sesame.datasets import DataSetWriter, Field, RecordType
 from sesame.repository.app import make_app
 from sesame.repository.compare.sides import Compared, difference_of
-from sesame.repository.compare.study import NO_SETTING, TIME, figures_of, settings_of
+from sesame.repository.compare.study import (
+    NO_SETTING,
+    TIME,
+    Setting,
+    figures_of,
+    section_of,
+    settings_of,
+    usual_setting,
+)
 from sesame.repository.local import add_found
 from sesame.repository.store import Repository, schema
 
@@ -119,6 +127,22 @@ def test_the_paths_of_the_server_are_not_shown(client, repository, study, tmp_pa
     assert "a measured data set: expected a simulated" in page.text
     assert str(tmp_path) not in page.text
     assert "predicted_time_s" in page.text  # its result is beside the other's, which has none
+
+
+def test_a_study_is_over_ranks_or_the_only_number_that_differs(repository, tmp_path):
+    for latency in (1, 2):
+        path = tmp_path / "served" / f"l{latency}.sesame"
+        text = f'{MESH}\n[storage]\nmount = ["/a"]\nionodes = {latency}'
+        write_run(path, 4, text, steps=1, title=f"run {latency}")
+    identifiers = add(repository, tmp_path / "served")
+    difference = difference_of(compared_of(repository, list(identifiers.values())), grouped=True)
+    settings = settings_of(difference)
+    assert usual_setting(settings).name == "storage.ionodes"
+    others = {**settings, "x": Setting("x", ("1", "2"), "", (1, 2))}
+    assert usual_setting(others).name == NO_SETTING
+    section = section_of(difference, figures_of(difference)[TIME], others["x"], others)
+    assert "The sides also differ in storage.ionodes." in section.about
+    assert chart_in(section.html)["marks"][0]["kind"] == "points"
 
 
 def test_two_to_twenty_data_sets_are_compared(client, study):

@@ -127,10 +127,10 @@ def _of_others() -> dict[str, Any]:
 def _of_runs(difference: Difference, query: Any) -> dict[str, Any]:
     figures, settings = study.figures_of(difference), study.settings_of(difference)
     figure = figures.get(query.get("figure", ""), figures[study.TIME])
-    usual = next((one.name for one in settings.values() if one.numbers), study.NO_SETTING)
-    over = settings.get(query.get("over", ""), settings[usual])
+    over = settings.get(query.get("over", "")) or study.usual_setting(settings)
+    of_study = study.section_of(difference, figure, over, settings)
     return {
-        "sections": [study.section_of(difference, figure, over), *sections_of(difference)],
+        "sections": [of_study, *sections_of(difference)],
         "doubts": [doubt.as_json() for doubt in difference.doubts],
         "sides": [
             (side.label, ", ".join(run.title for run in side.runs), len(side.runs))

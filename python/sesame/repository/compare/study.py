@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sesame.analysis.quantities import format_quantity
 from sesame.comparison import Difference, Run, Side
@@ -17,6 +16,7 @@ from sesame.web.table import Column, table_html
 
 TIME = "time"
 NO_SETTING = "data set"
+MOST_NAMED = 4  # settings in a sentence
 LOG_FROM = 20  # an axis whose largest value is this many times the least is logarithmic
 _NUMBER = re.compile(r"([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(\S*)")
 
@@ -83,6 +83,20 @@ def settings_of(difference: Difference) -> dict[str, Setting]:
     return {**found, NO_SETTING: Setting(NO_SETTING, tuple(named))}
 
 
+def usual_setting(settings: Mapping[str, Setting]) -> Setting:
+    """What a study is over unless the reader says: the number of ranks, else the only number in
+    which the sides differ, else the data sets."""
+    numeric = [one for one in settings.values() if one.numbers is not None]
+    ranks = [one for one in numeric if one.name == "ranks"]
+    return (ranks or (numeric if len(numeric) == 1 else [settings[NO_SETTING]]))[0]
+
+
+def _differ_only_in(over: Setting, settings: Mapping[str, Setting]) -> bool:
+    """Whether points over this setting are one curve: nothing else differs. Arguments are also
+    settings of their own."""
+    return set(settings) <= {over.name, NO_SETTING, "arguments"}
+
+
 def _arguments(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     """Arguments that differ, by the option before them or their place, if all runs have as many."""
     lists = [run.arguments for run in runs]
@@ -109,8 +123,9 @@ def _setting(name: str, texts: Sequence[str]) -> Setting:
     return Setting(name, tuple(texts), units.pop(), numbers)
 
 
-def chart_of(figure: Figure, over: Setting) -> Chart:
-    """Points with intervals over a number, or bars over names."""
+def chart_of(figure: Figure, over: Setting, *, is_curve: bool) -> Chart:
+    """Points with intervals over a number, or bars over names. `is_curve`: the sides differ in
+    nothing else, so that a line joins the points."""
     chart = Chart(320)
     known = [i for i, value in enumerate(figure.values) if value is not None]
     numbers = over.numbers
@@ -124,11 +139,10 @@ def chart_of(figure: Figure, over: Setting) -> Chart:
     title = f"{figure.name} ({figure.unit})" if figure.unit else figure.name
     if numbers is not None:
         x = [numbers[i] for i in order]
-        is_one_to_one = len(set(x)) == len(x)
-        draw = chart.line if is_one_to_one else chart.points
-        more = {**ends, "errors": True, "points": True} if is_one_to_one else {}
-        texts = [over.texts[i] for i in order]
-        draw("", x, y, "blue", **(more or {"texts": texts}))
+        if is_curve:
+            chart.line("", x, y, "blue", **ends, errors=True, points=True)
+        else:
+            chart.points("", x, y, "blue", texts=[over.texts[i] for i in order])
         unit = f" ({over.unit})" if over.unit else ""
         chart.x(f"{over.name}{unit}", log=_is_wide(x))
         chart.y(title, zero=not _is_wide(y), log=_is_wide(y))
@@ -143,10 +157,16 @@ def _is_wide(numbers: Sequence[float]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= LOG_FROM
 
 
-def section_of(difference: Difference, figure: Figure, over: Setting) -> Section:
-    """The chart of a study and its table."""
+def section_of(
+    difference: Difference, figure: Figure, over: Setting, settings: Mapping[str, Setting]
+) -> Section:
+    """The chart of a study and its table. `settings`: all in which the sides differ."""
     several = any(value is not None and value.samples > 1 for value in figure.values)
     about = f"{figure.name} over {over.name}."
+    if len(settings) > 2 and not _differ_only_in(over, settings):
+        others = sorted(set(settings) - {over.name, NO_SETTING})
+        about += f" The sides also differ in {', '.join(others[:MOST_NAMED])}"
+        about += ", …." if len(others) > MOST_NAMED else "."
     if several:
         about += " Bars are intervals of 95 % of the median; with fewer than 6 runs, their range."
     known = [i for i, value in enumerate(figure.values) if value is not None]
@@ -167,11 +187,6 @@ def section_of(difference: Difference, figure: Figure, over: Setting) -> Section
             Column("to", [value.high for value in shown], quantity),
             Column("runs", [value.samples for value in shown], str),
         ]
-    html = chart_of(figure, over).html(f"{figure.name} over {over.name}")
+    chart = chart_of(figure, over, is_curve=_differ_only_in(over, settings))
+    html = chart.html(f"{figure.name} over {over.name}")
     return Section("Study", about, html + table_html("study", columns))
-
-
-def program_of(difference: Difference) -> str:
-    """The program of all sides, or its absence."""
-    names = {Path(side.run.program).name for side in difference.sides}
-    return names.pop() if len(names) == 1 else ""

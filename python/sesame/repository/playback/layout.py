@@ -43,7 +43,7 @@ class Diagram:
 
 def draw(values: Mapping[str, str], used: Sequence[int]) -> Diagram:
     """The diagram of a machine from the values of its file (`machine_values`). `used`: the nodes
-    that the run had, in rising order; others are drawn where there is room."""
+    that the run had, in rising order; others are drawn where there is space."""
     topology = {key.removeprefix("topology."): value for key, value in values.items()}
     kind = topology.get("kind", "crossbar")
     if kind in ("mesh", "torus"):
@@ -173,7 +173,7 @@ def _tree(kind: str, about: str, sizes: Sequence[int], word: str, shown: Sequenc
 
 
 def _boxed(diagram: Diagram, parts: Sequence[_Group], title: str) -> _Group:
-    """Parts in rows inside a box, with lines from the box's title bar to those of switches: down at
+    """Groups in rows inside a box, with lines from its title bar to those of switches: down at
     the left, and along each row."""
     width, height = max(part.width for part in parts), max(part.height for part in parts)
     columns = _columns(len(parts), height / width)

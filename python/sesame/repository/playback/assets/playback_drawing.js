@@ -5,6 +5,7 @@
 (() => {
   const { ABSENT, LARGEST } = sesamePlayback;
   const SHADES = 256, LARGEST_CELL = 72, LEAST_WITH_PARTS = 12, LEAST_WITH_NAME = 44;
+  const NOWHERE = -1; // index of no value
 
   // Colours of the page's style, as numbers for pixels and as text for lines.
   class Palette {
@@ -69,9 +70,9 @@
       this.palette = new Palette(this.holder);
       this.ratio = window.devicePixelRatio || 1;
       this.frame = this.chooseFrame();
-      const room = this.holder.clientWidth * this.ratio;
+      const space = this.holder.clientWidth * this.ratio;
       const { x0, y0, width, height } = this.frame;
-      const most = Math.min(room / width, (0.7 * screenHeight() * this.ratio) / height);
+      const most = Math.min(space / width, (0.7 * screenHeight() * this.ratio) / height);
       this.size = Math.max(1, Math.min(Math.floor(most), LARGEST_CELL * this.ratio));
       this.geometry = partsOf(this.size);
       const pixels = [Math.ceil(width * this.size) + 2, Math.ceil(height * this.size) + 2];
@@ -112,7 +113,7 @@
     // The next `draw` paints every node.
     forget() {
       this.looks = new Int32Array(2 * this.model.units).fill(-1);
-      this.bin = -1;
+      this.bin = undefined; // that is shown
     }
 
     // Boxes, lines, nodes that the run did not use, and names.
@@ -152,7 +153,7 @@
       this.named = inner >= LEAST_WITH_NAME * this.ratio ? units : null;
     }
 
-    // Shows a bin. Only nodes that look different than before are painted.
+    // Shows a bin, or no values for null. Only nodes that look different than before are painted.
     draw(bin) {
       if (bin !== this.bin) {
         this.paintNodes(bin);
@@ -165,7 +166,7 @@
       const { units } = this.model, { looks } = this;
       let [left, top, right, bottom] = [this.nodes.width, this.nodes.height, 0, 0];
       for (let unit = 0; unit < units; unit++) {
-        const at = bin * units + unit;
+        const at = bin === null ? NOWHERE : bin * units + unit;
         const first = this.firstLook(at), second = this.secondLook(at);
         if (looks[2 * unit] === first && looks[2 * unit + 1] === second) continue;
         looks[2 * unit] = first;
@@ -184,13 +185,13 @@
 
     // What a node looks like in two numbers: shade or class of the field, phase, lights;
     firstLook(at) {
-      const number = this.field.values[at];
+      const number = this.field.values[at] ?? ABSENT;
       const shade = number === ABSENT ? 511 : this.field.classes.length ? number
         : Math.floor((number * (this.field.most / (this.most || 1)) * (SHADES - 1)) / LARGEST + 0.5);
-      const phase = this.parts.phase ? Math.min(this.parts.phase.values[at], 255) : 255;
+      const phase = this.parts.phase ? Math.min(this.parts.phase.values[at] ?? ABSENT, 255) : 255;
       let lights = 0;
       this.parts.lights.forEach((light, i) => {
-        const value = light.values[at];
+        const value = light.values[at] ?? ABSENT;
         if (value === ABSENT) lights |= 2 << (2 * i);
         else if (value > 0) lights |= 1 << (2 * i);
       });
@@ -202,13 +203,13 @@
       const high = this.geometry.inner - this.geometry.strip - this.geometry.light;
       let look = 0, below = 0;
       this.parts.processor.forEach((field, i) => {
-        const value = field.values[at];
+        const value = field.values[at] ?? ABSENT;
         if (value !== ABSENT) below = Math.min(below + (value / LARGEST) * field.most, 1);
         look |= (value === ABSENT ? 255 : Math.min(Math.round(below * high), 254)) << (8 * i);
       });
       const memory = this.parts.memory;
       if (memory) {
-        const value = memory.values[at];
+        const value = memory.values[at] ?? ABSENT;
         look |= (value === ABSENT ? 127 : Math.min(Math.round((value / LARGEST) * high), 126)) << 16;
       }
       return look;
@@ -262,7 +263,8 @@
     // Arrows for messages, names, and the border of the selected node.
     drawAbove(bin) {
       const { arrows } = this.model;
-      const begin = arrows ? arrows.first[bin] : 0, end = arrows ? arrows.first[bin + 1] : 0;
+      const known = arrows && bin !== null;
+      const begin = known ? arrows.first[bin] : 0, end = known ? arrows.first[bin + 1] : 0;
       if (begin === end && !this.hadArrows && this.selected === null && !this.named) return;
       const context = this.above.getContext("2d");
       context.clearRect(0, 0, this.above.width, this.above.height);
@@ -289,10 +291,10 @@
       context.lineWidth = 3 * this.ratio;
       context.strokeStyle = this.palette.text("card");
       context.fillStyle = this.palette.text("ink");
-      const room = this.geometry.inner - 2 * this.geometry.bar - 4;
+      const space = this.geometry.inner - 2 * this.geometry.bar - 4;
       this.named.forEach((name, unit) => {
         const [x, y] = this.corners[unit];
-        const at = [x + 3 * this.ratio, y + this.geometry.strip + 13 * this.ratio, room];
+        const at = [x + 3 * this.ratio, y + this.geometry.strip + 13 * this.ratio, space];
         context.strokeText(name, ...at);
         context.fillText(name, ...at);
       });
@@ -327,7 +329,7 @@
 
     select(unit) {
       this.selected = unit;
-      this.bin = -1;
+      this.bin = undefined;
     }
   }
 

@@ -14,6 +14,7 @@ const sesamePlayback = (() => {
 
     // The value in the unit of the field; null where there is none.
     at(bin, unit) {
+      if (bin === null) return null;
       const number = this.values[bin * this.units + unit];
       if (number === ABSENT) return null;
       return this.classes.length ? number : (this.most * number) / LARGEST;
@@ -85,8 +86,9 @@ const sesamePlayback = (() => {
       this.arrows = null;
     }
 
-    // The bin of a time, within the run.
+    // The bin of a time; null when the run is over.
     binAt(time) {
+      if (time > this.seconds * (1 + 1e-9)) return null;
       return Math.max(0, Math.min(this.bins - 1, Math.floor(time / this.index.bin_s)));
     }
 

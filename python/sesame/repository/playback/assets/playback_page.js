@@ -92,7 +92,7 @@
     const list = at(`values-${number}`), unit = run.drawing.selected;
     const said = at(`said-${number}`);
     const bin = run.model.binAt(player.timeIn(run)), { arrows, index } = run.model;
-    const sent = arrows ? arrows.count.slice(arrows.first[bin], arrows.first[bin + 1]) : [];
+    const sent = arrows && bin !== null ? arrows.count.slice(arrows.first[bin], arrows.first[bin + 1]) : [];
     const messages = sent.reduce((sum, one) => sum + one, 0);
     said.textContent = arrows || index.arrows.full_bins
       ? `messages shown by arrows at this time: ${messages}` : "";
