@@ -18,11 +18,11 @@ PACKAGES = {
     "repository": (
         "alembic",
         "argon2",
-        "authlib",
         "duckdb",
         "fastapi",
         "fsspec",
         "hypercorn",
+        "joserfc",
         "markdown_it",
         "multipart",
         "nh3",

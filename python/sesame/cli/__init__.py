@@ -37,6 +37,7 @@ VERBS = {
     "token": "sesame.cli.token:token",
     "evaluate": "sesame.cli.evaluate:evaluate",
     "serve": "sesame.cli.serve:serve",
+    "push": "sesame.cli.push:push",
 }
 # The help lists the verbs by job. Their summaries are here, so that it imports none of them.
 SECTIONS = {
@@ -69,6 +70,7 @@ SECTIONS = {
     },
     "Share": {
         "serve": "Show data sets as pages in a browser.",
+        "push": "Send a data set or a trace to a repository.",
     },
 }
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.

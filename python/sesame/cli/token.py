@@ -16,7 +16,7 @@ import click
 from sesame.cli.console import console, new_table
 from sesame.errors import InputError
 from sesame.measurement.defaults import default_state_directory
-from sesame.web.server.roles import Role
+from sesame.web.server.roles import OF_NODES, Role
 from sesame.web.server.token_file import Token, add_token, list_tokens, revoke_tokens, utc_today
 from sesame.web.server.tokens import write_token
 
@@ -61,7 +61,7 @@ def _file(tokens: Path | None, *, collector: bool) -> Path:
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option(
     "--role",
-    type=click.Choice([one.value for one in Role]),
+    type=click.Choice([one.value for one in OF_NODES]),
     required=True,
     help="What the token permits. Of a daemon: reader, phases, operator, administrator. Of a "
     "collector: node, relay, reader, administrator.",

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Path, Query
+from fastapi import FastAPI, Path, Query
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from sqlalchemy import func, select
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import JSONResponse, StreamingResponse
 
 import sesame
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.repository import parts
 from sesame.repository.store import Repository, Thing, Version, schema
 from sesame.repository.store.files import CHUNK
 
+MOST_SHOWN = 300  # characters of an error
 Identifier = Annotated[str, Path(pattern="^[0-9a-z]{8}$")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -56,11 +60,35 @@ class VersionAnswer(BaseModel):
 
 def make_api(repository: Repository, title: str) -> FastAPI:
     app = FastAPI(title=title, version=sesame.__version__, docs_url=None, redoc_url=None)
+    for kind in (SesameError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _refused)
     _add_things(app, repository)
     _add_versions(app, repository)
     for router in parts.apis(repository):
         app.include_router(router)
     return app
+
+
+def status_of(error: SesameError) -> int:
+    """The HTTP status of an error; its class may name one."""
+    by_kind = (
+        400 if isinstance(error, InputError) else 507 if isinstance(error, OutputError) else 500
+    )
+    return int(getattr(error, "status", by_kind))
+
+
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    """All errors are JSON with `error` and `hint`."""
+    if isinstance(error, SesameError):
+        return JSONResponse({"error": error.message, "hint": error.hint}, status_of(error))
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(one) for one in first["loc"])
+        text = f"{place}: {first['msg']}".encode("ascii", "replace").decode()[:MOST_SHOWN]
+        return JSONResponse({"error": text, "hint": None}, 422)
+    assert isinstance(error, HTTPException)
+    text = "there is no such thing" if error.detail == "Not Found" else str(error.detail)
+    return JSONResponse({"error": text, "hint": None}, error.status_code, error.headers)
 
 
 def readable_or_404(repository: Repository, request: Request, identifier: str) -> Thing:

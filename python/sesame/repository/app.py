@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
 
-from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import SesameError
 from sesame.repository import api, documentation, home, parts, start
+from sesame.repository.accounts.middleware import Identify
+from sesame.repository.accounts.openid import OpenId
 from sesame.repository.page import ROUTES as ASSETS
 from sesame.repository.page import page
 from sesame.repository.store import Reader, Repository
+from sesame.repository.uploads.mail import MailServer
 from sesame.web.server.access import Access
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.protection import Protection
 
-Recogniser = Callable[[Request], Reader | None]
+Recogniser = Callable[[str], Reader | None]
 REASONS = {
     403: "You may not do this.",
     404: "There is no such page, or you may not read it. Signing in may help.",
@@ -66,35 +68,10 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, SesameError)
-    status = 400 if isinstance(error, InputError) else 500
+    status = api.status_of(error)
     if _wants_json(request):
         return JSONResponse({"error": error.message, "hint": error.hint}, status)
     return page(request, "error.html", status=status, text=error.message, hint=error.hint)
-
-
-def _recognise(recognisers: Sequence[Recogniser]) -> type[BaseHTTPMiddleware]:
-    class Recognition(BaseHTTPMiddleware):
-        """Sets `request.state.reader`: the account that sent the request, or None."""
-
-        async def dispatch(
-            self, request: Request, call_next: Callable[[Request], Awaitable[Response]]
-        ) -> Response:
-            request.state.reader = None
-            for recognise in recognisers:
-                reader = await run_in_threadpool(recognise, request)
-                if reader is not None:
-                    request.state.reader = reader
-                    break
-            return await call_next(request)
-
-    return Recognition
-
-
-def _api(repository: Repository, title: str) -> FastAPI:
-    made = api.make_api(repository, title)
-    made.add_exception_handler(HTTPException, _http_error)
-    made.add_exception_handler(SesameError, _refused)
-    return made
 
 
 def make_app(
@@ -105,11 +82,22 @@ def make_app(
     recognisers: Sequence[Recogniser] = (),
     limits: Limits = LIMITS,
     audit: AuditLog | None = None,
+    secure: bool = False,
+    openid: OpenId | None = None,
+    mail: MailServer | None = None,
 ) -> Starlette:
     """The application. `address`: its own in links that leave it; by default that of each request.
-    `recognisers` find the account of a request, the first that does counts;
-    parts add theirs (`recogniser(repository)`)."""
-    found = [*recognisers, *parts.recognisers(repository)]
+    `recognisers` find the account of a bearer token that is none of an account;
+    `secure`: browsers use https; `openid`: where people sign in; `mail`: the server of mail."""
+
+    @contextlib.asynccontextmanager
+    async def working(app: Starlette) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(work(app)) for work in parts.work()]
+        yield
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     app = Starlette(
         routes=[
             *ASSETS,
@@ -117,16 +105,18 @@ def make_app(
             *home.routes(repository),
             *documentation.ROUTES,
             *parts.routes(repository),
-            Mount("/api/v1", _api(repository, title)),
+            Mount("/api/v1", api.make_api(repository, title)),
         ],
         middleware=[
             Middleware(Protection, limits=limits, access=_OpenToAll(()), audit=audit),
-            Middleware(_recognise(found)),
+            Middleware(Identify, repository.engine, others=recognisers, secure=secure),
         ],
         exception_handlers={HTTPException: _http_error, SesameError: _refused},
+        lifespan=working,
     )
     app.state.limits = limits
     app.state.site_title = title
     app.state.address = address
     app.state.repository = repository
+    app.state.openid, app.state.mail = openid, mail
     return app

@@ -1,7 +1,7 @@
 """The embedded repository: `sesame serve DIR` shows the data sets of a directory to its user.
 
 Other users of the machine reach the loopback address too, so the local user is known by a secret in
-the address that `sesame serve` prints. The first request with it gets a cookie.
+the address that `sesame serve` prints. A request with it begins a session.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ from starlette.routing import Route
 
 from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
-from sesame.repository.store import DATABASE, NewThing, Reader, Repository, Version, schema
+from sesame.repository.accounts.account import Account
+from sesame.repository.accounts.middleware import SESSION_KEY
+from sesame.repository.accounts.sessions import Sessions
+from sesame.repository.store import DATABASE, NewThing, Repository, Version, schema
+from sesame.web.server.roles import Role
 
 STATE = ".repository"  # in the directory that is served
-COOKIE = "sesame-local"
 
 
 class LocalUser:
     """Recognises the person who started `sesame serve DIR`: an administrator."""
 
     def __init__(self, repository: Repository, secret_file: Path) -> None:
-        self.reader = repository.local_reader()
+        reader = repository.local_reader()
+        self.account = Account(reader.id, reader.name, Role.ADMINISTRATOR)
+        self._sessions = Sessions(repository.engine)
         self.secret = _secret(secret_file)
 
     @property
@@ -39,17 +44,15 @@ class LocalUser:
         """Where the browser begins."""
         return f"/begin?token={self.secret}"
 
-    def recognise(self, request: Request) -> Reader | None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        given = token if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-        return self.reader if self._is_right(given) else None
+    def recognise(self, bearer: str) -> Account | None:
+        """For programs: the secret is a token, too."""
+        return self.account if self._is_right(bearer) else None
 
     def route(self) -> Route:
         def begin(request: Request) -> Response:
-            answer = RedirectResponse("/", 303)
             if self._is_right(request.query_params.get("token", "")):
-                answer.set_cookie(COOKIE, self.secret, httponly=True, samesite="lax")
-            return answer
+                request.scope["state"][SESSION_KEY] = self._sessions.start(self.account)
+            return RedirectResponse("/", 303)
 
         return Route("/begin", begin)
 

@@ -49,11 +49,12 @@ def links(thing: Thing) -> Sequence[tuple[str, str]]:
     return [link for make in _those_with("links") for link in make(thing)]
 
 
-def recognisers(repository: Repository) -> list[Any]:
-    """Functions that find the account of a request."""
-    return [make(repository) for make in _those_with("recogniser")]
-
-
 def analyses(thing: Thing, record_type: str) -> list[tuple[str, str]]:
     """(title, address) of what parts show of a record type of a data set."""
     return [link for make in _those_with("analyses") for link in make(thing, record_type)]
+
+
+def work() -> list[Any]:
+    """What each part does beside requests: functions of the application, which are cancelled at the
+    end."""
+    return _those_with("work")

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     ForeignKeyConstraint,
     Integer,
@@ -19,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
 )
 
 METADATA = MetaData(
@@ -66,6 +69,9 @@ account = Table(
     Column("display_name", Text, nullable=False, default=""),
     Column("email", Text, nullable=False, default=""),
     Column("role", String(16), nullable=False),
+    Column("trusted", Boolean, nullable=False, default=False),  # its uploads need no review
+    Column("disabled", Boolean, nullable=False, default=False),
+    Column("password", Text),  # its argon2 hash; null: signs in at a provider, or not at all
     Column("created", UtcTime, nullable=False, default=now),
 )
 
@@ -135,4 +141,92 @@ link = Table(
     ForeignKeyConstraint(
         ["thing", "version"], ["version.thing", "version.number"], ondelete="CASCADE"
     ),
+)
+
+# ---- Sign-in. Times are s since 1970. ----
+
+# An account of an OpenID Connect provider.
+identity = Table(
+    "identity",
+    METADATA,
+    Column("issuer", String(200), primary_key=True),
+    Column("subject", String(255), primary_key=True),
+    Column("account", ForeignKey("account.id", ondelete="CASCADE"), nullable=False),
+)
+session = Table(
+    "session",
+    METADATA,
+    Column("digest", String(64), primary_key=True),  # sha256 of the cookie
+    Column("account", ForeignKey("account.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("seen", Float, nullable=False),
+    Column("ends", Float, nullable=False),
+)
+access_token = Table(
+    "access_token",
+    METADATA,
+    Column("digest", String(64), primary_key=True),  # sha256 of the token
+    Column("account", ForeignKey("account.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("name", String(100), nullable=False),
+    Column("scope", String(20), nullable=False),  # the role that it has at most
+    Column("created", Float, nullable=False),
+    Column("ends", Float, nullable=False),
+)
+# Failed attempts to sign in.
+attempt = Table(
+    "attempt",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(64), nullable=False, index=True),
+    Column("peer", String(64), nullable=False, index=True),
+    Column("time", Float, nullable=False, index=True),
+)
+# Sign-ins at an OpenID Connect provider that have not come back.
+sign_in = Table(
+    "sign_in",
+    METADATA,
+    Column("digest", String(64), primary_key=True),  # sha256 of the browser's cookie
+    Column("state", String(64), nullable=False),
+    Column("nonce", String(64), nullable=False),
+    Column("verifier", String(128), nullable=False),
+    Column("next", String(2000), nullable=False),
+    Column("ends", Float, nullable=False),
+)
+
+# ---- Uploads, reviews, mail. Times are s since 1970. ----
+
+upload = Table(
+    "upload",
+    METADATA,
+    Column("id", String(26), primary_key=True),
+    Column("account", ForeignKey("account.id", ondelete="CASCADE"), nullable=False),
+    Column("key", String(64), nullable=False),  # the same for the same files and account
+    Column("state", String(20), nullable=False),  # see uploads/state.py
+    Column("request", Text, nullable=False),  # JSON: title and so on, and the files
+    Column("result", Text, nullable=False),  # JSON
+    Column("thing", String(8)),
+    Column("version", Integer),
+    Column("created", Float, nullable=False),
+    Column("changed", Float, nullable=False),
+    UniqueConstraint("account", "key"),
+)
+review = Table(
+    "review",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("thing", String(8), nullable=False, index=True),
+    Column("reviewer", ForeignKey("account.id", ondelete="SET NULL")),
+    Column("decision", String(20), nullable=False),  # accepted, asked, refused
+    Column("reason", Text, nullable=False),
+    Column("time", Float, nullable=False),
+)
+mail = Table(
+    "mail",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("recipient", String(254), nullable=False),
+    Column("subject", String(200), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("next_try", Float, nullable=False),
+    Column("tries", Integer, nullable=False),
 )

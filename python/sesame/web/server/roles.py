@@ -13,6 +13,8 @@ class Permission(Flag):
     ADMINISTER = auto()  # the destination
     DELIVER = auto()  # readings of the node with the client's name
     RELAY = auto()  # readings of all nodes
+    CONTRIBUTE = auto()  # uploads to a repository, and messages there
+    REVIEW = auto()  # what others uploaded: read it while it waits, accept or refuse it
 
 
 ANY = ~Permission(0)
@@ -24,8 +26,21 @@ class Role(StrEnum):
     NODE = "node"
     RELAY = "relay"
     OPERATOR = "operator"
+    CONTRIBUTOR = "contributor"
+    REVIEWER = "reviewer"
     ADMINISTRATOR = "administrator"
 
+
+OF_NODES = (  # of daemons and collectors
+    Role.READER,
+    Role.PHASES,
+    Role.NODE,
+    Role.RELAY,
+    Role.OPERATOR,
+    Role.ADMINISTRATOR,
+)
+# Of a repository, each permits what those before it permit.
+OF_REPOSITORY = (Role.READER, Role.CONTRIBUTOR, Role.REVIEWER, Role.ADMINISTRATOR)
 
 PERMISSIONS = {
     Role.READER: Permission.READ,
@@ -33,6 +48,8 @@ PERMISSIONS = {
     Role.NODE: Permission.DELIVER,
     Role.RELAY: Permission.DELIVER | Permission.RELAY,
     Role.OPERATOR: Permission.READ | Permission.PHASE | Permission.CONTROL,
+    Role.CONTRIBUTOR: Permission.READ | Permission.CONTRIBUTE,
+    Role.REVIEWER: Permission.READ | Permission.CONTRIBUTE | Permission.REVIEW,
     Role.ADMINISTRATOR: ANY,
 }
 

@@ -1,0 +1,115 @@
+"""The child process that reads what somebody has uploaded. It confines itself, then checks a data
+set, or imports another tool's files, and makes what pages need.
+
+`python -m sesame.repository.uploads.importing REQUEST`, a JSON object: `received` and `work`
+(directories), `most_bytes`, `memory_bytes`, `processor_s`. In `work` it leaves `result.json`
+(`data`, or `error` and `hint`; `missing`), `derived`, and `data` if the data set is not what was
+received.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from sesame.errors import InputError, SesameError
+
+RESULT = "result.json"
+
+
+def main(request: dict[str, Any]) -> int:
+    from sesame.repository.store.confinement import Allowance, confine
+
+    received, work = Path(request["received"]), Path(request["work"])
+    allowance = Allowance(
+        request["memory_bytes"], request["processor_s"], file_bytes=request["most_bytes"]
+    )
+    missing = confine(allowance, readable=[received], writable=[work])
+    try:
+        result = {"data": _import(received, work, request["most_bytes"]), "missing": missing}
+    except SesameError as error:
+        # Paths of the server are nobody's business.
+        text = str(error).replace(f"{work}/", "").replace(f"{received}/", "")
+        result = {"error": text, "hint": error.hint, "missing": missing}
+    except MemoryError:
+        result = {"error": "this needs more memory than an import may have", "missing": missing}
+    (work / RESULT).write_text(json.dumps(result), encoding="utf-8")
+    return 0
+
+
+def _import(received: Path, work: Path, most_bytes: int) -> str:
+    """Returns the directory of the data set: `received`, or `data` below `work`."""
+    from sesame.repository.uploads.prepare import prepare
+
+    source = _source(received, work, most_bytes)
+    (work / "derived").mkdir()
+    if (source / "info.json").is_file():
+        found = source
+        check_data_set(found)
+    else:
+        found = work / "data"
+        _convert(source, found)
+    prepare(found, work / "derived")
+    return str(found)
+
+
+def _source(received: Path, work: Path, most_bytes: int) -> Path:
+    """The directory or file to read: what a single archive contains, else what was received."""
+    from sesame.repository.uploads.archives import is_archive, unpack
+
+    files = [one for one in received.rglob("*") if one.is_file()]
+    if len(files) != 1:
+        return received
+    if not is_archive(files[0]):
+        return files[0]
+    unpacked = work / "unpacked"
+    unpacked.mkdir()
+    unpack(files[0], unpacked, most_bytes)
+    inside = list(unpacked.iterdir())
+    is_one_directory = len(inside) == 1 and inside[0].is_dir()
+    return inside[0] if is_one_directory else unpacked if len(inside) != 1 else inside[0]
+
+
+def _convert(source: Path, data: Path) -> None:
+    """Imports another tool's file or directory; of a directory, the file in it that is known."""
+    from sesame.exchange import import_trace
+
+    try:
+        import_trace(source, data)
+        return
+    except InputError as error:
+        if not source.is_dir() or "none of the formats" not in str(error):
+            raise
+        first = error
+    for file in sorted(one for one in source.rglob("*") if one.is_file()):
+        try:
+            import_trace(file, data)
+            return
+        except InputError as error:
+            if "none of the formats" not in str(error):
+                raise
+    raise first
+
+
+def check_data_set(path: Path) -> None:
+    """Reads every record. A file whose footer does not say the truth is refused here, and not found
+    out by a page. Raises InputError."""
+    from sesame.datasets import DataSet
+
+    data_set = DataSet(path)
+    for name, described in data_set.record_types.items():
+        if not isinstance(described, dict) or not isinstance(described.get("rows"), int):
+            raise InputError(f"info.json: the record type {name[:60]!r} has no number of rows")
+        if not name.isidentifier():
+            raise InputError(f"info.json: {name[:60]!r} is no name of a record type")
+        rows = sum(batch.num_rows for batch in data_set.batches(name))
+        if rows != described["rows"]:
+            raise InputError(
+                f"{name}.parquet: it has {rows} records, info.json says {described['rows']}"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))
