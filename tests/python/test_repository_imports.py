@@ -103,6 +103,7 @@ def test_a_foreign_file_becomes_the_data_set_that_the_command_line_makes(tmp_pat
     trace = write_msr(received / "trace.csv", random_requests(200))
     import_trace(trace, tmp_path / "expected.sesame")
     made = imported(received, tmp_path / "work")
+    assert made.unprepared == []
     found, expected = DataSet(made.data), DataSet(tmp_path / "expected.sesame")
     assert found.tables == expected.tables
     for name in found.tables:
@@ -111,7 +112,19 @@ def test_a_foreign_file_becomes_the_data_set_that_the_command_line_makes(tmp_pat
 
 def test_a_data_set_stays_as_it_was_sent(tmp_path, received, run_path):
     shutil.copytree(run_path, received, dirs_exist_ok=True)
-    assert imported(received, tmp_path / "work").data == received
+    made = imported(received, tmp_path / "work")
+    assert made.data == received
+    assert made.unprepared == []
+
+
+@pytest.mark.parametrize("text", ["NaN", '"\\u0000"', '"\\ud800"', "[" * 100_000])
+def test_an_info_file_that_no_database_holds_is_refused(text, tmp_path, run_path):
+    shutil.copytree(run_path, tmp_path / "run.sesame")
+    info = (tmp_path / "run.sesame" / "info.json").read_text()
+    changed = info.replace("{", '{"x": ' + text + ",", 1)
+    (tmp_path / "run.sesame" / "info.json").write_text(changed)
+    with pytest.raises(InputError, match=r"info\.json"):
+        check_data_set(tmp_path / "run.sesame")
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tar.xz"])

@@ -31,10 +31,10 @@ REASONS = {
     403: "You may not do this.",
     404: "There is no such page, or you may not read it. Signing in may help.",
 }
-# An upload sends parts of this size; a connection may be slow.
+# An upload is sent in parts of 8 MiB, and in smaller ones over a slow connection.
 LIMITS = Limits(
-    body_bytes=1 << 40,
-    body_seconds=6 * 3600.0,
+    body_bytes=32 << 20,
+    body_seconds=300.0,
     header_bytes=32 << 10,
     requests=512,
     connections=2048,

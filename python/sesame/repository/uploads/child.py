@@ -39,11 +39,13 @@ class ImportLimits:
 
 @dataclass(frozen=True)
 class Imported:
-    """`data`: the directory of the data set. `missing`: what could not be confined, in words."""
+    """`data`: the directory of the data set. `missing`: what could not be confined, `unprepared`:
+    what could not be made of the data, in words."""
 
     data: Path
     derived: Path
     missing: list[str] = field(default_factory=list)
+    unprepared: list[str] = field(default_factory=list)
 
 
 class ImportRefused(InputError):
@@ -130,7 +132,9 @@ def _taken(work: Path, received: Path, status: int, said: str) -> Imported:
     result = _read_result(work / RESULT)
     if result is None:
         raise _death(status, said)
-    missing = [str(one)[:200] for one in result.get("missing", [])][:20]
+    missing, unprepared = (
+        [str(one)[:200] for one in result.get(name, [])][:20] for name in ("missing", "unprepared")
+    )
     if "error" in result:
         hint = result.get("hint")
         raise ImportRefused(str(result["error"])[:1000], hint=str(hint)[:500] if hint else None)
@@ -138,7 +142,7 @@ def _taken(work: Path, received: Path, status: int, said: str) -> Imported:
     allowed = (received, work)
     if not any(data.resolve().is_relative_to(one.resolve()) for one in allowed):
         raise ImportRefused("the import gave a wrong answer")
-    return Imported(data, work / "derived", missing)
+    return Imported(data.resolve(), work / "derived", missing, unprepared)
 
 
 def _death(status: int, said: str) -> SesameError:

@@ -42,7 +42,7 @@ OCTETS = {
 
 class FileToSend(BaseModel):
     path: str = Field(max_length=LONGEST_PATH)
-    bytes: int = Field(ge=0, lt=1 << 60)
+    bytes: int = Field(ge=0, lt=1 << 60, strict=True)
     sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from sesame.errors import InputError, SesameError
 
 RESULT = "result.json"
+LARGEST_INFO = 32 << 20  # bytes
 
 
 def main(request: dict[str, Any]) -> int:
@@ -27,8 +28,10 @@ def main(request: dict[str, Any]) -> int:
         request["memory_bytes"], request["processor_s"], file_bytes=request["most_bytes"]
     )
     missing = confine(allowance, readable=[received], writable=[work])
+    result: dict[str, Any]
     try:
-        result = {"data": _import(received, work, request["most_bytes"]), "missing": missing}
+        data, unprepared = _import(received, work, request["most_bytes"])
+        result = {"data": data, "unprepared": unprepared, "missing": missing}
     except SesameError as error:
         # Paths of the server are nobody's business.
         text = str(error).replace(f"{work}/", "").replace(f"{received}/", "")
@@ -39,9 +42,10 @@ def main(request: dict[str, Any]) -> int:
     return 0
 
 
-def _import(received: Path, work: Path, most_bytes: int) -> str:
-    """Returns the directory of the data set: `received`, or `data` below `work`."""
-    from sesame.repository.uploads.prepare import prepare
+def _import(received: Path, work: Path, most_bytes: int) -> tuple[str, list[str]]:
+    """Returns the directory of the data set, `received` or one below `work`, and what could not be
+    prepared."""
+    from sesame.repository.preparing import prepare
 
     source = _source(received, work, most_bytes)
     (work / "derived").mkdir()
@@ -51,8 +55,7 @@ def _import(received: Path, work: Path, most_bytes: int) -> str:
     else:
         found = work / "data"
         _convert(source, found)
-    prepare(found, work / "derived")
-    return str(found)
+    return str(found), prepare(found, work / "derived")
 
 
 def _source(received: Path, work: Path, most_bytes: int) -> Path:
@@ -98,6 +101,7 @@ def check_data_set(path: Path) -> None:
     out by a page. Raises InputError."""
     from sesame.datasets import DataSet
 
+    _check_info(path / "info.json")
     data_set = DataSet(path)
     for name, described in data_set.record_types.items():
         if not isinstance(described, dict) or not isinstance(described.get("rows"), int):
@@ -109,6 +113,25 @@ def check_data_set(path: Path) -> None:
             raise InputError(
                 f"{name}.parquet: it has {rows} records, info.json says {described['rows']}"
             )
+
+
+def _check_info(path: Path) -> None:
+    """What Python's reader of JSON accepts, and databases and pages do not: NaN, half of a
+    character, NUL, very deep or large contents."""
+
+    def refuse(name: str) -> None:
+        raise InputError(f"info.json: {name} is no JSON number")
+
+    if path.stat().st_size > LARGEST_INFO:
+        raise InputError(f"info.json: expected at most {LARGEST_INFO} bytes")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        text = json.dumps(found, ensure_ascii=False)
+        text.encode()
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"info.json: not JSON: {str(error)[:100]}") from None
+    if "\\u0000" in text:
+        raise InputError("info.json: expected no NUL characters")
 
 
 if __name__ == "__main__":

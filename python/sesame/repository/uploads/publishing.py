@@ -23,12 +23,12 @@ from sesame.repository.accounts.store import Accounts
 from sesame.repository.store import NewThing, Repository, Thing, Version, schema
 from sesame.repository.store.things import NewVersion, StoredFile
 from sesame.repository.uploads.child import ImportRefused, plain_files, run_import
+from sesame.repository.uploads.importing import LARGEST_INFO
 from sesame.repository.uploads.mail import MailServer, send_waiting_mail
 from sesame.repository.uploads.receiving import DamagedFile, Staging, digest_of_file
 from sesame.repository.uploads.review import tell_reviewers
 from sesame.repository.uploads.service import DONE, FAILED, RECEIVING, Upload, Uploads
 
-LARGEST_INFO = 32 << 20  # bytes of info.json
 LOOK_EVERY_S, MAIL_EVERY_S = 0.5, 5.0
 
 
@@ -182,13 +182,15 @@ class Publisher:
         return thing, version
 
     def _move_derived(self, staging: Staging, version: Version) -> None:
+        """Each part appears when it is complete."""
         made = staging.imported / "derived"
         if not made.exists():
             return
         target = self._repository.derived(version)
-        for name, path in plain_files(made):
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            path.replace(target / name)
+        for part in made.iterdir():
+            if part.is_dir() and not (target / part.name).exists():
+                part.rename(target / part.name)
+        self._repository.keep_derived(version)
 
     def _discard(self, staging: Staging) -> None:
         """Removes stored files that no version has."""
@@ -197,8 +199,16 @@ class Publisher:
         if not source.exists():
             return
         with self._storing(), suppress(ImportRefused):
-            for _, path in plain_files(source):
-                self._remove_unused(digest_of_file(path))
+            found = [
+                StoredFile(name, digest_of_file(path), _size(path))
+                for name, path in plain_files(source)
+            ]
+            for one in found:
+                self._remove_unused(one.sha256)
+            content, things = NewVersion(found).content_hash, self._repository.things
+            with self._repository.connection() as connection:
+                if not things.with_content(connection, content):
+                    self._repository.files.remove_derived(content)
 
     def _remove_unused(self, sha256: str) -> None:
         with self._repository.connection() as connection:
