@@ -44,6 +44,7 @@ nb::dict network_dict(const machine::NetworkParameters& parameters) {
   dict["send_overhead_s"] = seconds(parameters.send_overhead);
   dict["receive_overhead_s"] = seconds(parameters.receive_overhead);
   dict["gap_s"] = seconds(parameters.gap);
+  dict["stream_bandwidth_bytes_per_s"] = parameters.stream_bandwidth;
   dict["hop_latency_s"] = seconds(parameters.hop_latency);
   dict["eager_limit_bytes"] = limit_or_none(parameters.eager_limit);
   dict["segments"] = segments;
@@ -63,6 +64,8 @@ nb::dict topology_dict(const machine::Machine& machine) {
     dict["routers"] = topology.routers;
     dict["nodes_per_router"] = topology.nodes_per_router;
   }
+  if (!topology.uplinks.empty()) dict["uplinks"] = topology.uplinks;
+  if (topology.global_links > 1) dict["global_links"] = topology.global_links;
   dict["diameter_hops"] = distance.diameter();
   dict["mean_hops"] = distance.mean_hops();
   return dict;
@@ -119,6 +122,7 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["description"] = machine.description;
   dict["path"] = machine.path;
   dict["sources"] = machine.sources;
+  dict["assumed"] = machine.assumed;
   dict["nodes"] = machine.nodes;
   dict["cores"] = machine.cores;
   dict["ranks"] = machine.capacity();

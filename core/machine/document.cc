@@ -114,12 +114,13 @@ Result<> apply_override(const std::string& text, Document& document) {
                     "expected dotted.key=value such as network.latency=1us, got \"" + text + "\"");
   }
   const std::string value = trim(text.substr(equals + 1));
-  for (const Entry& entry : document.entries) {
-    if (entry.key == key && entry.override.empty()) document.replaced.push_back(entry);
-  }
-  std::erase_if(document.entries, [&](const Entry& entry) {
+  const auto is_replaced = [&](const Entry& entry) {
     return entry.key == key || (value.empty() && entry.key.starts_with(key + "."));
-  });
+  };
+  for (const Entry& entry : document.entries) {
+    if (is_replaced(entry) && entry.override.empty()) document.replaced.push_back(entry);
+  }
+  std::erase_if(document.entries, is_replaced);
   if (!value.empty()) document.entries.push_back({key, parse_value(value), text});
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/machine/collective_rules.h"
 #include "core/machine/machine.h"
 #include "core/machine/storage_keys.h"
 
@@ -13,6 +14,7 @@ const Key kOwnKeys[] = {
     {"name", Kind::kText, true, "short name of the machine"},
     {"description", Kind::kText, false, "what machine it is, in a sentence"},
     {"sources", Kind::kTexts, false, "where the constants come from"},
+    {"assumed", Kind::kTexts, false, "keys and tables of this file whose values have no source"},
     {"nodes", Kind::kCount, false, "number of nodes; a topology with a size of its own gives it"},
 
     {"node.cores", Kind::kCount, false, "ranks that a node takes"},
@@ -31,6 +33,8 @@ const Key kOwnKeys[] = {
     {"node.network.gap", Kind::kDuration, false, "least time between two injections"},
     {"node.network.total_bandwidth", Kind::kBandwidth, false,
      "of all messages inside a node together, unless sharing is none"},
+    {"node.network.stream_bandwidth", Kind::kBandwidth, false,
+     "of messages that a rank sends one after the other"},
     {"node.network.eager_limit", Kind::kSize, false, "messages above it use rendezvous"},
     {"node.network.segment.N.up_to", Kind::kSize, false, "largest message of the segment"},
     {"node.network.segment.N.latency", Kind::kDuration, false, "zero-byte intercept"},
@@ -42,6 +46,8 @@ const Key kOwnKeys[] = {
     {"network.send_overhead", Kind::kDuration, false, "sender's CPU time, part of latency"},
     {"network.receive_overhead", Kind::kDuration, false, "receiver's CPU time, part of latency"},
     {"network.gap", Kind::kDuration, false, "least time between two injections"},
+    {"network.stream_bandwidth", Kind::kBandwidth, false,
+     "of messages that a rank sends one after the other"},
     {"network.hop_latency", Kind::kDuration, false, "added for every hop beyond the first"},
     {"network.eager_limit", Kind::kSize, false, "messages above it use rendezvous"},
     {"network.collectives", Kind::kChoice, false,
@@ -68,6 +74,11 @@ const Key kOwnKeys[] = {
     {"network.segment.N.latency", Kind::kDuration, false, "zero-byte intercept"},
     {"network.segment.N.bandwidth", Kind::kBandwidth, false, "inverse slope"},
 
+    {"collectives.hardware.latency", Kind::kDuration, false,
+     "of a barrier or allreduce that the network does, from the last rank's entry on"},
+    {"collectives.hardware.bandwidth", Kind::kBandwidth, false,
+     "of the vector of an allreduce that the network does"},
+
     {"topology.kind", Kind::kTopology, true, "crossbar, mesh, torus, fat_tree or dragonfly"},
     {"topology.dims", Kind::kCounts, false, "mesh, torus: nodes along each dimension"},
     {"topology.arity", Kind::kCounts, false,
@@ -82,12 +93,34 @@ const Key kOwnKeys[] = {
     {"topology.routing", Kind::kChoice, false, "how messages choose among routes", kRoutingWords},
 };
 
+// The keys of the rules of each collective: collectives.bcast.N.algorithm and its like.
+void add_collective_keys(std::vector<Key>& keys) {
+  for (size_t i = 0; i < kCollectives; ++i) {
+    const std::string rule = std::string("collectives.") + kCollectiveNames[i] + ".N.";
+    keys.push_back({rule + "algorithm", Kind::kChoice, false, "the algorithm of this rule",
+                    algorithm_words(static_cast<Collective>(i))});
+    keys.push_back({rule + "ranks_up_to", Kind::kCount, false, "most ranks of this rule"});
+    keys.push_back({rule + "up_to", Kind::kSize, false, "most bytes of this rule"});
+  }
+}
+
 std::vector<Key> all_keys() {
   std::vector<Key> keys(std::begin(kOwnKeys), std::end(kOwnKeys));
+  add_collective_keys(keys);
   for (const char* table : {"storage", "node.storage"}) {
     std::ranges::move(storage_keys(table), std::back_inserter(keys));
   }
   return keys;
+}
+
+// Whether the number of a segment or of a rule of a collective follows after this.
+bool is_list(std::string_view prefix) {
+  if (prefix.ends_with("segment.")) return true;
+  constexpr std::string_view kCollectivesTable = "collectives.";
+  if (!prefix.starts_with(kCollectivesTable) || !prefix.ends_with('.')) return false;
+  prefix.remove_prefix(kCollectivesTable.size());
+  return std::ranges::any_of(kCollectiveNames,
+                             [&](const char* name) { return prefix == std::string(name) + '.'; });
 }
 
 bool is_number(std::string_view text) {
@@ -138,8 +171,8 @@ std::string pattern_of(std::string_view name) {
   while (true) {
     const size_t dot = name.find('.');
     const std::string_view part = name.substr(0, dot);
-    // Only a segment has a number; another number is part of an unknown name and stays visible.
-    pattern += is_number(part) && pattern.ends_with("segment.") ? "N" : part;
+    // Another number is part of an unknown name and stays visible.
+    pattern += is_number(part) && is_list(pattern) ? "N" : part;
     if (dot == std::string_view::npos) return pattern;
     pattern += '.';
     name.remove_prefix(dot + 1);

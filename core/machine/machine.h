@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/collective_rules.h"
 #include "core/machine/sharing.h"
 #include "core/machine/storage.h"
 
@@ -29,12 +30,13 @@ struct Segment {
 };
 
 struct NetworkParameters {
-  SimTime latency;           // half ping-pong of zero bytes between neighbours, end to end
-  double bandwidth = 0;      // asymptotic
-  SimTime send_overhead;     // CPU time of the sender, part of the latency
-  SimTime receive_overhead;  // CPU time of the receiver, part of the latency
-  SimTime gap;               // least time between two injections
-  SimTime hop_latency;       // added for every hop beyond the first
+  SimTime latency;              // half ping-pong of zero bytes between neighbours, end to end
+  double bandwidth = 0;         // asymptotic
+  SimTime send_overhead;        // CPU time of the sender, part of the latency
+  SimTime receive_overhead;     // CPU time of the receiver, part of the latency
+  SimTime gap;                  // least time between two injections
+  double stream_bandwidth = 0;  // of messages one after the other; 0: as that of one message
+  SimTime hop_latency;          // added for every hop beyond the first
   uint64_t eager_limit = std::numeric_limits<uint64_t>::max();  // larger: rendezvous
   std::vector<Segment> segments;  // rising up_to; never empty; the last holds every size
 };
@@ -62,6 +64,8 @@ struct Machine {
   std::string description;
   std::string path;                  // the file it was read from
   std::vector<std::string> sources;  // where the constants come from
+  std::vector<std::string> assumed;  // keys (and tables) whose values have no source; no overrides
+  int size_line = 0;                 // of the file, or 0: where it says how many ranks there may be
   int nodes = 0;
   int cores = 1;                 // per node: how many ranks a node takes
   uint64_t memory = 0;           // of a node, in bytes; 0: unknown
@@ -72,6 +76,7 @@ struct Machine {
   Topology topology;
   CollectiveRules collectives = CollectiveRules::kProgram;
   Sharing sharing;
+  CollectiveTables collective_tables;             // choose before `collectives` does
   NetworkParameters network;                      // between nodes
   NetworkParameters intranode;                    // inside a node, and from a rank to itself
   std::optional<StorageParameters> storage;       // the parallel file system

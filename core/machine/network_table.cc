@@ -131,6 +131,18 @@ Result<> check_overheads(const Document& document, const std::string& table,
   return {};
 }
 
+// A message is part of a stream, so a stream is at least as fast as large messages are.
+Result<> check_stream(const Document& document, const std::string& table,
+                      const NetworkParameters& parameters) {
+  const double least = parameters.segments.back().bandwidth;
+  if (parameters.stream_bandwidth == 0 || parameters.stream_bandwidth >= least) return {};
+  const std::string key = table + ".stream_bandwidth";
+  return document.wrong(*to_blame(document, {key, table + ".bandwidth"}),
+                        key + " is below the bandwidth of large messages, expected at least " +
+                            format_size(static_cast<uint64_t>(least)) + "/s, got " +
+                            format_size(static_cast<uint64_t>(parameters.stream_bandwidth)) + "/s");
+}
+
 }  // namespace
 
 std::unexpected<Error> missing_key(const Document& document, const std::string& key) {
@@ -158,12 +170,20 @@ Result<NetworkParameters> read_network(const Document& document, const std::stri
   parameters.send_overhead = duration_or(document, table + ".send_overhead", {});
   parameters.receive_overhead = duration_or(document, table + ".receive_overhead", {});
   parameters.gap = duration_or(document, table + ".gap", {});
+  if (const Entry* stream = document.find(table + ".stream_bandwidth")) {
+    parameters.stream_bandwidth = bandwidth_or(document, stream->key, 0);
+    if (stream->override.empty())
+      parameters.stream_bandwidth *= shift_of(document, table).bandwidth;
+  }
   parameters.hop_latency = duration_or(document, table + ".hop_latency", {});
   parameters.eager_limit = size_or(document, table + ".eager_limit", kEverySize);
   if (auto read = read_segments(document, table, parameters); !read) {
     return std::unexpected(read.error());
   }
   if (auto checked = check_overheads(document, table, parameters); !checked) {
+    return std::unexpected(checked.error());
+  }
+  if (auto checked = check_stream(document, table, parameters); !checked) {
     return std::unexpected(checked.error());
   }
   return parameters;

@@ -10,13 +10,14 @@ namespace sesame::machine {
 namespace {
 
 std::unexpected<Error> too_many_ranks(const Machine& machine, int ranks) {
-  return error(std::to_string(ranks) + " ranks do not fit on " + machine.name + ": it has " +
-                   std::to_string(machine.nodes) + (machine.nodes == 1 ? " node" : " nodes") +
-                   " of " + std::to_string(machine.cores) +
-                   (machine.cores == 1 ? " core" : " cores") + ", enough for " +
-                   std::to_string(machine.capacity()) + " ranks",
-               "take fewer ranks, or enlarge the machine: override nodes or the topology, or "
-               "node.cores");
+  return error_at(machine.path, machine.size_line,
+                  std::to_string(ranks) + " ranks do not fit on " + machine.name + ": it has " +
+                      std::to_string(machine.nodes) + (machine.nodes == 1 ? " node" : " nodes") +
+                      " of " + std::to_string(machine.cores) +
+                      (machine.cores == 1 ? " core" : " cores") + ", enough for " +
+                      std::to_string(machine.capacity()) + " ranks",
+                  "take fewer ranks, or enlarge the machine: override nodes or the topology, or "
+                  "node.cores");
 }
 
 std::string_view without_comment(std::string_view line) {

@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "core/machine/collective_table.h"
 #include "core/machine/document.h"
 #include "core/machine/keys.h"
 #include "core/machine/machine.h"
@@ -35,16 +39,70 @@ Result<> read_file_systems(const Document& document, Machine& machine) {
   return check_mounts(document);
 }
 
+// Every text of `assumed` is a key or a table of the file. Values from overrides are the user's
+// own.
+Result<std::vector<std::string>> read_assumed(const Document& document) {
+  std::vector<std::string> assumed;
+  const Entry* list = document.find("assumed");
+  if (list == nullptr) return assumed;
+  const auto is_there = [](const std::vector<Entry>& entries, const std::string& key) {
+    return std::ranges::any_of(entries, [&](const Entry& entry) {
+      return entry.override.empty() && (entry.key == key || entry.key.starts_with(key + "."));
+    });
+  };
+  for (const Value& item : list->value.items) {
+    if (is_there(document.entries, item.text)) {
+      assumed.push_back(item.text);
+    } else if (!is_there(document.replaced, item.text)) {
+      Entry place = *list;
+      place.value.line = item.line;
+      return document.wrong(place, "assumed names a key that is not set, expected a key or table " +
+                                       std::string("of this file, got ") + item.shown());
+    }
+  }
+  return assumed;
+}
+
+std::string shortest(double number) {
+  std::array<char, 32> text;
+  const auto [end, status] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return std::string(text.data(), end);
+}
+
+// More ranks or busy cores on a node never make one of them, or its card, faster.
+Result<> check_slowdown(const Document& document, const std::string& key) {
+  const Entry* table = document.find(key);
+  if (table == nullptr) return {};
+  const auto& items = table->value.items;
+  const auto fall = std::ranges::adjacent_find(
+      items, [](const Value& one, const Value& next) { return next.number < one.number; });
+  if (fall == items.end()) return {};
+  return document.wrong(*table, key +
+                                    " falls, expected factors that rise with the number of "
+                                    "ranks, got " +
+                                    shortest((fall + 1)->number) + " after " +
+                                    shortest(fall->number));
+}
+
 Result<Machine> assemble(const Document& document) {
   Machine machine;
   machine.path = document.path;
   machine.name = text_of(document, "name");
   machine.description = text_of(document, "description");
   machine.sources = texts_of(document, "sources");
+  auto assumed = read_assumed(document);
+  if (!assumed) return std::unexpected(assumed.error());
+  machine.assumed = std::move(*assumed);
   machine.cores = count_or(document, "node.cores", 1);
+  if (const Entry* size = to_blame(document, {"node.cores", "nodes", "topology.kind"}))
+    machine.size_line = size->value.line;
   machine.memory = size_or(document, "node.memory", 0);
   machine.compute_ratio = ratio_or(document, "node.compute_ratio", 1);
   machine.slowdown = factors_of(document, "node.slowdown");
+  for (const char* key : {"node.slowdown", "network.card.slowdown"}) {
+    if (auto checked = check_slowdown(document, key); !checked)
+      return std::unexpected(checked.error());
+  }
   machine.copy_bandwidth = bandwidth_or(document, "node.copy_bandwidth", 0);
   machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
 
@@ -53,6 +111,9 @@ Result<Machine> assemble(const Document& document) {
   machine.network = std::move(*network);
   machine.collectives =
       choice_or(document, "network.collectives", kCollectiveRulesWords, CollectiveRules::kProgram);
+  auto tables = read_collectives(document);
+  if (!tables) return std::unexpected(tables.error());
+  machine.collective_tables = std::move(*tables);
 
   auto sharing = read_sharing(document, machine.cores);
   if (!sharing) return std::unexpected(sharing.error());

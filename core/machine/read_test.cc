@@ -86,6 +86,62 @@ TEST(ReadMachine, TakesEveryKeyInSiUnits) {
   EXPECT_EQ(machine->topology.dims, (std::vector<uint32_t>{3, 4}));
 }
 
+TEST(ReadMachine, NamesTheConstantsWithoutASource) {
+  const std::string text =
+      replaced("sources = [\"nowhere\"]\n",
+               "assumed = [\"network.gap\", \"node.network\", \"network.segment.1.latency\"]\n");
+  const auto assumed = [&](std::vector<std::string> overrides) {
+    const auto machine = parse_machine(text, "m.toml", overrides);
+    EXPECT_TRUE(machine) << machine.error().to_string();
+    return machine->assumed;
+  };
+  EXPECT_EQ(assumed({}),
+            (std::vector<std::string>{"network.gap", "node.network", "network.segment.1.latency"}));
+  // A value from the command line is the user's.
+  EXPECT_EQ(assumed({"network.gap=2us"}),
+            (std::vector<std::string>{"node.network", "network.segment.1.latency"}));
+  EXPECT_EQ(assumed({"network.segment="}),
+            (std::vector<std::string>{"network.gap", "node.network"}));
+}
+
+TEST(ReadMachine, RefusesAnAssumedKeyThatIsNotSet) {
+  expect_starts(
+      complaint("sources = [\"nowhere\"]\n", "assumed = [\"network.gap\",\n  \"network.gab\"]\n"),
+      "m.toml:4: assumed names a key that is not set, expected a key or table of this "
+      "file, got \"network.gab\"");
+  expect_starts(complaint("sources = [\"nowhere\"]\n", "assumed = [\"storage\"]\n"),
+                "m.toml:3: assumed names a key that is not set");
+}
+
+TEST(ReadMachine, ReadsTheBandwidthOfStreams) {
+  const auto stream = [](const std::vector<std::string>& overrides) {
+    const auto machine = parse_machine(
+        replaced("gap = \"1 us\"\n", "gap = \"1 us\"\nstream_bandwidth = \"200 MB/s\"\n"), "m.toml",
+        overrides);
+    EXPECT_TRUE(machine) << machine.error().to_string();
+    return machine->network.stream_bandwidth;
+  };
+  EXPECT_DOUBLE_EQ(stream({}), 200e6);
+  EXPECT_DOUBLE_EQ(stream({"network.bandwidth=300 MB/s"}), 600e6);  // moves with it
+  EXPECT_DOUBLE_EQ(stream({"network.stream_bandwidth=300 MB/s"}), 300e6);
+  expect_starts(complaint("gap = \"1 us\"", "stream_bandwidth = \"99 MB/s\""),
+                "m.toml:19: network.stream_bandwidth is below the bandwidth of large messages, "
+                "expected at least ");
+}
+
+TEST(ReadMachine, RefusesAFallingTableOfSlowdown) {
+  expect_starts(complaint("compute_ratio = 2.5", "slowdown = [1.0, 1.5, 1.2]"),
+                "m.toml:8: node.slowdown falls, expected factors that rise with the number of "
+                "ranks, got 1.2 after 1.5");
+}
+
+TEST(ReadMachine, RefusesAFallingTableOfACard) {
+  expect_starts(
+      complaint("gap = \"1 us\"", "card.slowdown = [1.0, 3.1, 2.4]"),
+      "m.toml:19: network.card.slowdown falls, expected factors that rise with the number "
+      "of ranks, got 2.4 after 3.1");
+}
+
 TEST(ReadMachine, ChoosesWhoseAlgorithmsCollectivesUse) {
   const auto chosen = [](std::vector<std::string> overrides) {
     return parse_machine(kMesh, "m.toml", overrides)->collectives;

@@ -14,6 +14,11 @@ using machine::Segment;
 // Limits the time of very large messages on very slow links to 46 days, so that sums fit 64 bits.
 constexpr double kLongestTransferPs = 4e18;
 
+SimTime transfer_time(uint64_t bytes, double ps_per_byte) {
+  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * ps_per_byte;
+  return SimTime::from_ps(static_cast<int64_t>(std::min(exact_ps, kLongestTransferPs) + 0.5));
+}
+
 }  // namespace
 
 Network::Network(const Machine& machine, const std::vector<int>& nodes)
@@ -47,7 +52,8 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
             parameters.receive_overhead,
             parameters.gap,
             parameters.hop_latency,
-            parameters.segments.front().latency - overheads};
+            parameters.segments.front().latency - overheads,
+            parameters.stream_bandwidth > 0 ? 1e12 / parameters.stream_bandwidth : 0};
   uint64_t begin = 0;  // the smallest size of the next range
   for (const Segment& segment : parameters.segments) {
     CostRange range{segment.up_to, 1e12 / segment.bandwidth, segment.latency - overheads, true};
@@ -69,16 +75,17 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
   const CostRange* range = path.ranges.data();
   while (bytes > range->up_to) ++range;  // the last range has no limit
 
-  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * range->ps_per_byte;
-  const SimTime transfer =
-      SimTime::from_ps(static_cast<int64_t>(std::min(exact_ps, kLongestTransferPs) + 0.5));
+  const SimTime transfer = transfer_time(bytes, range->ps_per_byte);
   const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
 
   MessageCost cost;
   cost.send_overhead = path.send_overhead;
   cost.receive_overhead = path.receive_overhead;
   cost.transfer = transfer;
-  cost.injection = later(path.gap, transfer);
+  const SimTime busy = path.stream_ps_per_byte > 0
+                           ? std::min(transfer, transfer_time(bytes, path.stream_ps_per_byte))
+                           : transfer;
+  cost.injection = later(path.gap, busy);
   cost.latency = range->wire + extra;
   cost.control_latency = path.control_wire + extra;
   if (range->rendezvous) {

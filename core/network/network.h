@@ -81,7 +81,8 @@ class Network {
     SimTime receive_overhead;
     SimTime gap;
     SimTime hop_latency;
-    SimTime control_wire;  // wire latency of a zero-byte message, at one hop
+    SimTime control_wire;       // wire latency of a zero-byte message, at one hop
+    double stream_ps_per_byte;  // of injections; 0: as the transfer
   };
 
   Network(const machine::Machine& machine, const std::vector<int>& nodes);

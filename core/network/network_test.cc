@@ -148,6 +148,18 @@ TEST(Network, SmallMessagesAreSpacedByTheGap) {
   EXPECT_EQ(network->cost(0, 2, 201).injection, SimTime::from_ns(4020));
 }
 
+TEST(Network, AStreamMayBeFasterThanItsMessagesOneByOne) {
+  Machine machine = machine_of();
+  const MessageCost alone = Network::create(machine, 64)->cost(0, 2, 16000);
+  machine.network.stream_bandwidth = 4 * 100e6;
+  const MessageCost cost = Network::create(machine, 64)->cost(0, 2, 16000);
+  EXPECT_EQ(cost.transfer, alone.transfer);
+  EXPECT_EQ(cost.injection.ps(), alone.injection.ps() / 4);
+  EXPECT_EQ(Network::create(machine, 64)->cost(0, 2, 8).injection, SimTime::from_ns(4000));
+  machine.network.stream_bandwidth = 1;  // never slower than its messages
+  EXPECT_EQ(Network::create(machine, 64)->cost(0, 2, 16000).injection, alone.injection);
+}
+
 TEST(Network, MessagesSentAtOnceFollowOneAnother) {
   const Machine machine = machine_of();
   const auto network = Network::create(machine, 64);

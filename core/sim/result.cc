@@ -167,6 +167,8 @@ Json to_json(const Simulation& simulation) {
   json["spawned_ranks"] = world.size() - world.jobs.front().size;
   json["spawn_time_s"] = simulation.machine().spawn_time.seconds();
   json["machine"] = simulation.machine().name;
+  if (!simulation.machine().assumed.empty())
+    json["assumed_constants"] = simulation.machine().assumed;
   json["collectives"] = simulation.world().open_mpi_collectives ? "openmpi" : "mpich";
   json["messages"] = world.messages;
   json["bytes"] = world.message_bytes;

@@ -336,6 +336,7 @@ void Simulation::choose_collectives() {
   using machine::CollectiveRules;
   const bool has_open_mpi =
       scenario_.traced_open_mpi || interface_ == loader::BinaryInterface::kOpenMpi;
+  world_->collective_tables = machine_.collective_tables;
   world_->open_mpi_collectives =
       machine_.collectives == CollectiveRules::kOpenMpi ||
       (machine_.collectives == CollectiveRules::kProgram && has_open_mpi);

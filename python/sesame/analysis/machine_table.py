@@ -8,6 +8,7 @@ from typing import Any
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds, format_size
 
+SHARED = {"none": "nothing", "interface": "cards", "links": "cards and links"}
 SIZES = [0, 8, 1024, 64 * 1024, 1 << 20, 4 << 20]
 
 
@@ -20,6 +21,14 @@ def headline(model: dict[str, Any]) -> tuple[str, str, str, str]:
         format_seconds(network["latency_s"]),
         f"{format_bytes(network['bandwidth_bytes_per_s'])}/s",
     )
+
+
+def assumed_sentence(model: dict[str, Any]) -> str | None:
+    """Which constants have no source; None if all have one."""
+    keys = model["assumed"]
+    if not keys:
+        return None
+    return f"assumed, without a source: {', '.join(keys)}"
 
 
 def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
@@ -38,9 +47,32 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("hops, at most and on average", f"{diameter} and {mean:.1f}"),
         *_network_rows("between nodes", model["network"]),
         *_network_rows("inside a node", model["node_network"]),
+        *_shared_rows(model),
         *_storage_rows("file system", model["storage"]),
         *_storage_rows("file system of a node", model["node_storage"]),
     ]
+
+
+def _shared_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
+    """What messages of different ranks share."""
+    sharing = model["sharing"]
+    rows = [("messages share", SHARED[sharing["mode"]])]
+    if sharing["mode"] == "none":
+        return rows
+    rows.append(("cards of a node", f"{sharing['cards']}, {sharing['assignment']}"))
+    if bandwidth := sharing["send"]["bandwidth_bytes_per_s"]:
+        rows.append(("bandwidth of a card", f"{format_bytes(bandwidth)}/s"))
+    if rates := sharing["send"]["message_rate_per_s"]:
+        pairs = sharing["pairs"] or [None]
+        shown = [
+            f"{rate / 1e6:.3g} M/s" + ("" if ranks is None else f" ({ranks})")
+            for ranks, rate in zip(pairs, rates, strict=True)
+        ]
+        rows.append(("messages of a card, by ranks", ", ".join(shown)))
+    for name, key in (("a link", "link"), ("a link between groups", "global")):
+        if bandwidth := sharing[f"{key}_bandwidth_bytes_per_s"]:
+            rows.append((f"bandwidth of {name}", f"{format_bytes(bandwidth)}/s"))
+    return rows
 
 
 def _sharing_row(factors: list[float]) -> list[tuple[str, str]]:
@@ -76,6 +108,7 @@ def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
         (f"bandwidth {where}", f"{format_bytes(network['bandwidth_bytes_per_s'])}/s"),
         (f"send overhead {where}", format_seconds(network["send_overhead_s"])),
         (f"receive overhead {where}", format_seconds(network["receive_overhead_s"])),
+        *_stream_row(where, network),
         (f"gap {where}", format_seconds(network["gap_s"])),
         (f"hop latency {where}", format_seconds(network["hop_latency_s"])),
         (f"eager up to, {where}", "any size" if eager is None else format_bytes(eager)),
@@ -89,6 +122,11 @@ def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
             value = f"{format_seconds(segment['latency_s'])} + size at {speed}"
             rows.append((f"messages {where}, {size}", value))
     return rows
+
+
+def _stream_row(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
+    bandwidth = network["stream_bandwidth_bytes_per_s"]
+    return [(f"bandwidth of streams {where}", f"{format_bytes(bandwidth)}/s")] if bandwidth else []
 
 
 def ping_pong_rows(path: Path, overrides: tuple[str, ...]) -> list[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame import native
-from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
+from sesame.analysis.machine_table import assumed_sentence, headline, parameter_rows, ping_pong_rows
 from sesame.cli.commands import Commands
 from sesame.cli.console import console
 from sesame.machines import find_machine, shipped
@@ -20,16 +20,18 @@ from sesame.machines import find_machine, shipped
 COMMANDS = {
     "calibrate": "sesame.cli.calibrate:calibrate",
     "check": "sesame.cli.check:check",
+    "new": "sesame.cli.machine_new:new",
 }
 
 
 @click.group(commands=Commands(COMMANDS))
 def machine() -> None:
-    """List, show, check and calibrate machine models.
+    """List, show, check, write and calibrate machine models.
 
     \b
     sesame machine show infiniband
     sesame machine calibrate --file here.toml
+    sesame machine new lab.toml
     """
 
 
@@ -91,6 +93,8 @@ def _print_model(console: Console, model: dict[str, Any]) -> None:
     console.print(table)
     for source in model["sources"]:
         console.print(f"  {source}", markup=False)
+    if (assumed := assumed_sentence(model)) is not None:
+        console.print(assumed, markup=False, soft_wrap=True)
 
 
 def _print_ping_pong(console: Console, path: Path, overrides: tuple[str, ...]) -> None:

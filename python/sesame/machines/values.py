@@ -17,7 +17,7 @@ from sesame import native
 from sesame.errors import InputError
 
 # Keys that describe a model and do not change what it predicts.
-DESCRIBING = ("name", "description", "sources")
+DESCRIBING = ("name", "description", "sources", "assumed")
 KEY_DIGITS = 16
 _BITS = re.compile(r"([0-9.eE+-]+)\s*([kMGT]?)bit/s")
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

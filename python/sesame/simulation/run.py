@@ -134,7 +134,15 @@ class RunResult:
             *self._refusals(),
             *self._spawns(),
             *self._shared_libraries(),
+            *self._assumed(),
         )
+
+    def _assumed(self) -> Iterator[str]:
+        keys = self.result.get("assumed_constants", [])
+        if keys:
+            yield (
+                f"the model {self.result['machine']} assumes what has no source: {', '.join(keys)}"
+            )
 
     def _spawns(self) -> Iterator[str]:
         spawned = self.result.get("spawned_ranks", 0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sesame import native
 from sesame.accuracy import Past
-from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
+from sesame.analysis.machine_table import assumed_sentence, parameter_rows, ping_pong_rows
 from sesame.analysis.measuring import interval_in_words, measuring_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.explained import explained_sections
@@ -106,6 +106,7 @@ def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]
             "description": model["description"],
             "rows": parameter_rows(model),
             "sources": model["sources"],
+            "assumed": assumed_sentence(model),
             "overrides": overrides,
             "text": target["machine_file"],
             "ping_pong": ping_pong_rows(Path(file.name), tuple(overrides)),

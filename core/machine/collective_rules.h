@@ -1,0 +1,47 @@
+// Which algorithms collectives use where a machine file says it: its [[collectives.NAME]] tables,
+// and [collectives.hardware] for those that the network does itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace sesame::machine {
+
+// The order is that of kCollectiveNames.
+enum class Collective {
+  kAllgather,
+  kAllreduce,
+  kAlltoall,
+  kBarrier,
+  kBcast,
+  kGather,
+  kReduce,
+  kScatter
+};
+inline constexpr size_t kCollectives = 8;
+inline constexpr std::array<const char*, kCollectives> kCollectiveNames = {
+    "allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter"};
+
+// Holds for at most so many ranks and bytes: of the whole vector in the reductions and MPI_Bcast,
+// of one rank's block in the others.
+struct CollectiveRule {
+  int64_t ranks_up_to = std::numeric_limits<int64_t>::max();
+  uint64_t up_to = std::numeric_limits<uint64_t>::max();
+  int algorithm = 0;  // the position in algorithm_words()
+};
+
+struct CollectiveTables {
+  std::array<std::vector<CollectiveRule>, kCollectives> rules;  // the first that fits holds
+  SimTime hardware_latency;       // from the entry of the last rank to the end on all
+  double hardware_bandwidth = 0;  // of the reduced vector, bytes/s; 0: its bytes take no time
+};
+
+// The words of an algorithm, in the order of the enumerations of mpi/collectives/open_mpi_rules.h.
+std::span<const char* const> algorithm_words(Collective collective);
+
+}  // namespace sesame::machine
