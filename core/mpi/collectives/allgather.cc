@@ -8,6 +8,7 @@
 #include "core/mpi/collectives/gather.h"
 #include "core/mpi/collectives/neighbor_steps.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -78,11 +79,12 @@ void allgather_at_once(Transfer& transfer, const Target& all) {
 namespace {
 
 // An algorithm that does not serve this number of ranks is replaced as in Open MPI.
-void allgather_as_open_mpi(Transfer& transfer, const Target& all) {
+void allgather_as_open_mpi(Transfer& transfer, const Target& all,
+                           std::optional<open_mpi::Allgather> given) {
   using enum open_mpi::Allgather;
   const int size = transfer.size();
-  if (!transfer.is_blocking()) return allgather_at_once(transfer, all);
-  switch (open_mpi::choose_allgather(size, all.bytes())) {
+  if (!given && !transfer.is_blocking()) return allgather_at_once(transfer, all);
+  switch (given ? *given : open_mpi::choose_allgather(size, all.bytes())) {
     case kDoubling:
       if (std::has_single_bit(static_cast<unsigned>(size)))
         return allgather_doubling(transfer, all);
@@ -106,8 +108,10 @@ int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
              all.count, *all.type);
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
-  if (open_mpi::is_followed()) {
-    allgather_as_open_mpi(transfer, all);
+  const auto given =
+      table_choice<open_mpi::Allgather>(machine::Collective::kAllgather, size, all.bytes());
+  if (given || open_mpi::is_followed()) {
+    allgather_as_open_mpi(transfer, all, given);
   } else if (power_of_two && total < kThresholds.allgather_long) {
     allgather_doubling(transfer, all);
   } else if (!power_of_two && total < kThresholds.allgather_short) {

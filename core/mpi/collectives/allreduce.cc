@@ -6,8 +6,10 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/hardware.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/reduce.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -141,15 +143,18 @@ void allreduce_linear(Transfer& transfer, void* vector, const Reduction& reducti
 
 // Where an algorithm needs more elements than there are, Open MPI uses another.
 void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction,
-                           bool in_place) {
+                           bool in_place, std::optional<open_mpi::Allreduce> given) {
   using enum open_mpi::Allreduce;
   const int size = transfer.size();
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
   const Count bytes = reduction.bytes();
   const bool commutes = reduction.is_commutative();
-  switch (transfer.is_blocking()
-              ? open_mpi::choose_allreduce(size, bytes, commutes)
-              : open_mpi::choose_iallreduce(size, bytes, reduction.count, commutes, in_place)) {
+  if (!given) {
+    given = transfer.is_blocking()
+                ? open_mpi::choose_allreduce(size, bytes, commutes)
+                : open_mpi::choose_iallreduce(size, bytes, reduction.count, commutes, in_place);
+  }
+  switch (*given) {
     case kLinear:
       return allreduce_linear(transfer, vector, reduction);
     case kReduceBcast:
@@ -164,6 +169,8 @@ void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& re
       return allreduce_halving_doubling(transfer, vector, reduction);
     case kBinomial:
       return allreduce_binomial(transfer, vector, reduction);
+    case kHardware:
+      return allreduce_hardware(transfer, vector, reduction);
   }
 }
 
@@ -172,8 +179,12 @@ int allreduce_intra(Transfer& transfer, const void* send, void* receive,
   if (reduction.count == 0) return MPI_SUCCESS;
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, receive, reduction.count);
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
-  if (open_mpi::is_followed()) {
-    allreduce_as_open_mpi(transfer, receive, reduction, send == MPI_IN_PLACE);
+  const auto given = reduction.is_commutative()
+                         ? table_choice<open_mpi::Allreduce>(machine::Collective::kAllreduce,
+                                                             transfer.size(), reduction.bytes())
+                         : std::nullopt;
+  if (given || open_mpi::is_followed()) {
+    allreduce_as_open_mpi(transfer, receive, reduction, send == MPI_IN_PLACE, given);
   } else if (reduction.bytes() > kThresholds.allreduce_short && reduction.op->is_predefined() &&
              reduction.count >= core_ranks) {
     allreduce_halving_doubling(transfer, receive, reduction);

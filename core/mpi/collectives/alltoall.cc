@@ -3,6 +3,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/exchange.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -62,11 +63,12 @@ namespace {
 
 template <typename OutBlocks, typename InBlocks>
 void alltoall_as_open_mpi(Transfer& transfer, const Source& out, const Target& in,
-                          const OutBlocks& out_block, const InBlocks& in_block) {
+                          const OutBlocks& out_block, const InBlocks& in_block,
+                          std::optional<open_mpi::Alltoall> given) {
   using enum open_mpi::Alltoall;
-  if (!transfer.is_blocking())
+  if (!given && !transfer.is_blocking())
     return exchange_scattered(transfer, out_block, in_block, transfer.size());
-  switch (open_mpi::choose_alltoall(transfer.size(), in.bytes())) {
+  switch (given ? *given : open_mpi::choose_alltoall(transfer.size(), in.bytes())) {
     case kScattered:
       return exchange_scattered(transfer, out_block, in_block, transfer.size());
     case kPairwise:
@@ -85,10 +87,12 @@ int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
   const auto out_block = [&out](int rank) {
     return OutBlock{out.at(rank * out.count), out.count, out.type.get()};
   };
+  const auto given =
+      table_choice<open_mpi::Alltoall>(machine::Collective::kAlltoall, transfer.size(), block);
   if (out.is_in_place()) {
     exchange_in_place(transfer, in_block);
-  } else if (open_mpi::is_followed()) {
-    alltoall_as_open_mpi(transfer, out, in, out_block, in_block);
+  } else if (given || open_mpi::is_followed()) {
+    alltoall_as_open_mpi(transfer, out, in, out_block, in_block, given);
   } else if (block <= kThresholds.alltoall_short &&
              transfer.size() >= kThresholds.alltoall_min_ranks) {
     alltoall_bruck(transfer, out, in);

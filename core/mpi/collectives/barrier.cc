@@ -4,7 +4,9 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
+#include "core/mpi/collectives/hardware.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
 
@@ -75,10 +77,10 @@ void barrier_tree(Transfer& transfer) {
 
 namespace {
 
-void barrier_as_open_mpi(Transfer& transfer) {
+void barrier_as_open_mpi(Transfer& transfer, std::optional<open_mpi::Barrier> given) {
   using enum open_mpi::Barrier;
-  if (!transfer.is_blocking()) return barrier_dissemination(transfer);
-  switch (open_mpi::choose_barrier(transfer.size())) {
+  if (!given && !transfer.is_blocking()) return barrier_dissemination(transfer);
+  switch (given ? *given : open_mpi::choose_barrier(transfer.size())) {
     case kLinear:
       return barrier_linear(transfer);
     case kDoubling:
@@ -87,12 +89,16 @@ void barrier_as_open_mpi(Transfer& transfer) {
       return barrier_dissemination(transfer);
     case kTree:
       return barrier_tree(transfer);
+    case kHardware:
+      return barrier_hardware(transfer);
   }
 }
 
 void barrier_intra(Transfer& transfer) {
-  if (open_mpi::is_followed()) {
-    barrier_as_open_mpi(transfer);
+  const auto given =
+      table_choice<open_mpi::Barrier>(machine::Collective::kBarrier, transfer.size(), 0);
+  if (given || open_mpi::is_followed()) {
+    barrier_as_open_mpi(transfer, given);
   } else {
     barrier_dissemination(transfer);
   }

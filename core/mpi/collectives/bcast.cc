@@ -4,6 +4,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/tree.h"
 #include "core/mpi/collectives/validate.h"
@@ -180,14 +181,18 @@ void bcast_scatter(Transfer& transfer, const Target& buffer, int root, Count mos
 }
 
 // Where an algorithm needs more elements than there are, Open MPI uses another.
-void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root) {
+void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root,
+                       std::optional<open_mpi::Bcast> given) {
   using enum open_mpi::Bcast;
   constexpr int kRadix = 4;  // of Open MPI's parameter bcast_algorithm_knomial_radix
   const int rank = transfer.rank();
   const int size = transfer.size();
   const Count bytes = buffer.bytes();
-  switch (transfer.is_blocking() ? open_mpi::choose_bcast(size, bytes)
-                                 : open_mpi::choose_ibcast(size, bytes)) {
+  if (!given) {
+    given = transfer.is_blocking() ? open_mpi::choose_bcast(size, bytes)
+                                   : open_mpi::choose_ibcast(size, bytes);
+  }
+  switch (*given) {
     case kLinear:
       return bcast_linear(transfer, buffer, root);
     case kChain:
@@ -212,8 +217,10 @@ void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root) {
 int bcast_intra(Transfer& transfer, const Target& buffer, int root) {
   const Count bytes = buffer.bytes();
   if (bytes == 0) return MPI_SUCCESS;
-  if (open_mpi::is_followed()) {
-    bcast_as_open_mpi(transfer, buffer, root);
+  const auto given =
+      table_choice<open_mpi::Bcast>(machine::Collective::kBcast, transfer.size(), bytes);
+  if (given || open_mpi::is_followed()) {
+    bcast_as_open_mpi(transfer, buffer, root, given);
   } else if (bytes <= kThresholds.bcast_short || transfer.size() < kThresholds.bcast_min_ranks) {
     bcast_binomial(transfer, buffer, root);
   } else {

@@ -2,6 +2,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -122,11 +123,12 @@ void gather_linear_sync(Transfer& transfer, const Source& mine, const Target& al
 
 namespace {
 
-void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& all, int root) {
+void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& all, int root,
+                        std::optional<open_mpi::Gather> given) {
   using enum open_mpi::Gather;
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
-  if (!transfer.is_blocking()) return gather_at_once(transfer, mine, all, root);
-  switch (open_mpi::choose_gather(transfer.size(), block)) {
+  if (!given && !transfer.is_blocking()) return gather_at_once(transfer, mine, all, root);
+  switch (given ? *given : open_mpi::choose_gather(transfer.size(), block)) {
     case kLinear:
       return gather_linear(transfer, mine, all, root);
     case kBinomial:
@@ -137,8 +139,11 @@ void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& al
 }
 
 int gather_intra(Transfer& transfer, const Source& mine, const Target& all, int root) {
-  if (open_mpi::is_followed()) {
-    gather_as_open_mpi(transfer, mine, all, root);
+  const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  const auto given =
+      table_choice<open_mpi::Gather>(machine::Collective::kGather, transfer.size(), block);
+  if (given || open_mpi::is_followed()) {
+    gather_as_open_mpi(transfer, mine, all, root, given);
   } else {
     gather_binomial(transfer, mine, all, root);
   }

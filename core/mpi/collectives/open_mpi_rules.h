@@ -24,10 +24,11 @@ enum class Allreduce {
   kDoubling,
   kRing,
   kHalvingDoubling,
-  kBinomial  // reduction to rank 0 and broadcast by binomial trees
+  kBinomial,  // reduction to rank 0 and broadcast by binomial trees
+  kHardware   // in the network; no rule of Open MPI has it
 };
 enum class Alltoall { kScattered, kPairwise, kBruck };
-enum class Barrier { kLinear, kDoubling, kDissemination, kTree };
+enum class Barrier { kLinear, kDoubling, kDissemination, kTree, kHardware };
 enum class Bcast {
   kLinear,
   kChain,

@@ -6,6 +6,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/halving.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/tree.h"
 #include "core/mpi/collectives/validate.h"
@@ -166,16 +167,20 @@ void reduce_along(Transfer& transfer, const void* send, void* receive, const Red
 }
 
 void reduce_as_open_mpi(Transfer& transfer, const void* send, void* receive,
-                        const Reduction& reduction, int root) {
+                        const Reduction& reduction, int root,
+                        std::optional<open_mpi::Reduce> given) {
   using enum open_mpi::Reduce;
   const int rank = transfer.rank();
   const int size = transfer.size();
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(size));
   const Count bytes = reduction.bytes();
   const bool commutes = reduction.is_commutative();
-  switch (transfer.is_blocking()
-              ? open_mpi::choose_reduce(size, bytes, commutes)
-              : open_mpi::choose_ireduce(size, bytes, reduction.count, commutes)) {
+  if (!given) {
+    given = transfer.is_blocking()
+                ? open_mpi::choose_reduce(size, bytes, commutes)
+                : open_mpi::choose_ireduce(size, bytes, reduction.count, commutes);
+  }
+  switch (*given) {
     case kLinear:
       return reduce_linear(transfer, send, receive, reduction, root);
     case kChain:
@@ -205,8 +210,12 @@ int reduce_intra(Transfer& transfer, const void* send, void* receive, const Redu
                  int root) {
   if (reduction.count == 0) return MPI_SUCCESS;
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
-  if (open_mpi::is_followed()) {
-    reduce_as_open_mpi(transfer, send, receive, reduction, root);
+  const auto given = reduction.is_commutative()
+                         ? table_choice<open_mpi::Reduce>(machine::Collective::kReduce,
+                                                          transfer.size(), reduction.bytes())
+                         : std::nullopt;
+  if (given || open_mpi::is_followed()) {
+    reduce_as_open_mpi(transfer, send, receive, reduction, root, given);
   } else if (reduction.bytes() > kThresholds.reduce_short && reduction.op->is_predefined() &&
              reduction.count >= core_ranks) {
     reduce_scatter_gather(transfer, send, receive, reduction, root);

@@ -4,6 +4,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
+#include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/validate.h"
 #include "core/mpi/collectives/workspace.h"
@@ -107,11 +108,12 @@ void scatter_at_once(Transfer& transfer, const Source& all, const Target& mine, 
 
 namespace {
 
-void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mine, int root) {
+void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mine, int root,
+                         std::optional<open_mpi::Scatter> given) {
   using enum open_mpi::Scatter;
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
-  if (!transfer.is_blocking()) return scatter_at_once(transfer, all, mine, root);
-  switch (open_mpi::choose_scatter(transfer.size(), block)) {
+  if (!given && !transfer.is_blocking()) return scatter_at_once(transfer, all, mine, root);
+  switch (given ? *given : open_mpi::choose_scatter(transfer.size(), block)) {
     case kLinear:
       return scatter_linear(transfer, all, mine, root);
     case kBinomial:
@@ -122,8 +124,11 @@ void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mi
 }
 
 int scatter_intra(Transfer& transfer, const Source& all, const Target& mine, int root) {
-  if (open_mpi::is_followed()) {
-    scatter_as_open_mpi(transfer, all, mine, root);
+  const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
+  const auto given =
+      table_choice<open_mpi::Scatter>(machine::Collective::kScatter, transfer.size(), block);
+  if (given || open_mpi::is_followed()) {
+    scatter_as_open_mpi(transfer, all, mine, root, given);
   } else {
     scatter_binomial(transfer, all, mine, root);
   }

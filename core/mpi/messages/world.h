@@ -22,6 +22,7 @@
 
 #include "core/base/error.h"
 #include "core/base/reserved_block.h"
+#include "core/machine/collective_rules.h"
 #include "core/mpi/messages/call_profile.h"
 #include "core/mpi/messages/compute_meter.h"
 #include "core/mpi/messages/interface.h"
@@ -39,6 +40,7 @@ namespace sesame::mpi {
 class CollectiveLog;
 class InFlight;
 class Ports;
+class SwitchOperations;
 struct FileLocks;
 
 // Totals of messages of similar size: class 0 is empty messages, class k those of 2^(k-1) to 2^k -
@@ -106,7 +108,9 @@ struct World {
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // for file systems that set none
   bool open_mpi_collectives = false;            // algorithms as Open MPI chooses; else MPICH
-  std::shared_ptr<FileLocks> file_locks;        // made by MPI-IO at its first use
+  machine::CollectiveTables collective_tables;  // those of the machine file, which come first
+  std::shared_ptr<SwitchOperations> switch_operations;  // made at the first one (hardware.h)
+  std::shared_ptr<FileLocks> file_locks;                // made by MPI-IO at its first use
   std::set<std::pair<SignatureId, SignatureId>> reported_mismatches;  // see mismatch.h
   std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine
   uint64_t messages = 0;
