@@ -9,7 +9,7 @@ from sesame.analysis.plots import Plot
 from sesame.analysis.views import View
 from sesame.datasets import DataSet
 
-NAMES = ("time line", "ranks", "MPI calls", "message matrix", "message sizes")
+NAMES = ("time line", "ranks", "MPI calls", "message matrix", "message sizes", "links", "network")
 
 
 def views_of(_: DataSet) -> list[View]:
@@ -25,7 +25,31 @@ def views_of(_: DataSet) -> list[View]:
         ),
         View("message matrix", "Data sent from rank to rank.", plots.matrix_plot, ("pair",)),
         View("message sizes", "Number of messages by size.", plots.size_plot, ("message_size",)),
+        View(
+            "links",
+            "How busy the busiest links of the network were, and when.",
+            _links,
+            ("message",),
+        ),
+        View(
+            "network",
+            "How busy each link of the network was over the whole run, on its topology.",
+            _network,
+            ("message",),
+        ),
     ]
+
+
+def _links(data_set: DataSet) -> Plot:
+    from sesame.analysis.link_use import link_plot
+
+    return link_plot(data_set)
+
+
+def _network(data_set: DataSet) -> Plot:
+    from sesame.analysis.network_map import network_map
+
+    return network_map(data_set)
 
 
 def _time_line(data_set: DataSet) -> Plot:

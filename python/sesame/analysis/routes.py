@@ -1,0 +1,135 @@
+"""The links of a topology that messages between nodes pass: a fixed shortest route for each pair.
+
+Meshes and tori: dimension order, the first dimension first. Fat trees: up to the lowest common
+switch and down; what joins a switch to the level above counts as one trunk of all its uplinks.
+Dragonflies: minimal, with the global links where core/network/distance.h has them. Every route
+begins with the link from the node into the network and ends with the one to the other node; a
+crossbar has no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+IN, OUT = 0, 1  # the two kinds of links that every topology has: of a node into and out of it
+
+
+class Topology:
+    """Routes between the nodes of a machine (`model` as native.read_machine returns it)."""
+
+    def __init__(self, model: dict[str, Any]) -> None:
+        self.nodes = int(model["nodes"])
+        self.kind = str(model["topology"]["kind"])
+        self.shape = model["topology"]
+        network, sharing = model["network"], model["sharing"]
+        one = max(network["bandwidth_bytes_per_s"], network["stream_bandwidth_bytes_per_s"])
+        self._link = float(sharing["link_bandwidth_bytes_per_s"] or one)
+        self._global = float(sharing["global_bandwidth_bytes_per_s"] or self._link)
+        self._card: float = (
+            float(sharing["send"]["bandwidth_bytes_per_s"] or one) * sharing["cards"]
+        )
+
+    def routes(self, source: Array, destination: Array) -> tuple[Array, Array, Array]:
+        """The links that the pairs of different nodes pass, in three columns: the number of the
+        pair, the kind of the link, its number."""
+        pairs = np.arange(len(source))
+        source, destination = source.astype(np.int64), destination.astype(np.int64)
+        steps = [(pairs, IN, source), *self._inner(source, destination), (pairs, OUT, destination)]
+        return (
+            np.concatenate([pair for pair, _, _ in steps]),
+            np.concatenate([np.full(len(pair), kind, np.int64) for pair, kind, _ in steps]),
+            np.concatenate([number for _, _, number in steps]),
+        )
+
+    def bytes_per_s(self, kind: int, number: int) -> float:
+        """What the link can carry in one direction."""
+        if kind in (IN, OUT):
+            return self._card
+        if self.kind == "fat_tree":
+            # A switch of a higher level stands for several, each with its uplinks.
+            uplinks = self.shape["uplinks"][: (kind - 2) // 2 + 1]
+            return self._link * int(np.prod(uplinks))
+        if self.kind == "dragonfly" and kind == 2:
+            return float(self._global * self.shape.get("global_links", 1))
+        return self._link
+
+    def name(self, kind: int, number: int) -> str:
+        if kind in (IN, OUT):
+            return f"node {number} {'sends' if kind == IN else 'receives'}"
+        if self.kind in ("mesh", "torus"):
+            node, step = divmod(number, 2 * len(self.shape["dims"]))
+            return f"node {node}, dimension {step // 2} {'+-'[step % 2]}"
+        if self.kind == "fat_tree":
+            level, down = divmod(kind - 2, 2)
+            return f"switch {number} of level {level + 1}, {('up', 'down')[down]}"
+        if kind == 2:
+            groups = int(self.shape["groups"])
+            return f"group {number // groups} to group {number % groups}"
+        routers = int(self.shape["routers"])
+        group, ends = divmod(number, routers * routers)
+        return f"group {group}, router {ends // routers} to {ends % routers}"
+
+    def _inner(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
+        if self.kind in ("mesh", "torus"):
+            yield from self._grid(source, destination)
+        elif self.kind == "fat_tree":
+            yield from self._tree(source, destination)
+        elif self.kind == "dragonfly":
+            yield from self._dragonfly(source, destination)
+
+    def _grid(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
+        dims = [int(extent) for extent in self.shape["dims"]]
+        here = source.copy()
+        for dimension, extent in enumerate(dims):
+            stride = int(np.prod(dims[dimension + 1 :], dtype=np.int64))
+            while True:
+                at, to = here // stride % extent, destination // stride % extent
+                moving = np.flatnonzero(at != to)
+                if not len(moving):
+                    break
+                ahead = (to - at)[moving]
+                down = ahead < 0
+                if self.kind == "torus":
+                    forward = ahead % extent
+                    down = 2 * forward > extent
+                link = here[moving] * 2 * len(dims) + 2 * dimension + down
+                yield moving, 2, link
+                step = np.where(down, -1, 1)
+                here[moving] += ((at[moving] + step) % extent - at[moving]) * stride
+
+    def _tree(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
+        below = 1
+        for level, children in enumerate(self.shape["arity"][:-1]):
+            below *= int(children)
+            apart = np.flatnonzero(source // below != destination // below)
+            yield apart, 2 + 2 * level, (source // below)[apart]
+            yield apart, 3 + 2 * level, (destination // below)[apart]
+
+    def _dragonfly(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
+        groups, routers = int(self.shape["groups"]), int(self.shape["routers"])
+        of_router = int(self.shape["nodes_per_router"])
+        each = -(-(groups - 1) // routers)  # global links of a router
+
+        def exit_of(group: Array, other: Array) -> Array:
+            return np.asarray((other - (other > group)) // max(each, 1))
+
+        first, last = source // of_router, destination // of_router
+        from_group, from_router = first // routers, first % routers
+        to_group, to_router = last // routers, last % routers
+        apart = from_group != to_group
+        leaves = np.where(apart, exit_of(from_group, to_group), to_router)
+        enters = np.where(apart, exit_of(to_group, from_group), to_router)
+
+        def local(group: Array, begin: Array, end: Array, chosen: Array) -> Any:
+            moving = np.flatnonzero(chosen & (begin != end))
+            link = (group * routers + begin) * routers + end
+            return moving, 3, link[moving]
+
+        yield local(from_group, from_router, leaves, np.ones(len(apart), bool))
+        between = np.flatnonzero(apart)
+        yield between, 2, (from_group * groups + to_group)[between]
+        yield local(to_group, enters, to_router, apart)

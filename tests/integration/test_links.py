@@ -1,0 +1,77 @@
+"""The use of links in the report of a simulated run: known traffic on known topologies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.command_line import SESAME, run
+
+from sesame.analysis.link_use import LinkUse, link_use
+from sesame.datasets import DataSet
+
+SIZE = 1 << 20
+PROGRAM = "bench/programs/published.c"
+# All messages are eager.
+MACHINE = """
+name = "test"
+nodes = 8
+[network]
+latency = "10 us"
+bandwidth = "40 MB/s"
+[topology]
+"""
+CROSSBAR = 'kind = "crossbar"\n[[collectives.reduce]]\nalgorithm = "linear"'
+
+
+@pytest.fixture
+def used(compiled, simulate, tmp_path) -> Any:
+    def execute(mode: str, size: int, ranks: int, *lines: str) -> LinkUse:
+        machine = tmp_path / "machine.toml"
+        machine.write_text(MACHINE + "\n".join(lines), encoding="utf-8")
+        options = ("-n", ranks, "--machine", machine, "--compute", "none", "-o", "run.sesame")
+        done = simulate(*options, "--", compiled(PROGRAM), mode, size)
+        assert done.status == 0, done.stderr
+        use = link_use(DataSet(tmp_path / "run.sesame"), most=100)
+        assert use is not None
+        return use
+
+    return execute
+
+
+def test_a_reduction_fills_the_link_into_the_root(used):
+    use = used("reduce", SIZE, 8, CROSSBAR)
+    assert use.names[0] == "node 0 receives"
+    ranks = {(sender, receiver) for sender, receiver, _ in use.senders[0]}
+    assert all(receiver == 0 for _, receiver in ranks)
+    assert use.peak(0)[0] > 3  # seven at a time on one link, for which this mode has no queue
+
+
+def test_an_exchange_across_a_ring_loads_its_links_evenly(used):
+    use = used("alltoall", 4096, 8, 'kind = "torus"', "dims = [8]")
+    rings = [i for i, name in enumerate(use.names) if "dimension" in name]
+    assert len(rings) == 16
+    # Four steps are as near forward as backward: they go forward.
+    forward = [use.bytes[i] for i in rings if use.names[i].endswith("+")]
+    backward = [use.bytes[i] for i in rings if use.names[i].endswith("-")]
+    assert len(forward) == len(backward) == 8
+    # A few bytes of the benchmark's own sums are on some links.
+    assert forward == pytest.approx([forward[0]] * 8, rel=1e-3)
+    assert backward == pytest.approx([backward[0]] * 8, rel=1e-3)
+    assert forward[0] / backward[0] == pytest.approx((1 + 2 + 3 + 4) / (1 + 2 + 3), rel=1e-3)
+
+
+def test_bytes_of_the_shares_are_those_that_the_links_carried(used):
+    use = used("bandwidth", SIZE, 2, CROSSBAR)
+    assert use.names[:2] == ["node 0 sends", "node 1 receives"]
+    carried = use.share[0].sum() * use.period_s * 40e6
+    assert carried == pytest.approx(use.bytes[0], rel=1e-9)
+    assert use.peak(0)[0] == pytest.approx(1, abs=0.02)
+
+
+def test_the_page_names_the_bottleneck_and_whose_messages_it_carried(used, tmp_path):
+    used("reduce", SIZE, 4, CROSSBAR)
+    assert run([*SESAME, "report", "run.sesame", "page.html"], tmp_path).status == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "How busy the busiest links of the network were" in page
+    assert "node 0 receives: " in page
