@@ -56,8 +56,9 @@ def comes_from_elsewhere(scope: Scope) -> bool:
     origin = headers.get(b"origin")
     if origin is None:
         return False
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    return urlsplit(origin.decode("latin-1")).netloc.lower() != host
+    host: str = headers.get(b"host", b"").decode("latin-1").lower()
+    sent_by: str = urlsplit(origin.decode("latin-1")).netloc.lower()
+    return sent_by != host
 
 
 async def read_token(scope: Scope, receive: Receive) -> tuple[str, Receive]:

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine, RowMapping, delete, insert, select
 
 from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
@@ -118,12 +118,12 @@ class OpenId:
         claims = self._claims(str(answer.get("id_token", "")), started["nonce"])
         return self._account(claims), started["next"]
 
-    def _taken(self, cookie: str) -> Mapping[str, Any] | None:
+    def _taken(self, cookie: str) -> RowMapping | None:
         """A sign-in that was begun: it can be finished once."""
         chosen = schema.sign_in.c.digest == digest_of(cookie.encode())
         with self._engine.begin() as connection:
             found = select(schema.sign_in).where(chosen, schema.sign_in.c.ends > time.time())
-            row: Mapping[str, Any] | None = connection.execute(found).mappings().first()
+            row = connection.execute(found).mappings().first()
             removed = connection.execute(delete(schema.sign_in).where(chosen)).rowcount
         return row if removed else None
 
@@ -154,14 +154,13 @@ class OpenId:
         return found
 
     def _claims(self, id_token: str, nonce: str) -> dict[str, Any]:
-        required = {"essential": True}
         registry = jwt.JWTClaimsRegistry(
             leeway=LEEWAY_S,
-            iss={**required, "value": self.provider.issuer},
-            aud={**required, "value": self.provider.client_id},
-            exp=required,
-            sub=required,
-            nonce={**required, "value": nonce},
+            iss={"essential": True, "value": self.provider.issuer},
+            aud={"essential": True, "value": self.provider.client_id},
+            exp={"essential": True},
+            sub={"essential": True},
+            nonce={"essential": True, "value": nonce},
         )
         try:
             keys = KeySet.import_key_set(self._fetch(self._description()["jwks_uri"]))  # type: ignore[arg-type]

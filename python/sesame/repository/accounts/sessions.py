@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sqlalchemy import Engine, Table, delete, insert, select, update
+from sqlalchemy import Engine, RowMapping, Table, delete, insert, select, update
 
 from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
@@ -139,7 +137,7 @@ def _digest(value: str) -> str:
     return digest_of(value.encode("utf-8", "replace"))
 
 
-def _with_account(engine: Engine, table: Table, value: str) -> Mapping[str, Any] | None:
+def _with_account(engine: Engine, table: Table, value: str) -> RowMapping | None:
     """The row of a secret, with its account's; None if it has ended or the account is disabled."""
     joined = (
         select(schema.account, *(one for one in table.c if one.name in ("seen", "scope")))
@@ -151,5 +149,4 @@ def _with_account(engine: Engine, table: Table, value: str) -> Mapping[str, Any]
         )
     )
     with engine.connect() as connection:
-        row: Mapping[str, Any] | None = connection.execute(joined).mappings().first()
-    return row
+        return connection.execute(joined).mappings().first()

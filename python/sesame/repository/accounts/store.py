@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Engine, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, RowMapping, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from sesame.errors import InputError
@@ -22,6 +22,7 @@ from sesame.repository.accounts.passwords import (
 from sesame.repository.store import schema
 from sesame.web.server.roles import OF_REPOSITORY, Role
 
+Row = Mapping[str, Any] | RowMapping
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MAIL = re.compile(r"[^\s@<>\"',;]{1,64}@[A-Za-z0-9.-]{1,189}")
 WINDOW_S = 900.0  # in which failed attempts to sign in count
@@ -68,7 +69,9 @@ class Accounts:
                 made = connection.execute(insert(schema.account).values(values))
         except IntegrityError:
             raise InputError(f"there is an account {name} already") from None
-        return account_of({**values, "id": made.inserted_primary_key[0]})
+        key = made.inserted_primary_key
+        assert key is not None
+        return account_of({**values, "id": key[0]})
 
     def find(self, name: str) -> Account | None:
         with self._engine.connect() as connection:
@@ -96,7 +99,7 @@ class Accounts:
     ) -> Account:
         """Changes what is not None. A disabled account has no sessions. Raises InputError."""
         given = {"role": role, "trusted": trusted, "disabled": disabled}
-        values = {key: value for key, value in given.items() if value is not None}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         found = self.required(name)
         if values:
             with self._engine.begin() as connection:
@@ -162,13 +165,12 @@ class Accounts:
             connection.execute(insert(schema.attempt).values(name=name, peer=peer[:64], time=now))
 
 
-def _row(connection: Any, name: str) -> Mapping[str, Any] | None:
+def _row(connection: Connection, name: str) -> RowMapping | None:
     found = select(schema.account).where(schema.account.c.name == name.lower())
-    row: Mapping[str, Any] | None = connection.execute(found).mappings().first()
-    return row
+    return connection.execute(found).mappings().first()
 
 
-def _require_few_attempts(connection: Any, name: str, peer: str) -> None:
+def _require_few_attempts(connection: Connection, name: str, peer: str) -> None:
     failed, since = schema.attempt.c, time.time() - WINDOW_S
     by_name, by_peer = failed.name == name, failed.peer == peer[:64]
     for chosen, most in (
@@ -184,7 +186,7 @@ def _require_few_attempts(connection: Any, name: str, peer: str) -> None:
             )
 
 
-def account_of(row: Mapping[str, Any]) -> Account:
+def account_of(row: Row) -> Account:
     return Account(
         id=row["id"],
         name=row["name"],

@@ -109,7 +109,7 @@ def _of_tar(archive: Path) -> Iterator[Member]:
     """Reads it as a stream: nothing is searched for, and a link is refused when it comes."""
     with tarfile.open(archive, "r:*") as opened:
         while (info := opened.next()) is not None:
-            opened.members = []  # else it keeps all of them
+            opened.members = []  # type: ignore[attr-defined]  # else it keeps all of them
             if info.isdir():
                 if info.name not in (".", "./"):
                     yield Member(info.name, None)

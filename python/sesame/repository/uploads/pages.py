@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
-from sqlalchemy import select
+from sqlalchemy import RowMapping, select
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -96,7 +94,7 @@ def _upload_page(repository: Repository, request: Request) -> Response:
     )
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, str | None]:
+def _shown(row: RowMapping) -> dict[str, str | None]:
     request, result = json.loads(row["request"]), json.loads(row["result"])
     when = datetime.fromtimestamp(row["created"], UTC)
     return {

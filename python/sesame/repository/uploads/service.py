@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from sesame.errors import InputError, OutputError
@@ -126,7 +126,8 @@ class Uploads:
             if row is None:
                 return None
             found = _upload(row)
-            if found.state == DONE and self.repository.things.get(connection, found.thing) is None:
+            thing = self.repository.things.get(connection, found.thing or "")
+            if found.state == DONE and thing is None:
                 connection.execute(delete(schema.upload).where(table.id == found.id))
                 return None
         return found
@@ -294,7 +295,7 @@ def _age_s(path: Path) -> float:
         return 0.0
 
 
-def _upload(row: Mapping[str, Any]) -> Upload:
+def _upload(row: Mapping[str, Any] | RowMapping) -> Upload:
     return Upload(
         id=row["id"],
         account=row["account"],
