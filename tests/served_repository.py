@@ -17,13 +17,15 @@ from sesame.repository.store import Repository
 
 
 class ServedRepository:
-    """`close` ends the server and closes the repository."""
+    """`close` ends the server and closes the repository. With `has_accounts` people sign in."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, has_accounts: bool = False) -> None:
         self.repository = Repository.in_directory(directory / ".repository")
         add_found(self.repository, directory, lambda line: None)
         reader = self.repository.local_reader()
-        self._app = make_app(self.repository, recognisers=[lambda _: reader])
+        self._app = make_app(
+            self.repository, recognisers=[lambda _: None if has_accounts else reader]
+        )
         self._config = Config()
         self._config.bind, self._config.loglevel = ["127.0.0.1:0"], "WARNING"
         (listening,) = self._config.create_sockets().insecure_sockets

@@ -30,6 +30,8 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+# In a page itself browsers refuse what is only for headers.
+IN_PAGE = POLICY.replace("; frame-ancestors 'none'", "")
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 
 
@@ -69,7 +71,7 @@ def page(
         reader=getattr(request.state, "reader", None),
         site=request.app.state.site_title,
         version=sesame.__version__,
-        policy=POLICY,
+        policy=IN_PAGE,
         style_addresses=[asset_address(one) for one in STYLES],
         script_addresses=[asset_address(one) for one in scripts],
         styles=[],
