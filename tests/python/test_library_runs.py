@@ -180,11 +180,24 @@ def test_keys_of_every_model_can_be_saved(tmp_path, name):
         assert {**native.read_machine(str(path)), "path": ""} == {**changed.model, "path": ""}, key
 
 
-def test_a_key_in_a_list_of_tables_is_left_to_the_person(tmp_path):
+def test_a_key_in_a_list_of_tables_is_saved_there(tmp_path):
     machine = library.Machine.load("paragon").set({"network.segment.0.bandwidth": "14 MB/s"})
-    with pytest.raises(InputError, match="cannot write these changes into paragon"):
-        machine.save(tmp_path / "m.toml")
-    assert list(tmp_path.iterdir()) == []
+    saved = library.Machine.load(machine.save(tmp_path / "m.toml"))
+    assert saved.model["network"] == machine.model["network"]
+
+
+def test_segments_are_saved_as_they_move_with_their_table(tmp_path):
+    changes = {"network.latency": "2us", "network.bandwidth": "24.4 GB/s"}
+    machine = library.Machine.load("csd3").set(changes)
+    saved = library.Machine.load(machine.save(tmp_path / "m.toml"))
+    assert saved.model["network"] == machine.model["network"]
+
+
+def test_a_saved_key_is_no_longer_assumed(tmp_path):
+    machine = library.Machine.load("lumi-c").set({"network.hop_latency": "250ns"})
+    saved = library.Machine.load(machine.save(tmp_path / "m.toml"))
+    assert "network.hop_latency" not in saved.model["assumed"]
+    assert "network.eager_limit" in saved.model["assumed"]
 
 
 def test_a_series_over_machines_is_one_object(tmp_path):
@@ -276,7 +289,7 @@ def test_arguments_are_a_list_of_words(call, arguments):
             lambda: library.simulate("ring", machine="paragon", private_libraries="lib"),
             "private_libraries: expected a list",
         ),
-        (lambda: library.simulate("ring"), "machine is missing.*\n.*ethernet, infiniband, paragon"),
+        (lambda: library.simulate("ring"), "machine is missing.*\n.*azure-hb, csd3-roce, csd3"),
         (lambda: library.series("ring", ranks=[1, 2]), "machine is missing"),
     ],
 )

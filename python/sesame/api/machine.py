@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,8 +93,9 @@ class Machine:
                 f"{path}: already there", hint=f"{setting('force', True)} writes over it"
             )
         text = self.path.read_text(encoding="utf-8")
-        for key, value in self.settings:
+        for key, value in (*self.settings, *self._moved_segments(text)):
             text = _changed(text, key, value)
+        text = _without_marks(text, [key for key, _ in self.settings])
         try:
             with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
                 file.write(text)
@@ -113,6 +114,24 @@ class Machine:
         except OSError as error:
             raise OutputError(f"{path}: cannot write: {error.strerror}") from error
         return path
+
+    def _moved_segments(self, text: str) -> Iterator[tuple[str, str]]:
+        """The keys that move with the latency or bandwidth of their table, with their values."""
+        changed = dict(self.settings)
+        for table, key in (("network", "network"), ("node.network", "node_network")):
+            model = self.model[key]
+            if f"{table}.latency" not in changed and f"{table}.bandwidth" not in changed:
+                continue
+            count = len(re.findall(rf"^\s*\[\[{re.escape(table)}\.segment\]\]", text, re.MULTILINE))
+            moved = {f"{table}.stream_bandwidth": model["stream_bandwidth_bytes_per_s"]}
+            for number, segment in enumerate(model["segments"][:count]):
+                name = f"{table}.segment.{number}"
+                moved[f"{name}.bandwidth"] = segment["bandwidth_bytes_per_s"]
+                if f"{name}.latency" not in changed:
+                    yield f"{name}.latency", f"{round(segment['latency_s'] * 1e12)} ps"
+            for name, bandwidth in moved.items():
+                if bandwidth and name not in changed:
+                    yield name, f"{bandwidth!r} B/s"
 
     def __repr__(self) -> str:
         changed = f" with {', '.join(self.overrides)}" if self.settings else ""
@@ -184,13 +203,32 @@ def _changed(text: str, key: str, value: str) -> str:
     return "\n".join([*lines[:begin], f"{name} = {written}", *lines[begin:]])
 
 
+def _without_marks(text: str, keys: Sequence[str]) -> str:
+    """The text without these keys in its list `assumed`: their values are the caller's."""
+    found = re.search(r"^assumed = \[[^\]]*\]", text, re.MULTILINE)
+    if found is None:
+        return text
+    marks = found[0]
+    for key in keys:
+        marks = re.sub(rf'\n?[ ]*"{re.escape(key)}",?', "", marks)
+    marks = "" if not re.search(r'"', marks) else marks
+    return text[: found.start()] + marks + text[found.end() :]
+
+
 def _table(lines: Sequence[str], table: str) -> tuple[int, int]:
     """The lines [begin, end) of a table after its header; an empty range at the end of the file if
-    the table is missing."""
+    the table is missing. `network.segment.1` is the second [[network.segment]]."""
     heads = [i for i, line in enumerate(lines) if line.lstrip().startswith("[")]
     heads = [i for i in heads if re.match(r"\s*\[\[?[\w.]+\]\]?\s*(#.*)?$", lines[i])]
     if not table:
         return 0, heads[0] if heads else len(lines)
+    name, _, number = table.rpartition(".")
+    if number.isdigit():
+        listed = [i for i in heads if re.match(rf"\s*\[\[{re.escape(name)}\]\]", lines[i])]
+        if int(number) >= len(listed):
+            return len(lines), len(lines)
+        begin = listed[int(number)]
+        return begin + 1, next((i for i in heads if i > begin), len(lines))
     for i, at in enumerate(heads):
         if re.match(rf"\s*\[{re.escape(table)}\]", lines[at]):
             return at + 1, heads[i + 1] if i + 1 < len(heads) else len(lines)
@@ -198,7 +236,8 @@ def _table(lines: Sequence[str], table: str) -> tuple[int, int]:
 
 
 def _as_toml(key: str, value: str) -> str:
-    kind = next((one["kind"] for one in native.machine_keys() if one["key"] == key), "text")
+    known = re.sub(r"\.\d+\.", ".N.", key)
+    kind = next((one["kind"] for one in native.machine_keys() if one["key"] == known), "text")
     if kind in BARE:
         return value
     if kind == "texts":
