@@ -3,6 +3,7 @@ whose messages. From the records of messages and fixed shortest routes (sesame.a
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from sesame.web.chart import Chart, time_unit
 Array = np.ndarray[Any, Any]
 BINS = 240
 MOST_LINKS = 24  # in the picture
-MOST_STEPS = 20_000_000  # messages times links: what fits in memory and takes seconds
+MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
 KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 PS = 1e-12
@@ -42,12 +43,15 @@ class LinkUse:
         return float(self.share[link, period]), (period + 0.5) * self.period_s
 
 
+@functools.lru_cache(maxsize=1)  # two views of a page need it
 def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
     """None if no message went from node to node, or there are too many to follow."""
+    if data_set.record_types["message"]["rows"] > MOST_MESSAGES:
+        return None
     network, model = network_of(data_set)
     messages = messages_of(data_set, network)
     between = np.flatnonzero((messages["flags"] & IN_NODE) == 0)
-    if not len(between) or len(between) * (2 + model["topology"]["mean_hops"]) > MOST_STEPS:
+    if not len(between):
         return None
     nodes = np.array(network.nodes(), np.int64)
     source, destination = (messages[key][between].astype(np.int64) for key in _ENDS)

@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 def network_map(data_set: DataSet) -> Plot:
     """Every link at its place, coloured by its mean share; both directions side by side."""
-    use = link_use(data_set, most=0)
+    use = link_use(data_set)
     chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False)
     chart.x("", grid=False, whole=True)
     chart.y("", grid=False, whole=True, reversed=True)
