@@ -40,12 +40,13 @@ class ImportLimits:
 @dataclass(frozen=True)
 class Imported:
     """`data`: the directory of the data set. `missing`: what could not be confined, `unprepared`:
-    what could not be made of the data, in words."""
+    what could not be made of the data, in words. `seconds`: of importing and of preparing."""
 
     data: Path
     derived: Path
     missing: list[str] = field(default_factory=list)
     unprepared: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 class ImportRefused(InputError):
@@ -142,7 +143,13 @@ def _taken(work: Path, received: Path, status: int, said: str) -> Imported:
     allowed = (received, work)
     if not any(data.resolve().is_relative_to(one.resolve()) for one in allowed):
         raise ImportRefused("the import gave a wrong answer")
-    return Imported(data.resolve(), work / "derived", missing, unprepared)
+    given = result.get("seconds")
+    seconds = {
+        name: round(float(given[name]), 3)
+        for name in ("import_s", "prepare_s")
+        if isinstance(given, dict) and isinstance(given.get(name), float)
+    }
+    return Imported(data.resolve(), work / "derived", missing, unprepared, seconds)
 
 
 def _death(status: int, said: str) -> SesameError:

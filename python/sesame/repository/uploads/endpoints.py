@@ -68,7 +68,8 @@ class MissingFile(BaseModel):
 
 
 class UploadAnswer(BaseModel):
-    """`state`: receiving, importing, done or failed."""
+    """`state`: receiving, importing, done or failed. `import_s`: how long reading the files took,
+    `prepare_s`: making what pages need."""
 
     id: str
     state: str
@@ -79,6 +80,8 @@ class UploadAnswer(BaseModel):
     version: int | None = None
     address: str | None = None
     review: str | None = None
+    import_s: float | None = None
+    prepare_s: float | None = None
 
 
 class Offset(BaseModel):

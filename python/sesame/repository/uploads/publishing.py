@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import traceback
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from sesame.errors import InputError, SesameError
@@ -22,14 +24,14 @@ from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.store import Accounts
 from sesame.repository.store import NewThing, Repository, Thing, Version, schema
 from sesame.repository.store.things import NewVersion, StoredFile
-from sesame.repository.uploads.child import ImportRefused, plain_files, run_import
+from sesame.repository.uploads.child import Imported, ImportRefused, plain_files, run_import
 from sesame.repository.uploads.importing import LARGEST_INFO
 from sesame.repository.uploads.mail import MailServer, send_waiting_mail
 from sesame.repository.uploads.receiving import DamagedFile, Staging, digest_of_file
 from sesame.repository.uploads.review import tell_reviewers
 from sesame.repository.uploads.service import DONE, FAILED, RECEIVING, Upload, Uploads
 
-LOOK_EVERY_S, MAIL_EVERY_S = 0.5, 5.0
+LOOK_EVERY_S, MAIL_EVERY_S = 0.2, 5.0
 
 
 class Publisher:
@@ -72,6 +74,12 @@ class Publisher:
             await asyncio.to_thread(self._end, upload, FAILED, error)
         except OSError as error:
             failed = SesameError(f"the server could not store it: {error.strerror}")
+            await asyncio.to_thread(self._end, upload, FAILED, failed)
+        except SQLAlchemyError:
+            raise  # the database may come back
+        except Exception:
+            traceback.print_exc()
+            failed = SesameError("a mistake in Sesame; the log of the server has it")
             await asyncio.to_thread(self._end, upload, FAILED, failed)
         return True
 
@@ -123,7 +131,7 @@ class Publisher:
             return
         made = await run_import(staging.received, staging.work, self._uploads.limits.imports)
         self.missing = made.missing
-        await asyncio.to_thread(_take_over, staging, made.data, made.derived)
+        await asyncio.to_thread(_take_over, staging, made)
 
     def _store(self, owner: Account, upload: Upload, staging: Staging) -> None:
         imported = staging.imported / "data"
@@ -143,6 +151,7 @@ class Publisher:
                     "version": version.number,
                     "address": thing.address,
                     "review": thing.state,
+                    **_seconds_of(staging),
                 }
                 self._uploads.set_state(connection, upload, DONE, result)
         staging.remove()
@@ -238,14 +247,15 @@ def _claimed(path: Path) -> Iterator[bool]:
             path.unlink(missing_ok=True)
 
 
-def _take_over(staging: Staging, data: Path, derived: Path) -> None:
+def _take_over(staging: Staging, made: Imported) -> None:
     """Moves what the import made out of its reach, to `imported`."""
     partial = staging.directory / "partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(mode=0o700)
-    trees = [(derived, partial / "derived")]
-    if not data.is_relative_to(staging.received.resolve()):
-        trees.append((data, partial / "data"))
+    (partial / "seconds.json").write_text(json.dumps(made.seconds))
+    trees = [(made.derived, partial / "derived")]
+    if not made.data.is_relative_to(staging.received.resolve()):
+        trees.append((made.data, partial / "data"))
     for source, target in trees:
         for name, path in plain_files(source):
             if os.geteuid() == 0:
@@ -255,6 +265,14 @@ def _take_over(staging: Staging, data: Path, derived: Path) -> None:
             path.rename(target / name)
     shutil.rmtree(staging.work, ignore_errors=True)
     partial.rename(staging.imported)
+
+
+def _seconds_of(staging: Staging) -> dict[str, float]:
+    try:
+        found: dict[str, float] = json.loads((staging.imported / "seconds.json").read_text())
+    except FileNotFoundError:  # nothing was imported
+        return {}
+    return found
 
 
 def _info_of(data: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ SMALLEST_CHUNK = 64 << 10
 TRIES = 6  # without any progress
 FIRST_WAIT_S = 0.5  # doubles with each try
 TIMEOUT_S = 120.0
-POLL_S = 0.3
+POLL_S = 0.1
 
 Progress = Callable[[str, int, int], None]
 """What is done, bytes so far, bytes in all."""
