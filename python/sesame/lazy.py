@@ -47,3 +47,15 @@ def modules_of(package: str) -> dict[str, str]:
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
     }
+
+
+class _WithoutPandas:
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"{name} is not loaded by this process", name=name)
+
+
+def hide_pandas() -> None:
+    """Hides pandas from this process. Neither the command line nor an import uses it, but pyarrow
+    would import it for its first array, which takes half a second."""
+    sys.meta_path.insert(0, _WithoutPandas())

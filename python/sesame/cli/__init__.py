@@ -14,6 +14,7 @@ import click
 from sesame.cli.commands import Commands
 from sesame.cli.grouped import GroupedCommands
 from sesame.errors import AlreadyReported, InputError, Interrupted, ReplayedElsewhere, SesameError
+from sesame.lazy import hide_pandas
 from sesame.settings import as_option, spelled
 
 VERBS = {
@@ -116,19 +117,10 @@ def _interrupt_again(ignored: Any) -> None:
         _interrupt_again(ignored)
 
 
-class _WithoutPandas:
-    """Hides pandas. The command line does not use it, but pyarrow would import it for its first
-    array, which takes half a second."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(f"{name} is not loaded by the command line", name=name)
-
-
 def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _end)
     sys.unraisablehook = _interrupt_again
-    sys.meta_path.insert(0, _WithoutPandas())
+    hide_pandas()
     try:
         status = cli.main(prog_name="sesame", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)

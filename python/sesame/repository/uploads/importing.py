@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, SesameError
+from sesame.lazy import hide_pandas
 
 RESULT = "result.json"
 LARGEST_INFO = 32 << 20  # bytes
@@ -138,6 +139,5 @@ def _check_info(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Nothing here needs it, but pyarrow would import it for its first array: half a second.
-    sys.modules["pandas"] = None  # type: ignore[assignment]
+    hide_pandas()
     sys.exit(main(json.loads(sys.argv[1])))
