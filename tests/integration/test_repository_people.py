@@ -61,10 +61,16 @@ def new_page(browser: Browser, **settings: object) -> Page:
     return page
 
 
-def sign_in(page: Page, served: ServedRepository, name: str, next_page: str = "/") -> None:
+def sign_in(
+    page: Page,
+    served: ServedRepository,
+    name: str,
+    next_page: str = "/",
+    password: str = PASSWORD,
+) -> None:
     page.goto(f"{served.url}/sign-in?next={next_page}")
     page.fill("input[name=name]", name)
-    page.fill("input[name=password]", PASSWORD)
+    page.fill("input[name=password]", password)
     page.click("button:has-text('Sign in')")
     page.wait_for_url(f"{served.url}{next_page}")
 
@@ -145,6 +151,17 @@ def test_a_token_is_made_shown_once_and_revoked(page, served):
     page.click("button:has-text('Revoke laptop')")
     page.wait_for_url(f"{served.url}/account")
     assert "laptop" not in page.inner_text("main")
+
+
+def test_an_administrator_adds_an_account_that_signs_in(page, browser, served):
+    sign_in(page, served, "root", "/accounts")
+    page.fill("form[action='/accounts/add'] input[name=name]", "grace")
+    page.click("button:has-text('Add')")
+    page.wait_for_selector("[role=status] code")
+    password = page.inner_text("[role=status] code")
+    other = new_page(browser)
+    sign_in(other, served, "grace", "/account", password)
+    assert "contributor" in other.inner_text("header.page-header")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def routes(repository: Repository) -> list[Route]:
         Route("/account/password", people.set_password, methods=["POST"]),
         Route("/accounts", people.show_all),
         Route("/accounts", people.change, methods=["POST"]),
+        Route("/accounts/add", people.add, methods=["POST"]),
     ]
 
 
@@ -211,7 +213,9 @@ class _People:
 
     # ---- All accounts ----
 
-    def show_all(self, request: Request, error: InputError | None = None) -> Response:
+    def show_all(
+        self, request: Request, error: InputError | None = None, password: str | None = None
+    ) -> Response:
         _administrator(request)
         return page(
             request,
@@ -221,8 +225,30 @@ class _People:
             accounts=self._accounts.all(),
             roles=OF_REPOSITORY,
             error=error,
+            password=password,
             csrf=csrf_field(request),
         )
+
+    async def add(self, request: Request) -> Response:
+        """Makes an account with a random password, which is shown once."""
+        _administrator(request)
+        fields = await fields_of(request)
+
+        def add() -> Response:
+            password = secrets.token_urlsafe(12)
+            try:
+                self._accounts.add(
+                    fields.get("name", ""),
+                    password,
+                    _role(fields.get("role", "")),
+                    email=fields.get("email", ""),
+                    trusted="trusted" in fields,
+                )
+            except InputError as error:
+                return self.show_all(request, error)
+            return self.show_all(request, password=password)
+
+        return await run_in_threadpool(add)
 
     async def change(self, request: Request) -> Response:
         own, fields = _administrator(request), await fields_of(request)
