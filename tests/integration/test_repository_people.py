@@ -93,8 +93,8 @@ def test_a_data_set_is_uploaded_reviewed_and_seen(page, browser, served, tmp_pat
     assert "a run on a mesh" in page.inner_text("h1")
     assert "waiting" in page.inner_text("main")
 
-    stranger = new_page(browser)
-    assert stranger.goto(address).status == 404
+    other = new_page(browser)
+    assert other.goto(address).status == 404
 
     reviewer = new_page(browser)
     sign_in(reviewer, served, "rita", "/review")
@@ -103,7 +103,7 @@ def test_a_data_set_is_uploaded_reviewed_and_seen(page, browser, served, tmp_pat
     reviewer.click("button:has-text('Accept')")
     reviewer.wait_for_url(address)
 
-    assert stranger.goto(address).status == 200
+    assert other.goto(address).status == 200
     page.goto(f"{served.url}/account")
     page.click("button:has-text('Sign out')")
     page.wait_for_url(f"{served.url}/")

@@ -29,9 +29,9 @@ def quick_hashes(monkeypatch):
     """A check of a password takes 0.1 s and 64 MiB otherwise."""
     quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: quick)
-    passwords._of_nobody.cache_clear()
+    passwords._of_no_account.cache_clear()
     yield
-    passwords._of_nobody.cache_clear()
+    passwords._of_no_account.cache_clear()
 
 
 class Served:

@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from sesame.errors import InputError
 from sesame.repository.accounts.forms import csrf_field, csrf_token
 from sesame.repository.accounts.middleware import SESSION_KEY, Identify
-from sesame.repository.accounts.passwords import _of_nobody, hash_password, is_password
+from sesame.repository.accounts.passwords import _of_no_account, hash_password, is_password
 from sesame.repository.accounts.sessions import DAY_S, AccessTokens, Sessions
 from sesame.repository.accounts.store import MOST_BY_BOTH, Accounts, TooManyAttempts
 from sesame.repository.store import schema
@@ -43,9 +43,9 @@ def quick_hashes(monkeypatch):
     """A check of a password takes 0.1 s and 64 MiB otherwise."""
     quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr("sesame.repository.accounts.passwords._hasher", lambda: quick)
-    _of_nobody.cache_clear()
+    _of_no_account.cache_clear()
     yield
-    _of_nobody.cache_clear()
+    _of_no_account.cache_clear()
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_names_do_not_differ_in_case(accounts, ada):
 def test_a_right_password_signs_in(accounts, ada):
     assert accounts.sign_in("ADA", PASSWORD, "::1") == ada
     assert accounts.sign_in("ada", "wrong password", "::1") is None
-    assert accounts.sign_in("nobody", PASSWORD, "::1") is None
+    assert accounts.sign_in("unknown", PASSWORD, "::1") is None
     assert accounts.sign_in("' OR 1=1 --", PASSWORD, "::1") is None
 
 
@@ -189,7 +189,7 @@ def test_the_scope_of_a_token_gives_no_more_than_the_role(engine, ada):
     assert not found.may(Permission.REVIEW | Permission.ADMINISTER)
 
 
-def test_nobody_revokes_the_token_of_another(engine, accounts, ada):
+def test_the_token_of_another_is_not_revoked(engine, accounts, ada):
     tokens, eve = AccessTokens(engine), accounts.add("eve", PASSWORD, Role.READER)
     token = tokens.add(ada, "t", Role.READER, 1)
     (listed,) = tokens.of(ada)
@@ -298,7 +298,7 @@ def test_a_form_sent_by_a_page_of_another_origin_is_refused(client):
 
 
 def test_a_session_gets_a_token_of_its_own(client):
-    """So that a cookie that somebody planted before the sign-in is of no use."""
+    """So that a cookie that was planted before the sign-in is of no use."""
     before = client.get("/token").json()["csrf"]
     client.get("/enter")
     assert sent(client, before) == 403
@@ -329,7 +329,7 @@ def test_a_bearer_token_needs_no_form(client, engine, ada):
 
 
 @pytest.mark.parametrize("token", ["wrong", "", "sesame_" + "x" * 43, "é"])
-def test_a_wrong_bearer_token_is_refused_and_not_taken_for_nobody(client, token):
+def test_a_wrong_bearer_token_is_refused_and_not_ignored(client, token):
     header = f"Bearer {token}".encode()
     answer = client.get("/form", headers={"authorization": header})
     assert answer.status_code == (401 if token else 200)

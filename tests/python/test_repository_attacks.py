@@ -89,7 +89,7 @@ def test_a_hash_that_is_a_path_is_refused(served):
 # ---- Contents that a browser would run ----
 
 
-def test_pages_and_pictures_that_somebody_uploads_are_not_shown_as_such(served, tmp_path):
+def test_pages_and_pictures_that_are_uploaded_are_not_shown_as_such(served, tmp_path):
     state = upload(
         served,
         served.client("eve", trusted=True),
@@ -263,7 +263,7 @@ def test_passwords_are_not_guessed(served):
 def test_the_answer_does_not_tell_whether_there_is_an_account(served):
     served.account("ada")
     texts = []
-    for name in ("ada", "nobody"):
+    for name in ("ada", "unknown"):
         client = served.anonymous()
         fields = {"csrf": served.csrf(client), "name": name, "password": "wrong password"}
         text = client.post("/sign-in", data=fields).text
@@ -325,7 +325,7 @@ def test_no_form_is_accepted_without_its_token(served, private):
 # ---- Rights ----
 
 
-def test_a_contributor_makes_nobody_an_administrator(served):
+def test_a_contributor_makes_no_administrator(served):
     client = served.session("eve")
     fields = {"csrf": served.csrf(client), "name": "eve", "role": "administrator"}
     assert client.post("/accounts", data=fields).status_code == 403

@@ -28,9 +28,9 @@ from sesame.repository.uploads.importing import check_data_set
 PROBE = """
 import json, os, socket, subprocess, sys
 from pathlib import Path
-from sesame.repository.store.confinement import Allowance, confine
+from sesame.repository.store.confinement import ProcessLimits, confine
 given, out, secret = map(Path, sys.argv[1:])
-missing = confine(Allowance(), readable=[given], writable=[out])
+missing = confine(ProcessLimits(), readable=[given], writable=[out])
 def tried(call):
     try:
         call()

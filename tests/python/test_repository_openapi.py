@@ -75,9 +75,9 @@ def check_operation(served: Served, operation: Any, examples: int) -> int:
         assert answer.status_code < 500 or answer.status_code == 507, (case.path, case.body)
         if answer.status_code >= 400:
             assert set(answer.json()) == {"error", "hint"}
-        nobody = case.call(headers={"Authorization": ""})
-        assert nobody.status_code < 500, (case.path, case.body)
-        assert SECRET not in nobody.text
+        anonymous = case.call(headers={"Authorization": ""})
+        assert anonymous.status_code < 500, (case.path, case.body)
+        assert SECRET not in anonymous.text
         assert case.call(headers={"Authorization": "Bearer wrong"}).status_code == 401
 
     check()
@@ -109,6 +109,6 @@ def test_things_that_are_there_are_asked_for_with_made_values(served):
                     first, _, rest = filled.partition("{")
                     filled = first + value + rest.partition("}")[2]
                 assert root.get(f"/api/v1{filled}").status_code < 500, filled
-                nobody = TestClient(served.app).get(f"/api/v1{filled}")
-                assert nobody.status_code < 500, filled
-                assert thing != private or nobody.status_code in (404, 422), filled
+                anonymous = TestClient(served.app).get(f"/api/v1{filled}")
+                assert anonymous.status_code < 500, filled
+                assert thing != private or anonymous.status_code in (404, 422), filled

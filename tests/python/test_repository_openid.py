@@ -146,7 +146,7 @@ def test_a_refusal_is_reported(openid):
 
 
 def test_a_token_with_no_signature_is_refused(openid, monkeypatch):
-    """The provider's answer is replaced by one that somebody could make without its key."""
+    """The provider's answer is replaced by one that an attacker could make without its key."""
     address, cookie = openid.begin("/")
     answer = browser(address, "bob")
     fetch = openid._fetch

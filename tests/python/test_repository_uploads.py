@@ -252,7 +252,7 @@ def killed_at(step: str, when: str) -> Callable[..., object]:
     return killed_later if inspect.iscoroutinefunction(original) else killed
 
 
-def test_an_upload_that_nobody_continues_is_removed(served, run_path, monkeypatch):
+def test_an_upload_that_is_not_continued_is_removed(served, run_path, monkeypatch):
     ada = served.client("ada")
     state = begin(ada, listed(run_path))
     append(ada, state, 0, 0, b"1234")
@@ -316,7 +316,7 @@ def test_a_new_version_is_added_by_its_owner_only(served, run_path, tmp_path):
     assert (second["thing"], second["version"]) == (first["thing"], 2)
 
 
-def test_readers_and_strangers_upload_nothing(served, run_path):
+def test_readers_upload_nothing(served, run_path):
     body = {"title": "x", "files": listed(run_path)}
     assert served.client("eve", role="reader").post("/api/v1/uploads", json=body).status_code == 403
     assert served.bare().post("/api/v1/uploads", json=body).status_code in (401, 403)
@@ -343,13 +343,13 @@ def test_what_waits_is_seen_by_its_owner_and_reviewers_only(served, waiting):
     seen = {
         name: client.get(waiting["address"]).status_code
         for name, client in {
-            "nobody": served.anonymous(),
+            "no account": served.anonymous(),
             "ada": served.client("ada"),
             "bob": served.client("bob"),
             "rita": served.client("rita", role="reviewer"),
         }.items()
     }
-    assert seen == {"nobody": 404, "ada": 200, "bob": 404, "rita": 200}
+    assert seen == {"no account": 404, "ada": 200, "bob": 404, "rita": 200}
     rita = served.client("rita", role="reviewer")
     assert waiting["address"] in rita.get("/review").text
     assert served.client("bob").get("/review").status_code == 404
@@ -378,7 +378,7 @@ def test_what_is_refused_stays_hidden(served, waiting):
     assert served.client("ada").get(waiting["address"]).status_code == 200
 
 
-def test_nobody_accepts_an_upload_of_ones_own(served, waiting):
+def test_an_own_upload_is_not_accepted(served, waiting):
     assert decide(served, served.session("ada"), waiting, "accepted") == 404
     assert served.anonymous().get(waiting["address"]).status_code == 404
 

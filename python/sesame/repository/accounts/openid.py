@@ -119,7 +119,7 @@ class OpenId:
         return self._account(claims), started["next"]
 
     def _taken(self, cookie: str) -> RowMapping | None:
-        """A sign-in that was begun: it can be finished once."""
+        """A sign-in that was started: it can be finished once."""
         chosen = schema.sign_in.c.digest == digest_of(cookie.encode())
         with self._engine.begin() as connection:
             found = select(schema.sign_in).where(chosen, schema.sign_in.c.ends > time.time())

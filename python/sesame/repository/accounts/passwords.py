@@ -22,7 +22,7 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _of_nobody() -> str:
+def _of_no_account() -> str:
     """A hash to check against where there is no account, so that the time does not tell."""
     return _hasher().hash("no account has this password")
 
@@ -46,7 +46,7 @@ def is_password(hashed: str | None, password: str) -> bool:
         return False
     with _AT_ONCE:
         try:
-            right = _hasher().verify(hashed or _of_nobody(), password)
+            right = _hasher().verify(hashed or _of_no_account(), password)
         except (VerificationError, InvalidHashError):
             return False
     return right and hashed is not None

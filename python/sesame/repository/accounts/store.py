@@ -26,7 +26,7 @@ Row = Mapping[str, Any] | RowMapping
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MAIL = re.compile(r"[^\s@<>\"',;]{1,64}@[A-Za-z0-9.-]{1,189}")
 WINDOW_S = 900.0  # in which failed attempts to sign in count
-# The most failed attempts. By name and address first, so that a stranger does not lock out the
+# The most failed attempts. By name and address first, so that another user does not lock out the
 # owner of a name; of a name, and of an address, as attackers have many of the other.
 MOST_BY_BOTH, MOST_BY_NAME, MOST_BY_PEER = 5, 50, 50
 

@@ -1,4 +1,4 @@
-"""Confines this process before it reads what somebody has uploaded.
+"""Confines this process before it reads what was uploaded.
 
 No network (a network namespace of its own, and no sockets), no files but those that it needs
 (Landlock), no way to other processes, limits of memory, processor time and file size, and where
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-USER = "sesame-import"  # else nobody
+USER = "sesame-import"  # else the user 65534
 _NEW_MOUNTS, _NEW_NETWORK, _NEW_IPC = 0x00020000, 0x40000000, 0x08000000  # CLONE_…, sched.h
 _PRIVATE, _RECURSIVE, _BIND = 1 << 18, 1 << 14, 1 << 12  # MS_…, sys/mount.h
 _NO_NEW_PRIVILEGES, _PARENT_DEATH_SIGNAL, _SET_SECCOMP = 38, 1, 22  # PR_…, linux/prctl.h
@@ -32,7 +32,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Allowance:
+class ProcessLimits:
     """What a confined process may use."""
 
     memory_bytes: int = 4 << 30  # address space
@@ -41,7 +41,7 @@ class Allowance:
 
 
 def confine(
-    allowance: Allowance, *, readable: Sequence[Path], writable: Sequence[Path]
+    limits: ProcessLimits, *, readable: Sequence[Path], writable: Sequence[Path]
 ) -> list[str]:
     """Confines this process. Returns what is missing, in words. Python and its packages stay
     readable. Where root serves, the `writable` directories must belong to `import_user()`."""
@@ -53,7 +53,7 @@ def confine(
             missing.append(f"a network namespace: {_reason()}")
         else:
             missing += _open_directories([*_python_directories(), *readable, *writable])
-    _limit(allowance)
+    _limit(limits)
     if is_root:
         missing += _change_user()
     _libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
@@ -67,11 +67,11 @@ def _reason() -> str:
     return os.strerror(ctypes.get_errno())
 
 
-def _limit(allowance: Allowance) -> None:
+def _limit(limits: ProcessLimits) -> None:
     for limit, most in (
-        (resource.RLIMIT_AS, allowance.memory_bytes),
-        (resource.RLIMIT_CPU, allowance.processor_s),
-        (resource.RLIMIT_FSIZE, allowance.file_bytes),
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, limits.processor_s),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_NOFILE, _MOST_FILES),
         (resource.RLIMIT_NPROC, _MOST_PROCESSES),
         (resource.RLIMIT_CORE, 0),
@@ -87,10 +87,9 @@ def _limit(allowance: Allowance) -> None:
 
 def import_user() -> tuple[int, int]:
     """User and group of confined processes where root serves."""
-    for name in (USER, "nobody"):
-        with contextlib.suppress(KeyError):
-            found = pwd.getpwnam(name)
-            return found.pw_uid, found.pw_gid
+    with contextlib.suppress(KeyError):
+        found = pwd.getpwnam(USER)
+        return found.pw_uid, found.pw_gid
     return 65534, 65534
 
 

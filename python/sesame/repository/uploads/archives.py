@@ -1,4 +1,4 @@
-"""Unpacks archives (zip, tar) that somebody has uploaded. Run it in a confined process."""
+"""Unpacks archives (zip, tar) that were uploaded. Run it in a confined process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Starts the process that imports, watches it, and takes what it made.
 
-The child may be in the hands of whoever made the file: of what it leaves, only plain files are
+The child may be controlled by the author of the file: of what it leaves, only plain files are
 taken, without following links, after all of its processes have ended.
 """
 
@@ -159,7 +159,8 @@ def _death(status: int, said: str) -> SesameError:
         return ImportRefused("the import needed more memory than it may have")
     last = said.strip().splitlines()[-1][:200] if said.strip() else f"status {status}"
     return ImportRefused(
-        f"the import failed: {last}", hint="a file that is damaged, or a mistake in Sesame"
+        f"the import failed: {last}",
+        hint="it is damaged, needs too much memory, or Sesame has a mistake",
     )
 
 

@@ -89,7 +89,7 @@ class Offset(BaseModel):
 
 
 def account_of(request: Request) -> Account:
-    """Raises HTTPException 401 for a request of nobody."""
+    """Raises HTTPException 401 for a request without an account."""
     reader = getattr(request.state, "reader", None)
     if not isinstance(reader, Account):
         raise HTTPException(401, "sign in, or send a token", {"www-authenticate": "Bearer"})

@@ -1,4 +1,4 @@
-"""The child process that reads what somebody has uploaded. It confines itself, then checks a data
+"""The child process that reads what was uploaded. It confines itself, then checks a data
 set, or imports another tool's files, and makes what pages need.
 
 `python -m sesame.repository.uploads.importing REQUEST`, a JSON object: `received` and `work`
@@ -24,13 +24,13 @@ LARGEST_INFO = 32 << 20  # bytes
 
 def main(request: dict[str, Any]) -> int:
     from sesame.repository.preparing import prepare
-    from sesame.repository.store.confinement import Allowance, confine
+    from sesame.repository.store.confinement import ProcessLimits, confine
 
     received, work = Path(request["received"]), Path(request["work"])
-    allowance = Allowance(
+    limits = ProcessLimits(
         request["memory_bytes"], request["processor_s"], file_bytes=request["most_bytes"]
     )
-    missing = confine(allowance, readable=[received], writable=[work])
+    missing = confine(limits, readable=[received], writable=[work])
     result: dict[str, Any]
     try:
         begin = time.monotonic()
@@ -40,7 +40,7 @@ def main(request: dict[str, Any]) -> int:
         seconds = {"import_s": imported - begin, "prepare_s": time.monotonic() - imported}
         result = {"data": data, "unprepared": unprepared, "missing": missing, "seconds": seconds}
     except SesameError as error:
-        # Paths of the server are nobody's business.
+        # Paths of the server are not shown.
         text = str(error).replace(f"{work}/", "").replace(f"{received}/", "")
         result = {"error": text, "hint": error.hint, "missing": missing}
     except MemoryError:

@@ -156,15 +156,15 @@ def push(
     files = local_files(path, progress)
     listed = [{"path": one.path, "bytes": one.bytes, "sha256": one.sha256} for one in files]
     sender = _Sender(connection, files, progress)
-    begun = sender.retried(
+    started = sender.retried(
         lambda: connection.call("POST", "/uploads", {**description, "files": listed})
     )
-    if begun["state"] == "failed":  # of an earlier time
-        sender.retried(lambda: connection.call("DELETE", f"/uploads/{begun['id']}"))
-        begun = sender.retried(
+    if started["state"] == "failed":  # of an earlier time
+        sender.retried(lambda: connection.call("DELETE", f"/uploads/{started['id']}"))
+        started = sender.retried(
             lambda: connection.call("POST", "/uploads", {**description, "files": listed})
         )
-    state = sender.send(begun)
+    state = sender.send(started)
     if state["state"] == "failed":
         raise PushError(f"{path}: {state['error']}", hint=state.get("hint"))
     return state

@@ -1,4 +1,4 @@
-"""What somebody says about an upload: the fields of its form, checked."""
+"""What the user says about an upload: the fields of its form, checked."""
 
 from __future__ import annotations
 

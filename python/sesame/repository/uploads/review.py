@@ -53,7 +53,7 @@ def history(repository: Repository, thing: Thing) -> list[Decision]:
     )
     with repository.connection() as connection:
         return [
-            Decision(decision, reason, name or "somebody", when)
+            Decision(decision, reason, name or "a former account", when)
             for decision, reason, name, when in connection.execute(query)
         ]
 
@@ -61,8 +61,8 @@ def history(repository: Repository, thing: Thing) -> list[Decision]:
 def decide(
     repository: Repository, reviewer: Account, thing: Thing, decision: str, reason: str
 ) -> None:
-    """A reviewer accepts, asks back or refuses. Nobody decides about an upload of one's own but an
-    administrator. Raises InputError."""
+    """A reviewer accepts, asks back or refuses. Only an administrator decides about an own upload.
+    Raises InputError."""
     if not reviewer.may_review:
         raise InputError("your role permits no review")
     if thing.owner == reviewer.id and not reviewer.may_administer:
@@ -83,7 +83,7 @@ def decide(
 def answer(repository: Repository, owner: Account, thing: Thing, reason: str) -> None:
     """The owner answers a question, and the thing waits again. Raises InputError."""
     if thing.owner != owner.id or thing.state != ASKED or not owner.may_contribute:
-        raise InputError("nobody has asked you about this")
+        raise InputError("no reviewer has asked you about this")
     with repository.connection() as connection:
         _note(connection, repository, owner, thing, AGAIN, _checked_reason(reason))
         tell_reviewers(connection, owner, thing)
@@ -97,10 +97,10 @@ def _note(
     decision: str,
     reason: str,
 ) -> None:
-    """Raises InputError if somebody else has decided meanwhile."""
+    """Raises InputError if another reviewer has decided meanwhile."""
     now = repository.things.get(connection, thing.id)
     if now is None or now.state != thing.state:
-        raise InputError("somebody has decided about this meanwhile", hint="load the page again")
+        raise InputError("another reviewer has decided about this", hint="load the page again")
     repository.things.change(connection, thing.id, state=decision)
     connection.execute(
         insert(schema.review).values(

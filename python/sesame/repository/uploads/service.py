@@ -1,4 +1,4 @@
-"""Uploads: begun, received in parts, imported, and made into a version of a thing.
+"""Uploads: started, received in parts, imported, and made into a version of a thing.
 
 The row of an upload and the files of its directory are enough to continue after any break: what has
 arrived is the length of files, an import that has ended is a directory with another name, and row,
@@ -182,8 +182,8 @@ class Uploads:
         return found
 
     def known(self, account: Account, manifest: Manifest) -> dict[int, str]:
-        """Hashes of the files that the server has, in something that the account may see: by a hash
-        alone nobody gets the file of another."""
+        """Hashes of the files that the server has, in something that the account may see: a hash
+        alone gives no file of another."""
         numbers = {file.sha256: one for one, file in enumerate(manifest.files) if file.sha256}
         wanted, have = list(numbers), set()
         columns = schema.file.c
@@ -268,7 +268,7 @@ class Uploads:
         )
 
     def clean(self) -> None:
-        """Removes uploads that nobody continues, and directories without an upload."""
+        """Removes uploads that are not continued, and directories without an upload."""
         directories = [one for one in self.directory.iterdir() if one.is_dir()]
         table = schema.upload.c
         with self.repository.connection() as connection:
