@@ -30,6 +30,7 @@ PACKAGES = {
         "sqlalchemy",
         "starlette",
     ),
+    "s3": ("s3fs",),
     "sql": ("duckdb",),
 }
 

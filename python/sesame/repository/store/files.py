@@ -61,6 +61,16 @@ class FileStore:
         Path(partial).replace(address)
         return sha256
 
+    def size(self, sha256: str) -> int:
+        """Raises FileNotFoundError."""
+        return int(self.system.size(self.address(sha256)))
+
+    def check(self) -> None:
+        """Writes a file and removes it. Raises whatever the file system raises."""
+        address = f"{self.root}/check-{secrets.token_hex(8)}"
+        self.system.pipe_file(address, b"sesame")
+        self.system.rm_file(address)
+
     def open(self, sha256: str) -> BinaryIO:
         """Raises FileNotFoundError."""
         opened: BinaryIO = self.system.open(self.address(sha256), "rb")

@@ -63,6 +63,17 @@ class Repository:
         with self.engine.begin() as connection:
             yield connection
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Reads what was there at one moment, also while others write."""
+        with self.engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("begin")
+                yield connection
+            else:
+                with connection.execution_options(isolation_level="REPEATABLE READ").begin():
+                    yield connection
+
     def close(self) -> None:
         self.engine.dispose()
 
