@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anyio import to_thread
 from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -53,7 +53,7 @@ class Identify:
         state = scope["state"] = dict(scope.get("state", {}))
         bearer, cookies = _bearer(scope), _cookies(scope)
         value = "" if bearer else cookies.get(self._session_cookie, "")
-        reader, has_session = await to_thread.run_sync(self._reader, bearer, value)
+        reader, has_session = await run_in_threadpool(self._reader, bearer, value)
         state["reader"] = reader
         state[forms.COOKIE_KEY] = value if has_session else cookies.get(self._form_cookie, "")
         state[SECURE_KEY] = self._secure
