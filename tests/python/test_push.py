@@ -68,6 +68,22 @@ def test_a_server_that_is_no_repository_is_reported(sesame, run_path):
     assert (done.status, done.stderr) == (2, "error: the server answers with status 404\n")
 
 
+def test_accounts_are_added_changed_and_get_tokens(sesame, tmp_path):
+    (tmp_path / "perf").mkdir()
+    made = sesame("serve", "user", "add", "perf", "ada", "--role", "reviewer", "--random")
+    assert made.status == 0, made.stderr
+    assert len(made.stdout.strip()) == 16
+    assert sesame("serve", "user", "add", "perf", "ada", stdin="another password\n").status == 2
+    assert sesame("serve", "user", "change", "perf", "ada", "--trusted").status == 0
+    assert sesame("serve", "user", "password", "perf", "ada", stdin="short\n").status == 2
+    token = sesame("serve", "user", "token", "perf", "ada", "--scope", "reader")
+    assert token.stdout.startswith("sesame_")
+    listed = json.loads(sesame("serve", "user", "list", "perf", "--json").stdout)["accounts"]
+    assert [(one["name"], one["role"], one["trusted"]) for one in listed] == [
+        ("ada", "reviewer", True)
+    ]
+
+
 # ---- The tables [mail] and [openid] of a site's file ----
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
 LICENCE = "CC-BY-4.0"
@@ -20,7 +21,13 @@ SHOW_EVERY_S = 0.2
 TOKEN = "SESAME_TOKEN"
 
 
-@click.command()
+@click.command(
+    cls=grouped(
+        Where_to=["address", "token_file"],
+        What_it_is=["title", "description", "licence", "library", "version_of"],
+        Who_sees_it=["visibility", "public_from"],
+    )
+)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--to", "address", required=True, metavar="ADDRESS", help="The repository.")
 @click.option("--title", help="Default: the title of the data set, or the name of FILE.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sesame.cli.serve_user import user
 from sesame.errors import InputError
 from sesame.extras import require
 
@@ -158,3 +159,6 @@ def check(directory: Path | None, config: Path | None, contents: bool) -> int:
         click.echo(line)
     click.echo(f"{len(wrong):,} faults" if wrong else "no faults", err=True)
     return 1 if wrong else 0
+
+
+serve.add_command(user)

@@ -17,8 +17,10 @@ from types import FrameType
 from sesame.errors import InputError, SesameError
 from sesame.repository.app import make_app
 from sesame.repository.local import STATE, LocalUser, add_found
+from sesame.repository.services import mail_of, openid_of
 from sesame.repository.site import Site, make_cache
 from sesame.repository.store import FileStore, Repository
+from sesame.web.server.audit import AuditLog
 from sesame.web.server.listening import Listening, listen
 from sesame.web.server.serve import run
 
@@ -58,7 +60,13 @@ def serve_directory(directory: Path, address: str) -> None:
     listening = listen(address, None, None)
     repository = open_directory(directory)
     user = LocalUser(repository, directory / STATE / "secret")
-    app = make_app(repository, title=directory.resolve().name, recognisers=[user.recognise])
+    audit = AuditLog(directory / STATE / "audit.log")
+    app = make_app(
+        repository,
+        title=directory.resolve().name,
+        recognisers=[user.recognise],
+        audit=audit,
+    )
     app.router.routes.insert(0, user.route())
     finding = threading.Thread(target=_find, args=(repository, directory), daemon=True)
     finding.start()
@@ -100,10 +108,20 @@ def _make_first(site: Site) -> None:
 
 def _work(site: Site, listening: Listening, ready: Callable[[], None]) -> None:
     repository = open_site(site)
-    app = make_app(repository, title=site.title, address=site.address)
+    audit = AuditLog(site.cache / "audit.log")
     try:
+        app = make_app(
+            repository,
+            title=site.title,
+            address=site.address,
+            secure=site.certificate is not None or site.address.startswith("https://"),
+            openid=openid_of(site.openid, site.address, repository.engine),
+            mail=mail_of(site.mail),
+            audit=audit,
+        )
         asyncio.run(run(app, listening, ready, {}))
     finally:
+        audit.close()
         repository.close()
 
 
