@@ -30,35 +30,55 @@ def network_map(data_set: DataSet) -> Plot:
     """Every link at its place, coloured by its mean share; both directions side by side."""
     use = link_use(data_set)
     chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False)
-    chart.x("", grid=False, whole=True)
-    chart.y("", grid=False, whole=True, reversed=True)
+    chart.x("", grid=False, ticks=[])
+    chart.y("", grid=False, ticks=[], reversed=True)
     if use is None:
         return Plot(chart, "No messages between nodes, or too many to follow.")
-    layout = Layout(use.topology.kind, use.topology.shape, use.topology.nodes)
-    busiest = sorted(use.all, key=lambda link: -link[2])
+
+    # A large tree is drawn up to the last node that the run used.
+    nodes = 1 + max(number for kind, number, _ in use.all if kind in (IN, OUT))
+
+    def layout_of(apart: float) -> Layout:
+        return Layout(use.topology.kind, use.topology.shape, nodes, apart)
+
+    layout = layout_of(APART)
+    busiest = sorted(use.all, key=lambda link: -link[2])[:MOST_DRAWN]
     drawn = [
         (*ends, share, use.topology.name(kind, number))
-        for kind, number, share in busiest[:MOST_DRAWN]
+        for kind, number, share in busiest
         if (ends := layout.ends(kind, number)) is not None
     ]
+    chart.points("", *_places(layout_of(0.0), busiest), "soft", size=3)
+    counts = []
     limits = [least for least, _, _ in CLASSES] + [math.inf]
     for (least, name, colour), most in zip(CLASSES, limits[1:], strict=True):
         chosen = [link for link in drawn if least <= link[2] < most]
         if not chosen:
             continue
+        counts.append(f"{len(chosen):,} links {name}")
         begin, end = (np.array([link[i] for link in chosen], float) for i in (0, 1))
         texts = [f"{link[3]}: {100 * link[2]:.0f} %" for link in chosen]
         chart.links(
             name, begin[:, 0], begin[:, 1], end[:, 0], end[:, 1], colour, arrows=False, texts=texts
         )
-    return Plot(chart, f"{layout.about} Links without messages are not drawn.")
+    return Plot(chart, f"{'; '.join(counts)}. {layout.about} Links without messages are not drawn.")
+
+
+def _places(layout: Layout, links: list[tuple[int, int, float]]) -> tuple[list[float], list[float]]:
+    """Where links begin and end: nodes, routers and switches."""
+    ends = [layout.ends(kind, number) for kind, number, _ in links]
+    places = sorted({(round(x, 3), round(y, 3)) for pair in ends if pair for x, y in pair})
+    return [x for x, _ in places], [y for _, y in places]
 
 
 class Layout:
     """Where links are drawn, in cells."""
 
-    def __init__(self, kind: str, shape: dict[str, object], nodes: int) -> None:
+    def __init__(
+        self, kind: str, shape: dict[str, object], nodes: int, apart: float = APART
+    ) -> None:
         self._kind, self._shape, self._nodes = kind, shape, nodes
+        self._apart = apart  # between a link's middle line and each direction
 
     @property
     def about(self) -> str:
@@ -77,7 +97,7 @@ class Layout:
         inner = {"fat_tree": self._tree_link, "dragonfly": self._dragonfly_link}
         if kind in (IN, OUT):
             node, switch = self._node_link(number)
-            return _shifted(node, switch) if kind == IN else _shifted(switch, node)
+            return self._shifted(node, switch) if kind == IN else self._shifted(switch, node)
         return inner[self._kind](kind, number)
 
     def _numbers(self, key: str) -> list[int]:
@@ -103,9 +123,9 @@ class Layout:
             across = dimension == len(dims) - 1
             away = -WRAP if down else WRAP
             end = (begin[0] + away, begin[1]) if across else (begin[0], begin[1] + away)
-            return _shifted(begin, end)
+            return self._shifted(begin, end)
         at[dimension] = to
-        return _shifted(begin, self._grid_place(int(np.ravel_multi_index(at, dims))))
+        return self._shifted(begin, self._grid_place(int(np.ravel_multi_index(at, dims))))
 
     def _switch_place(self, level: int, number: int) -> Point:
         """Level 0 are nodes."""
@@ -120,7 +140,7 @@ class Layout:
         arity = self._numbers("arity")
         low = self._switch_place(level + 1, number)
         high = self._switch_place(level + 2, number // arity[level + 1])
-        return _shifted(high, low) if down else _shifted(low, high)
+        return self._shifted(high, low) if down else self._shifted(low, high)
 
     def _router_place(self, router: int) -> Point:
         groups, routers = int(str(self._shape["groups"])), int(str(self._shape["routers"]))
@@ -137,12 +157,12 @@ class Layout:
             begin, end = divmod(number, groups)
             each = -(-(groups - 1) // routers)
             exits = (end - (end > begin)) // each, (begin - (begin > end)) // each
-            return _shifted(
+            return self._shifted(
                 self._router_place(begin * routers + exits[0]),
                 self._router_place(end * routers + exits[1]),
             )
         group, ends = divmod(number, routers * routers)
-        return _shifted(
+        return self._shifted(
             self._router_place(group * routers + ends // routers),
             self._router_place(group * routers + ends % routers),
         )
@@ -159,15 +179,14 @@ class Layout:
             return (x + dx, y + dy), (x, y)
         return _on_circle(node, self._nodes, max(3.0, self._nodes / 6)), (0.0, 0.0)
 
+    def _shifted(self, begin: Point, end: Point) -> tuple[Point, Point]:
+        """Moves a line a little to its right, so that both directions of a link are seen."""
+        dx, dy = end[0] - begin[0], end[1] - begin[1]
+        length = math.hypot(dx, dy) or 1.0
+        x, y = -dy / length * self._apart, dx / length * self._apart
+        return (begin[0] + x, begin[1] + y), (end[0] + x, end[1] + y)
+
 
 def _on_circle(number: int, count: int, radius: float) -> Point:
     angle = 2 * math.pi * number / count
     return radius * math.sin(angle), -radius * math.cos(angle)
-
-
-def _shifted(begin: Point, end: Point) -> tuple[Point, Point]:
-    """Moves a line a little to its right, so that both directions of a link are seen."""
-    dx, dy = end[0] - begin[0], end[1] - begin[1]
-    length = math.hypot(dx, dy) or 1.0
-    x, y = -dy / length * APART, dx / length * APART
-    return (begin[0] + x, begin[1] + y), (end[0] + x, end[1] + y)
