@@ -64,7 +64,11 @@ def report(name: str, events: list[dict[str, Any]]) -> None:
     drawn, dropped = frames_of(events)
     gaps = sorted(after - before for before, after in itertools.pairwise(drawn))
     rate = (len(drawn) - 1) / (drawn[-1] - drawn[0])
-    script = [event["dur"] / 1e3 for event in events if event["name"] == "FireAnimationFrame"]
+    script = [
+        event["dur"] / 1e3
+        for event in events
+        if event["name"] == "FireAnimationFrame" and "dur" in event
+    ]
     print(
         f"{name:34} {rate:5.1f} frames/s; between frames median "
         f"{1e3 * statistics.median(gaps):.1f}, 95 % {1e3 * gaps[int(0.95 * len(gaps))]:.1f}, "

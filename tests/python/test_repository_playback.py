@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import true
 from starlette.testclient import TestClient
@@ -320,6 +321,53 @@ def test_data_sets_of_every_kind_are_played_or_not(fake_bin, tmp_path):
         if "," not in name:
             with_places = (Kind.SIMULATED, Kind.TRACED, Kind.IMPORTED, Kind.REPLAYED, Kind.MEASURED)
             assert done == (data_set.kind in with_places), name
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        'kind = "mesh"\ndims = [0, -4]',
+        'kind = "mesh"\ndims = [2, 2]',  # too small for the ranks
+        f'kind = "torus"\ndims = {[2] * 99}',
+        f'kind = "fat_tree"\narity = {[1] * 5000}',
+        'kind = "dragonfly"\ngroups = "x"',
+        f'{MESH}\n[storage]\nmount = ["/"]\nionodes = 999999999999',
+        "kind = 7",
+        "not = [toml",
+    ],
+)
+def test_a_machine_that_cannot_be_drawn_is_a_list_of_its_ranks(tmp_path, topology):
+    run = write_run(tmp_path / "run.sesame", 8, topology)
+    index = prepared(run, tmp_path / "out")
+    assert len(index["units"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"rank": 2**32 - 1, "end_ns": 5}, "expected at most 16,777,216"),
+        ({"rank": 0, "end_ns": 2**63 - 1}, None),
+        ({"rank": 0, "begin_ns": -(2**62), "end_ns": -5}, None),
+    ],
+)
+def test_hostile_processes_cost_no_memory(tmp_path, rows, message):
+    path = TraceBuilder(1).write(tmp_path / "t.sesame", process=[rows])
+    if message is None:
+        assert prepare(path, tmp_path / "out")
+    else:
+        with pytest.raises(InputError, match=message):
+            prepare(path, tmp_path / "out")
+    assert message is None or not (tmp_path / "out").exists()
+
+
+def test_tables_of_other_types_than_described_are_refused(tmp_path):
+    run = write_run(tmp_path / "run.sesame", 8, MESH)
+    table = run.table("call")
+    column = table.column_names.index("begin_ps")
+    wrong = table.set_column(column, "begin_ps", [["x"] * table.num_rows])
+    pq.write_table(wrong, run.path / "call.parquet")
+    with pytest.raises(InputError, match="these records cannot be played"):
+        prepare(run.path, tmp_path / "out")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from sesame.repository.playback.frames import Clock, FieldOfFrames, Shown
 from sesame.repository.playback.units import KERNEL_TABLES, Units, units_of
 
 VERSION = 1
+# What columns of other types or values than the schema says may raise.
+WRONG_RECORDS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError)
 INDEX, ARROWS = "index.json", "arrows.bin"
 # A data set that can be played has records of one of these.
 PLAYED_TABLES = ("rank", "process", *KERNEL_TABLES)
@@ -31,10 +34,18 @@ def can_play(data_set: DataSet) -> bool:
 
 def prepare(data_set_path: Path, out: Path) -> bool:
     """Writes the files of the play-back of a data set into the directory `out`. Returns False, and
-    writes nothing, if the data set has nothing to play. Raises InputError for damaged records."""
+    writes nothing, if the data set has nothing to play. Raises InputError for records that cannot
+    be played."""
     data_set = DataSet(data_set_path)
-    if not can_play(data_set):
-        return False
+    try:
+        return can_play(data_set) and _prepare(data_set, out)
+    except WRONG_RECORDS as error:
+        raise InputError(
+            f"these records cannot be played: {error}", path=str(data_set.path)
+        ) from error
+
+
+def _prepare(data_set: DataSet, out: Path) -> bool:
     units, clock = _frame(data_set)
     if units is None or clock is None:
         return False
@@ -54,10 +65,13 @@ def prepare(data_set_path: Path, out: Path) -> bool:
 
 def field_of_column(data_set: DataSet, key: str) -> FieldOfFrames:
     """The frames of any other field, by its key in `more`. Raises InputError."""
-    units, clock = _frame(data_set)
-    if units is None or clock is None:
-        raise InputError("there is nothing to play", path=str(data_set.path))
-    return frames_of(data_set, key, units, clock)
+    try:
+        units, clock = _frame(data_set)
+        if units is None or clock is None:
+            raise InputError("there is nothing to play", path=str(data_set.path))
+        return frames_of(data_set, key, units, clock)
+    except WRONG_RECORDS as error:
+        raise InputError(f"this field cannot be shown: {error}", path=str(data_set.path)) from error
 
 
 def _frame(data_set: DataSet) -> tuple[Units | None, Clock | None]:
@@ -69,6 +83,8 @@ def _frame(data_set: DataSet) -> tuple[Units | None, Clock | None]:
         seconds = runs.seconds_of(data_set)
     if any(map(data_set.has, KERNEL_TABLES)):
         seconds = max(seconds, kernels.seconds_of(data_set))
+    if not math.isfinite(seconds):
+        raise InputError("the run has no end in time", path=str(data_set.path))
     return units, Clock.of(seconds, units.count)
 
 

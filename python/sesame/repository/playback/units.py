@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 
 from sesame.datasets import DataSet, Kind
+from sesame.errors import InputError
 from sesame.machines.values import machine_values
 from sesame.repository.playback.layout import MOST_DRAWN, Diagram, add_below, draw, listed
 
 Array = np.ndarray[Any, Any]
 NO_UNIT = -1
+MOST_RANKS = 1 << 24
+# What reading a machine file that describes no machine may raise.
+UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, InputError)
 KERNEL_TABLES = ("cpu_time", "kernel_summary", "kernel_phase", "kernel_event")
 
 
@@ -56,25 +60,46 @@ def units_of(data_set: DataSet) -> Units | None:
 
 
 def _simulated(data_set: DataSet) -> Units:
-    info = data_set.info
-    scenario, system = info.scenario or {}, info.target_system or {}
+    """On the nodes of the machine; in rows where the data set does not say on which, or all were on
+    one."""
+    ranks = _checked(data_set, data_set.table("rank", ["rank"]).num_rows)
+    system = str((data_set.info.target_system or {}).get("name", ""))
+    try:
+        return _on_machine(data_set, ranks)
+    except UNREADABLE:
+        return _ranks(ranks, f"{ranks:,} ranks of {system} in rows; its machine cannot be drawn")
+
+
+def _on_machine(data_set: DataSet, ranks: int) -> Units:
+    """Raises one of UNREADABLE for a machine file that describes no machine, as an upload may
+    have."""
+    scenario, system = data_set.info.scenario or {}, data_set.info.target_system or {}
     values = machine_values(str(system.get("machine_file", "")), scenario.get("overrides", []))
-    ranks = data_set.record_types["rank"]["rows"]
     node_of = _placed(str(scenario.get("placement", "block")), ranks, values)
     used = [] if node_of is None else np.unique(node_of).tolist()
     if node_of is None or len(used) < 2 or len(used) > MOST_DRAWN:
         return _ranks(ranks, _where(used, str(system.get("name", "")), ranks))
     diagram = draw(values, used)
+    if not set(used) <= set(diagram.at):
+        raise ValueError("the machine has fewer nodes than the run used")
     unit_of = {node: unit for unit, node in enumerate(used)}
     attached = _attached(data_set, values)
     io_numbers = list(range(len(used), len(used) + len(attached)))
-    numbered = {unit_of.get(node, -1 - node): place for node, place in diagram.at.items()}
-    diagram.at = numbered
+    diagram.at = {unit_of.get(node, -1 - node): position for node, position in diagram.at.items()}
     add_below(diagram, io_numbers, [unit_of.get(node, -1 - node) for node in attached])
     names = [f"node {node}" for node in used] + [f"I/O node {i}" for i in range(len(attached))]
     of_rank = np.array([unit_of[node] for node in node_of.tolist()], np.int64)
     of_node = {str(node): unit for node, unit in unit_of.items()}
     return Units("node", tuple(names), of_rank, of_node, tuple(io_numbers), diagram)
+
+
+def _checked(data_set: DataSet, ranks: int) -> int:
+    """The number of ranks. Raises InputError if it is more than MOST_RANKS."""
+    if ranks > MOST_RANKS:
+        raise InputError(
+            f"{ranks:,} ranks, expected at most {MOST_RANKS:,} to play", path=str(data_set.path)
+        )
+    return ranks
 
 
 def _where(used: list[int], system: str, ranks: int) -> str:
@@ -113,6 +138,8 @@ def _attached(data_set: DataSet, values: Mapping[str, str]) -> list[int]:
     if not (data_set.has("storage_ionode") or data_set.has("storage_activity")) or nodes is None:
         return []
     count = int(values.get("storage.ionodes", 1))
+    if count > MOST_DRAWN:
+        return []
     if "storage.attached" in values:
         return [int(node) for node in json.loads(values["storage.attached"])]
     return [i * nodes // count for i in range(count)]
@@ -134,7 +161,7 @@ def _processes(data_set: DataSet) -> Units:
     table = data_set.table("process", ["rank", "host"])
     rank = table.column("rank").to_numpy().astype(np.int64)
     hosts = table.column("host").to_pylist()
-    ranks = int(rank.max(initial=-1)) + 1
+    ranks = _checked(data_set, int(rank.max(initial=-1)) + 1)
     names = list(dict.fromkeys(str(host) for host in hosts))
     of_node = {name: i for i, name in enumerate(names)}
     if len(names) < 2 or len(names) > MOST_DRAWN:
