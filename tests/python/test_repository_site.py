@@ -60,7 +60,7 @@ def test_a_repository_that_is_not_empty_is_not_restored_into(filled, tmp_path):
         restore(filled, tmp_path / "backup.tar")
 
 
-@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.75])
 def test_of_a_backup_that_is_cut_off_no_row_is_restored(filled, tmp_path, part):
     whole = tmp_path / "backup.tar"
     back_up(filled, whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -39,6 +40,7 @@ VERBS = {
     "evaluate": "sesame.cli.evaluate:evaluate",
     "serve": "sesame.cli.serve:serve",
     "push": "sesame.cli.push:push",
+    "pull": "sesame.cli.pull:pull",
 }
 # The help lists the verbs by job. Their summaries are here, so that it imports none of them.
 SECTIONS = {
@@ -72,10 +74,13 @@ SECTIONS = {
     "Share": {
         "serve": "Show data sets as pages in a browser.",
         "push": "Send a data set or a trace to a repository.",
+        "pull": "Download a data set or a model from a repository.",
     },
 }
 # Delay before an interrupt is repeated: by then the interpreter has cleaned up.
 AGAIN_SECONDS = 0.01
+# A word that may have the address of a thing; the client looks closer.
+ADDRESS = re.compile(r"[\w\]]/[dtmr]/[0-9a-z]{8}(/|$)")
 
 
 class Sesame(GroupedCommands):
@@ -117,12 +122,22 @@ def _interrupt_again(ignored: Any) -> None:
         _interrupt_again(ignored)
 
 
+def _arguments() -> list[str]:
+    """The words of the command line, with addresses of repositories replaced by what they name."""
+    words = sys.argv[1:]
+    if not any(ADDRESS.search(word) for word in words):
+        return words
+    from sesame.repository.client import resolve_arguments
+
+    return resolve_arguments(words)
+
+
 def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _end)
     sys.unraisablehook = _interrupt_again
     hide_pandas()
     try:
-        status = cli.main(prog_name="sesame", standalone_mode=False)
+        status = cli.main(_arguments(), prog_name="sesame", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.ClickException as error:
         error.show()
