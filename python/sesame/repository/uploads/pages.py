@@ -52,12 +52,15 @@ def routes(repository: Repository) -> list[Route]:
         thing = await run_in_threadpool(repository.readable, account, request.path_params["thing"])
         if thing is None:
             raise HTTPException(404)
+        site = request.app.state.address
         decision, reason = fields.get("decision", ""), fields.get("reason", "")
         try:
             if decision == review.AGAIN:
-                await run_in_threadpool(review.answer, repository, account, thing, reason)
+                await run_in_threadpool(review.answer, repository, account, thing, reason, site)
             else:
-                await run_in_threadpool(review.decide, repository, account, thing, decision, reason)
+                await run_in_threadpool(
+                    review.decide, repository, account, thing, decision, reason, site
+                )
         except InputError as error:
             return await run_in_threadpool(show_decision, request, error)
         return RedirectResponse(thing.address, 303)

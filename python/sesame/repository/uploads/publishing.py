@@ -38,8 +38,9 @@ class Publisher:
     """The imports of one server process. Several may run: each upload is taken by one of them, by a
     lock that the system releases when it dies."""
 
-    def __init__(self, uploads: Uploads) -> None:
-        self._uploads = uploads
+    def __init__(self, uploads: Uploads, address: str = "") -> None:
+        """`address`: of the site, in mail."""
+        self._uploads, self._address = uploads, address
         self._repository = uploads.repository
         self.missing: list[str] | None = None  # what could not be confined at the last import
 
@@ -187,7 +188,7 @@ class Publisher:
             )
         version = things.add_version(connection, thing.id, new)
         if thing.state == "waiting":
-            tell_reviewers(connection, owner, thing)
+            tell_reviewers(connection, owner, thing, self._address)
         return thing, version
 
     def _move_derived(self, staging: Staging, version: Version) -> None:
@@ -290,7 +291,7 @@ def _size(path: Path) -> int:
 async def work(app: Starlette) -> None:
     """Imports what has arrived and sends mail, until it is cancelled."""
     repository: Repository = app.state.repository
-    publisher = Publisher(Uploads(repository))
+    publisher = Publisher(Uploads(repository), app.state.address)
     sending = asyncio.create_task(_send_mail(repository, app.state.mail))
     try:
         await publisher.run()

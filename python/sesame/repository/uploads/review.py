@@ -59,7 +59,12 @@ def history(repository: Repository, thing: Thing) -> list[Decision]:
 
 
 def decide(
-    repository: Repository, reviewer: Account, thing: Thing, decision: str, reason: str
+    repository: Repository,
+    reviewer: Account,
+    thing: Thing,
+    decision: str,
+    reason: str,
+    site: str = "",
 ) -> None:
     """A reviewer accepts, asks back or refuses. Only an administrator decides about an own upload.
     Raises InputError."""
@@ -76,17 +81,20 @@ def decide(
         _note(connection, repository, reviewer, thing, decision, reason)
         owner = schema.account.c
         mail = connection.scalar(select(owner.email).where(owner.id == thing.owner))
-        text = f"{thing.title}\n\n{WORDS[decision]} by {reviewer.title}.\n\n{reason}\n"
+        head = f"{thing.title}\n{site}{thing.address}"
+        text = f"{head}\n\n{WORDS[decision]} by {reviewer.title}.\n\n{reason}\n"
         queue_mail(connection, mail or "", f"{WORDS[decision]} {thing.title}", text)
 
 
-def answer(repository: Repository, owner: Account, thing: Thing, reason: str) -> None:
+def answer(
+    repository: Repository, owner: Account, thing: Thing, reason: str, site: str = ""
+) -> None:
     """The owner answers a question, and the thing waits again. Raises InputError."""
     if thing.owner != owner.id or thing.state != ASKED or not owner.may_contribute:
         raise InputError("no reviewer has asked you about this")
     with repository.connection() as connection:
         _note(connection, repository, owner, thing, AGAIN, _checked_reason(reason))
-        tell_reviewers(connection, owner, thing)
+        tell_reviewers(connection, owner, thing, site)
 
 
 def _note(
@@ -115,13 +123,15 @@ def _checked_reason(reason: str) -> str:
     return reason.strip()
 
 
-def tell_reviewers(connection: Connection, owner: Account, thing: Thing) -> None:
-    """Queues a mail to each reviewer."""
+def tell_reviewers(connection: Connection, owner: Account, thing: Thing, site: str = "") -> None:
+    """Queues a mail to each reviewer. `site`: its address, if it is known."""
     reviewing = [str(one) for one in Role if PERMISSIONS[one] & Permission.REVIEW]
     row = schema.account.c
     query = select(row.email).where(
         row.role.in_(reviewing), row.email != "", row.disabled.is_(False), row.id != owner.id
     )
     for mail in connection.scalars(query).all():
-        text = f"{owner.title} has uploaded:\n\n{thing.title}\n\nIt waits at {thing.address}.\n"
+        text = (
+            f"{owner.title} has uploaded:\n\n{thing.title}\n\nIt waits at {site}{thing.address}.\n"
+        )
         queue_mail(connection, mail, f"to review: {thing.title}", text)
