@@ -24,8 +24,7 @@ from sesame.repository.compare.study import (
     settings_of,
     usual_setting,
 )
-from sesame.repository.local import add_found
-from sesame.repository.store import Repository, schema
+from sesame.repository.store import NewThing, Repository, schema
 
 MESH = 'kind = "mesh"\ndims = [8, 8]'
 
@@ -43,8 +42,21 @@ def client(repository):
 
 
 def add(repository: Repository, directory: Path) -> dict[str, str]:
-    """Adds the data sets of a directory; their identifiers by title."""
-    add_found(repository, directory, print)
+    """Adds the data sets of a directory, or new versions of them; their identifiers by title.
+    Nothing is prepared, which takes a process for each."""
+    owner = repository.local_reader().id
+    for path in sorted(directory.iterdir()):
+        stored = repository.store_directory(path)
+        with repository.connection() as connection:
+            (known,) = repository.things.find(connection, schema.thing.c.source == path.name) or [
+                None
+            ]
+            if known is None:
+                new = NewThing(
+                    "data", owner, stored.info["title"], state="accepted", source=path.name
+                )
+                known = repository.things.add(connection, new)
+            repository.things.add_version(connection, known.id, stored)
     with repository.connection() as connection:
         return {one.title: one.id for one in repository.things.find(connection, true())}
 
@@ -161,7 +173,7 @@ def test_two_to_twenty_data_sets_are_compared(client, study):
     )
 
 
-def test_what_somebody_may_not_read_is_not_compared(repository, study):
+def test_what_a_reader_may_not_see_is_not_compared(repository, study):
     anyone = TestClient(make_app(repository))
     one, other, *_ = study.values()
     for path in (f"/compare?d={one}", f"/compare?d={one}&d={other}"):
@@ -206,7 +218,7 @@ def test_counts_are_of_the_newest_versions_that_a_reader_sees(client, repository
     info = json.loads((path / "info.json").read_text())
     info["title"] = "16 ranks, again"
     (path / "info.json").write_text(json.dumps(info))
-    add_found(repository, tmp_path / "served", print)
+    add(repository, tmp_path / "served")
     with repository.connection() as connection:
         assert len(connection.execute(schema.version.select()).all()) == 6
     assert "5 that you may read" in client.get("/records/message").text

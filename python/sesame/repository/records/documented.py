@@ -83,7 +83,7 @@ _READ_BY_VIEWS: dict[tuple[Kind, str], frozenset[str]] = {
 
 @cache
 def _all_of(kind: Kind) -> frozenset[str]:
-    """Types that a view of this kind takes, as far as can be said: the tables of the kind; of kinds
+    """Types that a view of this kind takes, as far as is known: the tables of the kind; of kinds
     with tables of their own, `point` of a series, or all that the schema does not know."""
     tables = TABLES[kind]
     return frozenset({*tables.always, *tables.sometimes, *(("point",) if tables.has_own else ())})
