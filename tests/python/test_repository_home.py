@@ -69,6 +69,13 @@ def test_a_version_is_cited_with_its_permanent_address(served):
     assert client.get(f"{address}/v/2").status_code == 404
 
 
+def test_a_run_and_its_machine_model_lead_to_each_other(served):
+    client, address = served
+    [model] = client.get("/api/v1/things?library=model").json()["things"]
+    assert f'href="{model["address"]}"' in client.get(address).text
+    assert f'href="{address}"' in client.get(model["address"]).text
+
+
 def cited(title: str) -> Cited:
     created = now()
     thing = Thing("a" * 8, "data", 1, title, "x", "MIT", "public", None, "accepted", created, None)

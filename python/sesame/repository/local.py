@@ -24,6 +24,7 @@ from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.middleware import SESSION_KEY
 from sesame.repository.accounts.sessions import Sessions
+from sesame.repository.provenance import fill
 from sesame.repository.store import DATABASE, NewThing, Repository, Version, schema
 from sesame.web.server.roles import Role
 
@@ -117,6 +118,9 @@ def _add(
             known = made.id
         before = repository.things.version(connection, known)
         after = repository.things.add_version(connection, known, new)
+        thing = repository.things.get(connection, known)
+    if thing is not None:
+        fill(repository, thing, after)
     prepare(repository, after, say)
     return before is None or before.number != after.number
 
