@@ -92,7 +92,7 @@ def test_files_come_back_as_they_were_by_the_api(tmp_path, repository):
     client = TestClient(make_app(repository, recognisers=[user.recognise]))
     client.headers["authorization"] = f"Bearer {user.secret}"
 
-    [thing] = client.get("/api/v1/things").json()["things"]
+    [thing] = client.get("/api/v1/things?library=data").json()["things"]
     newest = client.get(f"/api/v1/things/{thing['id']}/newest").json()
     assert {one["path"] for one in newest["files"]} == {"info.json", "sample.parquet"}
     for one in newest["files"]:

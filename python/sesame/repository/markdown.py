@@ -23,8 +23,9 @@ ATTRIBUTES = {
 
 
 def slug_of(title: str) -> str:
-    """The anchor of a heading."""
-    return re.sub(r"[^a-z0-9_]+", "-", title.lower()).strip("-")
+    """The anchor of a heading, as Python-Markdown makes it for the documentation's own links."""
+    words = re.sub(r"[^\w\s-]", "", title).strip().lower()
+    return re.sub(r"[-\s]+", "-", words)
 
 
 @cache
