@@ -151,7 +151,7 @@ def searches() -> list[tuple[str, str]]:
 
 
 def measure(repository: Repository) -> None:
-    reader = Reader(10**6, "somebody")
+    reader = Reader(10**6, "stranger")
     search(repository, reader, "first")
     times: dict[str, list[float]] = {}
     slowest = (0.0, "")

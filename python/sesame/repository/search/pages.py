@@ -43,6 +43,7 @@ FORM = {
     "date": "date",
     "record": "record type or field",
 }
+HIDDEN = ("in",)  # what other pages' forms send
 
 
 def search(
@@ -111,7 +112,7 @@ def _text_of_form(request: Request) -> str:
     """The search, with the filters of the form at its end: one text is the whole of it."""
     given = request.query_params
     parts = [given.get("q", "").strip()]
-    for name in FORM:
+    for name in (*FORM, *HIDDEN):
         if value := given.get(name, "").strip().replace('"', ""):
             parts.append(f'{name}:"{value}"' if " " in value else f"{name}:{value}")
     return " ".join(part for part in parts if part)
