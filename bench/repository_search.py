@@ -81,7 +81,7 @@ def entry(chance: random.Random, number: int, thing: str, is_message: bool) -> d
         "instrument": "" if is_message else chance.choice(("sesame trace 0.1", "Darshan 3.4")),
         "program": "" if is_message else chance.choice(PROGRAMS),
         "person": f"person{chance.randint(1, 200)}",
-        "begun": "" if is_message else f"{month}-15T10:00:00",
+        "started": "" if is_message else f"{month}-15T10:00:00",
         "changed": schema.now(),
     }
 
@@ -151,7 +151,7 @@ def searches() -> list[tuple[str, str]]:
 
 
 def measure(repository: Repository) -> None:
-    reader = Reader(10**6, "stranger")
+    reader = Reader(10**6, "outsider")
     search(repository, reader, "first")
     times: dict[str, list[float]] = {}
     slowest = (0.0, "")

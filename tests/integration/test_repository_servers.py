@@ -192,7 +192,7 @@ def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("postgresql://sesame@/", "postgresql://nobody@/", "the database of the repository"),
+        ("postgresql://sesame@/", "postgresql://other@/", "the database of the repository"),
         ("endpoint = ", 'endpoint = "http://127.0.0.1:9" # ', "files: cannot use s3://"),
     ],
 )

@@ -52,16 +52,16 @@ def test_who_sees_what_is_the_same_for_lists_and_addresses(repository):
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     later = add(repository, state="accepted", visibility="public", public_from=tomorrow)
     everything = {public, unlisted, private, waiting, later}
-    stranger, reviewer = Reader(98, "stranger"), Reader(99, "reviewer", "reviewer")
+    outsider, reviewer = Reader(98, "outsider"), Reader(99, "reviewer", "reviewer")
 
-    assert visible(repository, None) == visible(repository, stranger) == {public}
+    assert visible(repository, None) == visible(repository, outsider) == {public}
     assert visible(repository, reviewer) == {public, waiting}
     assert visible(repository, repository.local_reader()) == everything
 
     def readable(reader):
         return {one for one in everything if repository.readable(reader, one)}
 
-    assert readable(None) == readable(stranger) == {public, unlisted}
+    assert readable(None) == readable(outsider) == {public, unlisted}
     assert readable(repository.local_reader()) == everything
 
 

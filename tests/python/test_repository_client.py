@@ -6,21 +6,21 @@ import pytest
 
 from sesame.errors import InputError
 from sesame.repository import client
-from sesame.repository.client import Client, Place, parse_address, resolve_arguments
+from sesame.repository.client import Address, Client, parse_address, resolve_arguments
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("host/d/3f2k8x0a", Place("https://host", "d", "3f2k8x0a", None)),
-        ("http://host:80/m/3f2k8x0a/v/2", Place("http://host:80", "m", "3f2k8x0a", 2)),
-        ("localhost:7120/d/3f2k8x0a", Place("http://localhost:7120", "d", "3f2k8x0a", None)),
+        ("host/d/3f2k8x0a", Address("https://host", "d", "3f2k8x0a", None)),
+        ("http://host:80/m/3f2k8x0a/v/2", Address("http://host:80", "m", "3f2k8x0a", 2)),
+        ("localhost:7120/d/3f2k8x0a", Address("http://localhost:7120", "d", "3f2k8x0a", None)),
         ("run.sesame", None),
         ("/srv/d/3f2k8x0a", None),
         ("../d/3f2k8x0a", None),
     ],
 )
-def test_addresses_are_told_from_paths(text, place):
+def test_addresses_are_no_paths(text, place):
     assert parse_address(text) == place
 
 

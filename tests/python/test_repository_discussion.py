@@ -104,7 +104,7 @@ def picture(form: str = "PNG", size: tuple[int, int] = (64, 48), **options) -> b
     return out.getvalue()
 
 
-# Places
+# Subjects
 
 
 def test_a_place_is_an_address_with_the_things_in_it():
@@ -278,18 +278,18 @@ def test_what_is_no_good_image_is_refused_in_words(data, said):
 
 def test_a_pasted_image_is_seen_by_those_who_may_read_its_message(site):
     private = site.add_thing("ann", "private", visibility="private")
-    ann, bob, nobody = site.browser("ann"), site.browser("bob"), site.browser()
+    ann, bob, anonymous = site.browser("ann"), site.browser("bob"), site.browser()
     address = ann.paste(picture()).json()["address"]
-    assert [who.get(address).status_code for who in (ann, bob, nobody)] == [200, 404, 404]
+    assert [who.get(address).status_code for who in (ann, bob, anonymous)] == [200, 404, 404]
     ann.start(text=f"![x]({address})", about=f"/d/{private}")
-    assert [who.get(address).status_code for who in (ann, bob, nobody)] == [200, 404, 404]
+    assert [who.get(address).status_code for who in (ann, bob, anonymous)] == [200, 404, 404]
     thread = ann.start(text=f"![x]({address})")
-    assert [who.get(address).status_code for who in (ann, bob, nobody)] == [200, 200, 200]
-    shown = nobody.get(address)
+    assert [who.get(address).status_code for who in (ann, bob, anonymous)] == [200, 200, 200]
+    shown = anonymous.get(address)
     assert shown.headers["content-type"] == "image/png"
     assert shown.headers["x-content-type-options"] == "nosniff"
     assert shown.headers["content-security-policy"].startswith("default-src 'none'")
-    assert f'src="{address}"' in nobody.get(thread).text
+    assert f'src="{address}"' in anonymous.get(thread).text
 
 
 def test_using_the_image_of_another_does_not_show_it(site):
@@ -327,17 +327,17 @@ def test_a_form_without_javascript_sends_images_too(site):
 def test_a_message_with_a_link_shows_title_and_picture_to_those_who_may_see_them(site):
     public = site.add_thing("ann", "A public run", description="what it is about")
     private = site.add_thing("ann", "Hush hush", visibility="private")
-    ann, nobody = site.browser("ann"), site.browser()
+    ann, anonymous = site.browser("ann"), site.browser()
     text = f"Compare /d/{public}/look?x=1 with /d/{private}."
     thread = ann.start("two runs", text)
-    for who, sees_private in ((ann, True), (nobody, False)):
+    for who, sees_private in ((ann, True), (anonymous, False)):
         shown = who.get(thread).text
         assert ">A public run</a>" in shown and f'src="/talk/picture/{public}"' in shown
         assert "what it is about" in shown
         assert ("Hush hush" in shown) == sees_private
         assert (f'src="/talk/picture/{private}"' in shown) == sees_private
-    assert nobody.get(f"/talk/picture/{private}").status_code == 404
-    drawn = nobody.get(f"/talk/picture/{public}")
+    assert anonymous.get(f"/talk/picture/{private}").status_code == 404
+    drawn = anonymous.get(f"/talk/picture/{public}")
     with Image.open(io.BytesIO(drawn.content)) as image:
         assert (image.format, image.size) == ("PNG", (320, 180))
 
@@ -346,7 +346,7 @@ def test_threads_of_things_are_seen_by_those_who_see_the_things(site):
     public = site.add_thing("ann", "public")
     private = site.add_thing("ann", "private", visibility="private")
     unlisted = site.add_thing("ann", "unlisted", visibility="unlisted")
-    ann, bob, nobody = site.browser("ann"), site.browser("bob"), site.browser()
+    ann, bob, anonymous = site.browser("ann"), site.browser("bob"), site.browser()
     about = {
         "public": f"/d/{public}",
         "private": f"/d/{private}/look?x=1",
@@ -354,7 +354,7 @@ def test_threads_of_things_are_seen_by_those_who_see_the_things(site):
         "unlisted": f"/d/{unlisted}",
     }
     made = {name: ann.start(f"on {name}", "quokka", place) for name, place in about.items()}
-    for who in (bob, nobody):
+    for who in (bob, anonymous):
         status = {name: who.get(address).status_code for name, address in made.items()}
         assert status == {"public": 200, "private": 404, "both": 404, "unlisted": 200}
         for page in ("/talk/", "/talk/feed.atom", "/search?q=quokka", "/api/v1/threads"):
@@ -382,19 +382,20 @@ def test_the_home_page_of_a_thing_lists_its_threads(site):
     assert "New thread" not in home and "New thread" in ann.get(f"/d/{thing}").text
 
 
-def test_readers_and_strangers_write_nothing(site):
+def test_readers_and_outsiders_write_nothing(site):
     thread = site.browser("ann").start()
-    roy, nobody = site.browser("roy"), site.browser()
+    roy, anonymous = site.browser("roy"), site.browser()
     assert roy.get("/talk/new").status_code == 403
     token = roy.token(thread)
     fields = {"csrf": token, "title": "x", "text": "x", "about": ""}
     assert roy.client.post("/talk/new", data=fields).status_code == 403
     assert roy.client.post(thread, data=fields).status_code == 403
-    assert nobody.client.post(thread, data={"text": "x"}).status_code in (303, 403)
+    assert anonymous.client.post(thread, data={"text": "x"}).status_code in (303, 403)
     assert len(threads_of(site)) == 1 and len(messages(site)) == 1
     assert site.browser("ann").client.post(thread, data={"text": "forged"}).status_code == 403
     assert (
-        nobody.client.post("/api/v1/threads", json={"title": "x", "text": "y"}).status_code == 403
+        anonymous.client.post("/api/v1/threads", json={"title": "x", "text": "y"}).status_code
+        == 403
     )
 
 
@@ -459,7 +460,7 @@ def test_one_person_cannot_flood_the_discussion(site, monkeypatch):
 
 
 def test_reviewers_lock_and_hide_threads_and_messages(site):
-    ann, rita, nobody = site.browser("ann"), site.browser("rita"), site.browser()
+    ann, rita, anonymous = site.browser("ann"), site.browser("rita"), site.browser()
     thread = ann.start("a quarrel", "rude words")
     identifier = messages(site)[0].id
     hide = f"/talk/message/{identifier}/hide"
@@ -470,29 +471,29 @@ def test_reviewers_lock_and_hide_threads_and_messages(site):
         assert ann.post(act, **fields).status_code == 403
     assert rita.post(hide, what="hide", reason="").status_code == 400
     assert rita.post(hide, what="hide", reason="not a tone for here").status_code == 303
-    shown = nobody.get(thread).text
+    shown = anonymous.get(thread).text
     assert "rude words" not in shown and "not a tone for here" in shown
     assert "rude words" in rita.get(thread).text
-    assert nobody.get("/api/v1/search", q="rude").json()["hits"] == []
-    assert "rude" not in nobody.get("/talk/feed.atom").text
-    assert "rude" not in nobody.get(thread.replace("/talk/", "/api/v1/threads/")).text
+    assert anonymous.get("/api/v1/search", q="rude").json()["hits"] == []
+    assert "rude" not in anonymous.get("/talk/feed.atom").text
+    assert "rude" not in anonymous.get(thread.replace("/talk/", "/api/v1/threads/")).text
     rita.post(hide, what="unhide")
-    assert "rude words" in nobody.get(thread).text
+    assert "rude words" in anonymous.get(thread).text
 
     rita.post(f"{thread}/moderate", what="lock")
     assert ann.post(thread, text="more").status_code == 400
     assert "This thread is locked" in ann.get(thread).text
     rita.post(f"{thread}/moderate", what="hide")
-    assert [who.get(thread).status_code for who in (nobody, ann, rita)] == [404, 404, 200]
-    assert nobody.get("/api/v1/search", q="rude").json()["hits"] == []
+    assert [who.get(thread).status_code for who in (anonymous, ann, rita)] == [404, 404, 200]
+    assert anonymous.get("/api/v1/search", q="rude").json()["hits"] == []
 
 
 def test_the_image_of_a_hidden_message_is_hidden(site):
-    ann, rita, nobody = site.browser("ann"), site.browser("rita"), site.browser()
+    ann, rita, anonymous = site.browser("ann"), site.browser("rita"), site.browser()
     address = ann.paste(picture()).json()["address"]
     ann.start(text=f"![x]({address})")
     rita.post(f"/talk/message/{messages(site)[0].id}/hide", what="hide", reason="x")
-    assert [who.get(address).status_code for who in (nobody, rita, ann)] == [404, 200, 200]
+    assert [who.get(address).status_code for who in (anonymous, rita, ann)] == [404, 200, 200]
 
 
 # Feed and mail

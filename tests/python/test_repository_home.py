@@ -16,7 +16,7 @@ from sesame.repository.cite import Cited, bibtex, datacite, info_text
 from sesame.repository.documentation import documents, pages_about
 from sesame.repository.local import LocalUser, add_found
 from sesame.repository.markdown import to_html
-from sesame.repository.store import Repository, Thing, Version
+from sesame.repository.store import LibraryItem, Repository, Version
 from sesame.repository.store.schema import now
 
 
@@ -78,7 +78,9 @@ def test_a_run_and_its_machine_model_lead_to_each_other(served):
 
 def cited(title: str) -> Cited:
     created = now()
-    thing = Thing("a" * 8, "data", 1, title, "x", "MIT", "public", None, "accepted", created, None)
+    thing = LibraryItem(
+        "a" * 8, "data", 1, title, "x", "MIT", "public", None, "accepted", created, None
+    )
     version = Version("a" * 8, 1, created, "0" * 64, {}, 1, "")
     return Cited(thing, version, "A & B", "a site", "http://host/d/aaaaaaaa/v/1")
 

@@ -256,7 +256,7 @@ def test_a_message_about_several_things_is_seen_by_those_who_see_all_of_them(rep
     assert items(repository, ann, "differ") == ["m"]
 
 
-def test_counts_stop_at_their_bound_and_pages_go_on(repository):
+def test_counts_stop_at_their_bound_and_pages_continue(repository):
     with repository.connection() as connection:
         for number in range(MOST_RANKED + 5):
             word = "rare" if number == 3 else "common"

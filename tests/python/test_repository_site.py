@@ -99,7 +99,7 @@ def test_check_finds_whatever_lacks_its_other_half(filled, tmp_path):
     files = sorted((tmp_path / "copy/files").glob("*/*"))
     gone, changed, shorter = files[:3]
     lone = gone.parent / ("0" * 64)
-    lone.write_bytes(b"nobody's")
+    lone.write_bytes(b"of no row")
     gone.unlink()
     changed.write_bytes(bytes(changed.stat().st_size))
     shorter.write_bytes(shorter.read_bytes()[:-1])

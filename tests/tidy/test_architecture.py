@@ -347,7 +347,8 @@ def test_every_python_module_is_imported():
     for path in package:
         parts = path.relative_to(ROOT / "python").with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        entry = name == "sesame.__main__"
+        # Alembic loads migrations by their place.
+        entry = name == "sesame.__main__" or ".migrations." in name
         if not entry and not any(m == name or m.startswith(f"{name}.") for m in used):
             dead.append(short(path))
     assert dead == []

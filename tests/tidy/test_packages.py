@@ -15,10 +15,20 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 
 
+# Packages whose module has another name.
+MODULES = {
+    "argon2-cffi": "argon2",
+    "linkify-it-py": "linkify_it",
+    "markdown-it-py": "markdown_it",
+    "pillow": "PIL",
+    "python-multipart": "python_multipart",
+}
+
+
 def module_of(requirement: str) -> str:
     name = re.match(r"[\w-]+", requirement)
     assert name is not None, requirement
-    return name[0].replace("-", "_")
+    return MODULES.get(name[0], name[0].replace("-", "_"))
 
 
 def imported() -> set[str]:

@@ -70,7 +70,7 @@ with_random = click.option(
 @user.command(short_help="Add an account.")
 @with_directory
 @click.argument("name")
-@click.option("--role", type=ROLE, default="contributor", show_default=True)
+@click.option("--role", type=ROLE, default="contributor", show_default=True, help="What it may do.")
 @click.option("--mail", default="", help="Where mail about its uploads goes.")
 @click.option("--shown", default="", help="The name that others see. Default: NAME.")
 @click.option("--trusted", is_flag=True, help="Its uploads need no review.")
@@ -127,7 +127,7 @@ def list_(directory: Path, as_json: bool) -> None:
 @user.command(short_help="Change role, trust, or whether it may sign in.")
 @with_directory
 @click.argument("name")
-@click.option("--role", type=ROLE)
+@click.option("--role", type=ROLE, help="What it may do from now on.")
 @click.option("--trusted/--not-trusted", default=None, help="Its uploads need no review.")
 @click.option("--disable/--enable", default=None, help="Disabled: no sign-in, no token works.")
 def change(
@@ -173,7 +173,13 @@ def password(directory: Path, name: str, random: bool) -> None:
 @click.option(
     "--scope", type=ROLE, default="contributor", show_default=True, help="What it may do."
 )
-@click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=90,
+    show_default=True,
+    help="How long it is valid.",
+)
 def token(directory: Path, name: str, scope: str, days: int) -> None:
     """Make a token of the account NAME and print it; only its hash is kept.
 

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 import sesame
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.repository import parts
-from sesame.repository.store import Repository, Thing, Version, schema
+from sesame.repository.store import LibraryItem, Repository, Version, schema
 from sesame.repository.store.files import CHUNK
 
 MOST_SHOWN = 300  # characters of an error
@@ -91,7 +91,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": text, "hint": None}, error.status_code, error.headers)
 
 
-def readable_or_404(repository: Repository, request: Request, identifier: str) -> Thing:
+def readable_or_404(repository: Repository, request: Request, identifier: str) -> LibraryItem:
     """The thing, for pages and the API. Raises HTTPException 404 if there is none that the reader
     may read."""
     thing = repository.readable(request.state.reader, identifier)
@@ -165,7 +165,7 @@ def _add_versions(app: FastAPI, repository: Repository) -> None:
         )
 
 
-def _thing_answer(repository: Repository, thing: Thing) -> ThingAnswer:
+def _thing_answer(repository: Repository, thing: LibraryItem) -> ThingAnswer:
     return ThingAnswer(
         id=thing.id,
         library=thing.library,

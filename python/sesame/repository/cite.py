@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sesame.repository.store import Thing, Version
+from sesame.repository.store import LibraryItem, Version
 from sesame.repository.store.things import StoredFile
 
 TYPES = {
@@ -27,7 +27,7 @@ _BIBTEX_SPECIAL = re.compile(r"([#$%&_{}])")
 class Cited:
     """A version with what a citation says besides."""
 
-    thing: Thing
+    thing: LibraryItem
     version: Version
     author: str
     site: str

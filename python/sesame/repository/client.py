@@ -38,7 +38,7 @@ ADDRESS = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """An address of a thing, or of one of its versions."""
 
     server: str
@@ -47,7 +47,7 @@ class Place:
     version: int | None
 
 
-def parse_address(text: str) -> Place | None:
+def parse_address(text: str) -> Address | None:
     """None if the text is no address of a thing. Without a scheme it is https, or http on this
     machine."""
     match = ADDRESS.fullmatch(text)
@@ -57,7 +57,7 @@ def parse_address(text: str) -> Place | None:
     local = is_loopback(f"{match['host'].strip('[]')}:1") if "[" not in host else True
     scheme = match["scheme"] or ("http://" if local else "https://")
     number = None if match["version"] is None else int(match["version"])
-    return Place(f"{scheme}{host}", match["letter"], match["thing"], number)
+    return Address(f"{scheme}{host}", match["letter"], match["thing"], number)
 
 
 class Client:

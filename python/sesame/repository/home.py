@@ -15,7 +15,7 @@ from sesame.repository.cite import Cited, bibtex, datacite, info_text
 from sesame.repository.documentation import pages_about
 from sesame.repository.markdown import to_html
 from sesame.repository.page import page
-from sesame.repository.store import Link, Reader, Repository, Thing, Version
+from sesame.repository.store import LibraryItem, Link, Reader, Repository, Version
 from sesame.repository.store.things import PAGES
 from sesame.web.page import page_policy
 
@@ -65,7 +65,7 @@ class _Pages:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
 
-    def _find(self, request: Request) -> tuple[Thing, Version, list[Version]]:
+    def _find(self, request: Request) -> tuple[LibraryItem, Version, list[Version]]:
         """Raises HTTPException 404."""
         thing = self._repository.readable(request.state.reader, request.path_params["thing"])
         letter = request.url.path.split("/")[1]
@@ -79,7 +79,7 @@ class _Pages:
             raise HTTPException(404)
         return thing, version, versions
 
-    def _cited(self, request: Request, thing: Thing, version: Version) -> Cited:
+    def _cited(self, request: Request, thing: LibraryItem, version: Version) -> Cited:
         base = request.app.state.address or str(request.base_url).rstrip("/")
         return Cited(
             thing,
@@ -152,7 +152,7 @@ class _Pages:
 
 
 def _own_links(
-    thing: Thing, version: Version, found: dict[str, Any] | None
+    thing: LibraryItem, version: Version, found: dict[str, Any] | None
 ) -> list[tuple[str, str]]:
     if found is None or not found["has_report"]:
         return []
@@ -160,7 +160,7 @@ def _own_links(
 
 
 def _record_types(
-    thing: Thing, version: Version, found: dict[str, Any] | None
+    thing: LibraryItem, version: Version, found: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
     types = version.info.get("record_types") or {}
     views = found["views"] if found is not None else []
@@ -181,8 +181,8 @@ def _record_types(
 
 
 def _linked(
-    repository: Repository, thing: Thing, version: Version, reader: Reader | None
-) -> list[tuple[str, Thing]]:
+    repository: Repository, thing: LibraryItem, version: Version, reader: Reader | None
+) -> list[tuple[str, LibraryItem]]:
     """(relation, thing) of the links from a version to what the reader may read."""
     with repository.connection() as connection:
         found = repository.things.links_from(connection, thing.id)
@@ -192,15 +192,15 @@ def _linked(
 
 def _readable(
     repository: Repository, links: Sequence[Link], reader: Reader | None, end: Any
-) -> list[tuple[str, Thing]]:
+) -> list[tuple[str, LibraryItem]]:
     found = {(one.relation, end(one)) for one in links}
     things = [(name, repository.readable(reader, to)) for name, to in sorted(found)]
     return [(name, thing) for name, thing in things if thing is not None]
 
 
 def _related(
-    repository: Repository, thing: Thing, version: Version, reader: Reader | None
-) -> list[tuple[str, list[Thing]]]:
+    repository: Repository, thing: LibraryItem, version: Version, reader: Reader | None
+) -> list[tuple[str, list[LibraryItem]]]:
     """What it was made with and from, and what was made with and from it, by relation."""
     with repository.connection() as connection:
         back = repository.things.links_to(connection, thing.id, 500)
@@ -211,13 +211,13 @@ def _related(
             for name, one in _readable(repository, back, reader, lambda link: link.thing)
         ),
     ]
-    found: dict[str, list[Thing]] = {}
+    found: dict[str, list[LibraryItem]] = {}
     for name, one in pairs:
         found.setdefault(name, []).append(one)
     return list(found.items())
 
 
-def _facts(thing: Thing, version: Version) -> list[tuple[str, str]]:
+def _facts(thing: LibraryItem, version: Version) -> list[tuple[str, str]]:
     info = version.info
     instrument, host = info.get("instrument") or {}, info.get("host") or {}
     pairs = [

@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from markupsafe import Markup
 from starlette.routing import BaseRoute
 
-from sesame.repository.store import Reader, Repository, Thing
+from sesame.repository.store import LibraryItem, Reader, Repository
 
 NAMES = ("accounts", "uploads", "looks", "playback", "compare", "records", "search", "discussion")
 
@@ -38,18 +38,18 @@ def apis(repository: Repository) -> list[APIRouter]:
     return [make(repository) for make in _those_with("api")]
 
 
-def panels(repository: Repository, thing: Thing, reader: Reader | None) -> list[Markup]:
+def panels(repository: Repository, thing: LibraryItem, reader: Reader | None) -> list[Markup]:
     """What each part shows on the home page of a thing."""
     found = [make(repository, thing, reader) for make in _those_with("panel")]
     return [one for one in found if one]
 
 
-def links(thing: Thing) -> Sequence[tuple[str, str]]:
+def links(thing: LibraryItem) -> Sequence[tuple[str, str]]:
     """(title, address) of pages about a thing."""
     return [link for make in _those_with("links") for link in make(thing)]
 
 
-def analyses(thing: Thing, record_type: str) -> list[tuple[str, str]]:
+def analyses(thing: LibraryItem, record_type: str) -> list[tuple[str, str]]:
     """(title, address) of what parts show of a record type of a data set."""
     return [link for make in _those_with("analyses") for link in make(thing, record_type)]
 

@@ -166,12 +166,12 @@ class _Workers:
             self._add()
         say(f"serving {self._listening.url} with {self._site.workers} workers")
         while self._started:
-            child, status = os.waitpid(-1, 0)  # goes on after a signal
-            begun = self._started.pop(child, None)
-            if begun is None or self._is_ended:
+            child, status = os.waitpid(-1, 0)  # continues after a signal
+            started = self._started.pop(child, None)
+            if started is None or self._is_ended:
                 continue
             say(f"a worker ended with status {os.waitstatus_to_exitcode(status)}; starting another")
-            if time.monotonic() - begun < SHORTEST_LIFE_S:
+            if time.monotonic() - started < SHORTEST_LIFE_S:
                 time.sleep(SHORTEST_LIFE_S)
             if not self._is_ended:
                 self._add()

@@ -13,18 +13,18 @@ from pathlib import Path
 from sqlalchemy import select
 
 from sesame.errors import InputError
-from sesame.repository.store import Link, NewThing, Repository, Thing, Version, schema
+from sesame.repository.store import LibraryItem, Link, NewThing, Repository, Version, schema
 from sesame.workloads.catalogue import find_workload
 
 
-def fill(repository: Repository, thing: Thing, version: Version) -> None:
+def fill(repository: Repository, thing: LibraryItem, version: Version) -> None:
     """Adds the things and links that are missing; of an accepted data set only."""
     if thing.state != "accepted" or thing.library != "data":
         return
     target = version.info.get("target_system") or {}
     text, name = target.get("machine_file"), str(target.get("name") or "a machine")
     if isinstance(text, str) and text:
-        about = "The machine model of a simulated run. `--machine` takes its address."
+        about = "The machine model of a simulated run. Its address stands for a machine."
         new = _new(thing, "model", name, about)
         _link(repository, version, "simulated_on", new, "machine.toml", text, {})
     workload = (version.info.get("result") or {}).get("workload")
@@ -38,7 +38,7 @@ def fill(repository: Repository, thing: Thing, version: Version) -> None:
         _link(repository, version, "made_with", new, "workload.json", json.dumps(info), info)
 
 
-def _new(thing: Thing, library: str, title: str, description: str) -> NewThing:
+def _new(thing: LibraryItem, library: str, title: str, description: str) -> NewThing:
     return NewThing(
         library,
         thing.owner,

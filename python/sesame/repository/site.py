@@ -1,6 +1,6 @@
 """The configuration of a site (TOML): database, storage, address, workers, mail and sign-in.
 
-docs/tutorial-serve.md has an example.
+docs/how-to/repository.md has an example.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sesame.errors import InputError
 from sesame.repository.compare import recorded, study
 from sesame.repository.compare.sides import Compared, difference_of, label_of
 from sesame.repository.page import page
-from sesame.repository.store import Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Repository, schema
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("uPlot.iife.min.js", "marks.js", "chart.js", "table.js")
@@ -37,7 +37,7 @@ def routes(repository: Repository) -> list[Route]:
     return [Route("/compare", compare)]
 
 
-def links(thing: Thing) -> list[tuple[str, str]]:
+def links(thing: LibraryItem) -> list[tuple[str, str]]:
     return [("Compare", f"/compare?d={thing.id}")] if thing.library == "data" else []
 
 

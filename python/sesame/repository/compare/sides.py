@@ -10,7 +10,7 @@ from pathlib import Path
 from sesame.comparison import Difference, Run, Side
 from sesame.comparison.difference import compare_sides
 from sesame.comparison.side import read_sides
-from sesame.repository.store import Thing, Version
+from sesame.repository.store import LibraryItem, Version
 
 DIFFERENT_ANYWAY = ("seed",)  # settings in which repetitions may differ
 RUNS_KEPT = 64  # of those read last
@@ -20,7 +20,7 @@ RUNS_KEPT = 64  # of those read last
 class Compared:
     """A version of a data set, and the local directory of its files."""
 
-    thing: Thing
+    thing: LibraryItem
     version: Version
     directory: Path
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from sesame.repository.discussion.places import Place
+from sesame.repository.discussion.places import Subject
 from sesame.repository.discussion.threads import Thread, get_thread
-from sesame.repository.store import Reader, Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Reader, Repository, schema
 
 PARTS = {"look": "view", "play": "play-back", "records": "records", "compare": "comparison"}
 MOST_CARDS = 4  # of one message
@@ -26,7 +26,7 @@ class Card:
 
 
 def cards_of(
-    repository: Repository, reader: Reader | None, places: Iterable[Place]
+    repository: Repository, reader: Reader | None, places: Iterable[Subject]
 ) -> dict[str, Card]:
     """By address; none of what the reader may not see."""
     wanted = list(dict.fromkeys(places))
@@ -41,17 +41,17 @@ def cards_of(
 
 def _things(
     repository: Repository, reader: Reader | None, identifiers: set[str]
-) -> dict[str, Thing]:
+) -> dict[str, LibraryItem]:
     if not identifiers:
         return {}
     columns = schema.thing.c
     query = select(schema.thing).where(columns.id.in_(identifiers), repository.readable_by(reader))
     with repository.connection() as connection:
-        return {row.id: Thing(**row._mapping) for row in connection.execute(query)}
+        return {row.id: LibraryItem(**row._mapping) for row in connection.execute(query)}
 
 
 def _card(
-    repository: Repository, reader: Reader | None, place: Place, things: dict[str, Thing]
+    repository: Repository, reader: Reader | None, place: Subject, things: dict[str, LibraryItem]
 ) -> Card | None:
     known = [things[one] for one in place.things if one in things]
     if len(known) < len(place.things):

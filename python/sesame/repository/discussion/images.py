@@ -1,6 +1,6 @@
 """Images in messages: checked and encoded anew before they are kept.
 
-Whoever pastes an image sees it; others see it when it is in a message that they may read.
+The account that pastes an image sees it; others see it when it is in a message that they may read.
 """
 
 from __future__ import annotations

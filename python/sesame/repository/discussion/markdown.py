@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from sesame.datasets import all_record_types
-from sesame.repository.discussion.places import ADDRESS, Place, find_place
+from sesame.repository.discussion.places import ADDRESS, Subject, find_place
 
 IMAGE = re.compile(r"/talk/images/([0-9a-z]{16})")
 TAGS = {
@@ -40,7 +40,7 @@ class Parsed:
     """A message: its tokens, what it refers to, and its images."""
 
     tokens: list[Token]
-    places: list[Place] = field(default_factory=list)
+    places: list[Subject] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
 

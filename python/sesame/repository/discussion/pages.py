@@ -20,7 +20,7 @@ from sesame.repository.discussion.feed import MEDIA_TYPE, Item, atom
 from sesame.repository.discussion.markdown import parse, render
 from sesame.repository.discussion.notify import base_of, notify
 from sesame.repository.discussion.picture import draw
-from sesame.repository.discussion.places import Place, find_place, read_place
+from sesame.repository.discussion.places import Subject, find_place, read_place
 from sesame.repository.discussion.shown import shown
 from sesame.repository.discussion.threads import Message, Thread
 from sesame.repository.page import page
@@ -184,7 +184,7 @@ class _Pages:
     def _new_page(
         self,
         request: Request,
-        place: Place | None,
+        place: Subject | None,
         *,
         title: str = "",
         text: str = "",
@@ -206,7 +206,7 @@ class _Pages:
     def start(self, request: Request, form: FormData, pasted: list[bytes]) -> Response:
         reader = self._contributor(request)
         title, text, about = (_text(form, name) for name in ("title", "text", "about"))
-        place: Place | None = None
+        place: Subject | None = None
         try:
             place = read_place(about, request.url.netloc) if about else None
             text = self._with_images(reader, text, pasted)
@@ -355,13 +355,13 @@ class _Pages:
         )
 
 
-def _place_of(request: Request) -> Place | None:
+def _place_of(request: Request) -> Subject | None:
     """The place that the address names (`about=`). Raises InputError."""
     about = request.query_params.get("about", "")
     return read_place(about, request.url.netloc) if about else None
 
 
-def _address(place: Place | None) -> str:
+def _address(place: Subject | None) -> str:
     return place.address if place is not None else ""
 
 

@@ -8,14 +8,14 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from sesame.repository.discussion.threads import list_threads
-from sesame.repository.store import Reader, Repository, Thing
+from sesame.repository.store import LibraryItem, Reader, Repository
 from sesame.web.page import template
 
 MOST = 5
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def panel(repository: Repository, thing: Thing, reader: Reader | None) -> Markup:
+def panel(repository: Repository, thing: LibraryItem, reader: Reader | None) -> Markup:
     found = list_threads(repository, reader, thing.id)
     return Markup(
         template("panel.html", TEMPLATES).render(

@@ -25,7 +25,7 @@ ADDRESS = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class Subject:
     """`address` begins with /. `things` are the identifiers in it, the first is its main one."""
 
     address: str
@@ -40,7 +40,7 @@ class Place:
         return bool(self.things) and not self.part and "?" not in self.address
 
 
-def read_place(text: str, host: str = "") -> Place:
+def read_place(text: str, host: str = "") -> Subject:
     """The place of an address of this repository; with scheme and `host`, or without. Raises
     InputError."""
     place = _place(text.strip(), host)
@@ -52,12 +52,12 @@ def read_place(text: str, host: str = "") -> Place:
     return place
 
 
-def find_place(text: str, host: str = "") -> Place | None:
+def find_place(text: str, host: str = "") -> Subject | None:
     """The same, None for any other address."""
     return _place(text.strip(), host)
 
 
-def _place(text: str, host: str) -> Place | None:
+def _place(text: str, host: str) -> Subject | None:
     if len(text) > MOST_CHARACTERS or any(ord(one) < 33 or one in '<>"\\^`' for one in text):
         return None
     try:
@@ -73,7 +73,7 @@ def _place(text: str, host: str) -> Place | None:
     return _known(text, parts.path, parts.query)
 
 
-def _known(address: str, path: str, query: str) -> Place | None:
+def _known(address: str, path: str, query: str) -> Subject | None:
     main = _THING.fullmatch(path.rstrip("/") or path)
     if main is None and not _OTHER.fullmatch(path):
         return None
@@ -91,4 +91,4 @@ def _known(address: str, path: str, query: str) -> Place | None:
         part = ""
     record = path.split("/")[2] if path.startswith("/records/") else ""
     thread = path.split("/")[2] if path.startswith("/talk/") else ""
-    return Place(address, tuple(found), part, record, thread if is_identifier(thread) else "")
+    return Subject(address, tuple(found), part, record, thread if is_identifier(thread) else "")

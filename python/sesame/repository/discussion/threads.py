@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, 
 from sesame.errors import InputError
 from sesame.repository.discussion.images import note_uses
 from sesame.repository.discussion.markdown import parse
-from sesame.repository.discussion.places import Place
+from sesame.repository.discussion.places import Subject
 from sesame.repository.discussion.visible import listed_threads, readable_threads
 from sesame.repository.store import Reader, Repository, schema
 from sesame.repository.store.identifiers import new_identifier
@@ -135,7 +135,7 @@ def check_text(text: str, what: str, most: int) -> str:
 
 
 def start_thread(
-    repository: Repository, reader: Reader, title: str, text: str, place: Place | None
+    repository: Repository, reader: Reader, title: str, text: str, place: Subject | None
 ) -> Message:
     """`place`: what it is about; all its things must be readable. Raises InputError."""
     title = " ".join(check_text(title, "title", MOST_TITLE).split())
@@ -171,7 +171,7 @@ def reply(repository: Repository, reader: Reader, thread: Thread, text: str) -> 
     """Raises InputError."""
     text = check_text(text, "message", MOST_TEXT)
     if thread.locked and not reader.may_review:
-        raise InputError("this thread is locked: nobody adds to it")
+        raise InputError("this thread is locked: it takes no more messages")
     if thread.messages >= MOST_MESSAGES:
         raise InputError(f"a thread has at most {MOST_MESSAGES} messages; start another one")
     with repository.connection() as connection:
@@ -261,7 +261,7 @@ def hide_thread(repository: Repository, thread: Thread, hidden: bool) -> None:
 
 
 def hide_message(repository: Repository, message: Message, hidden: bool, reason: str) -> None:
-    """Raises InputError: whoever hides a message says why."""
+    """Raises InputError: a message is hidden with a reason."""
     if hidden:
         reason = " ".join(check_text(reason, "reason", MOST_REASON).split())
     values = {"hidden": hidden, "reason": reason if hidden else ""}
@@ -294,6 +294,6 @@ def index_thread(connection: Connection, identifier: str) -> None:
                 thread=identifier,
                 several=len(things) > 1,
                 person=row.author_name,
-                begun=row.created.isoformat(),
+                started=row.created.isoformat(),
             ),
         )

@@ -15,7 +15,7 @@ def listed_threads(repository: Repository, reader: Reader | None) -> ColumnEleme
 
 
 def readable_threads(repository: Repository, reader: Reader | None) -> ColumnElement[bool]:
-    """For whoever has the address."""
+    """For every reader who has the address."""
     return _those(repository.readable_by(reader), reader)
 
 

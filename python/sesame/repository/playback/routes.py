@@ -22,7 +22,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.repository.page import asset_address, page
 from sesame.repository.playback.prepare import INDEX, PLAYED_TABLES, field_of_column, prepare
-from sesame.repository.store import Reader, Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Reader, Repository, schema
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("playback_model.js", "playback_drawing.js", "playback_page.js")
@@ -36,7 +36,7 @@ NOTHING = "This data set has no records of what was done where and when."
 class Played:
     """A version of a data set that can be played."""
 
-    thing: Thing
+    thing: LibraryItem
     number: int
     data_set: Path
     prepared: Path
@@ -80,12 +80,12 @@ def routes(repository: Repository) -> list[Route]:
     ]
 
 
-def links(thing: Thing) -> list[tuple[str, str]]:
+def links(thing: LibraryItem) -> list[tuple[str, str]]:
     """For the home page. Whether there is something to play is known when it is opened."""
     return [("Play back", f"{thing.address}/play")] if thing.library == "data" else []
 
 
-def panel(repository: Repository, thing: Thing, reader: Reader | None) -> Markup:
+def panel(repository: Repository, thing: LibraryItem, reader: Reader | None) -> Markup:
     """Nothing but the link."""
     return Markup("")
 

@@ -28,7 +28,7 @@ class Content:
     instrument: str = ""
     program: str = ""
     person: str = ""  # its contact
-    begun: str = ""  # ISO date and time
+    started: str = ""  # ISO date and time
     records: list[tuple[str, str]] = field(default_factory=list)  # type and field; "" for the type
     numbers: dict[str, float] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ def content_of(found: Mapping[str, Any]) -> Content:
         instrument=f"{info.instrument.name} {info.instrument.version}".strip()[:200],
         program=program[:200],
         person=str(info.contact)[:200],
-        begun=str(info.begin_time or "")[:40],
+        started=str(info.begin_time or "")[:40],
         records=_records(info),
         numbers=_numbers(info, result),
     )

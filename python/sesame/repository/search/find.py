@@ -51,7 +51,7 @@ class Hit:
     system: str
     instrument: str
     person: str
-    begun: str
+    started: str
     changed: datetime
 
 
@@ -104,7 +104,7 @@ def find(
 
 
 def seen(visible: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Which entries are seen by whoever sees the `visible` rows of `thing`."""
+    """Which entries are seen by readers who see the `visible` rows of `thing`."""
     ours = exists().where(thing.c.id == _E.thing, visible)
     others = exists().where(
         talk_thing.c.thread == _E.thread,
@@ -186,9 +186,9 @@ def _conditions(query: Query) -> list[ColumnElement[bool]]:
         compared = n.value.bool_op(number.sign)(number.value)
         found.append(_E.id.in_(select(n.entry).where(n.name == number.name, compared)))
     if query.begin:
-        found.append(_E.begun >= query.begin)
+        found.append(_E.started >= query.begin)
     if query.end:
-        found.append(and_(_E.begun < query.end, _E.begun != ""))
+        found.append(and_(_E.started < query.end, _E.started != ""))
     return found
 
 
@@ -202,7 +202,7 @@ def _hit(row: Any, words: list[str]) -> Hit:
         row.system,
         row.instrument,
         row.person,
-        row.begun,
+        row.started,
         row.changed,
     )
 

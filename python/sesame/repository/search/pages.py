@@ -136,7 +136,7 @@ class HitAnswer(BaseModel):
     system: str
     instrument: str
     person: str
-    begun: str
+    started: str
 
 
 class SearchAnswer(BaseModel):
@@ -175,7 +175,7 @@ def api(repository: Repository) -> APIRouter:
                 system=one.system,
                 instrument=one.instrument,
                 person=one.person,
-                begun=one.begun,
+                started=one.started,
             )
             for one in found.hits
         ]

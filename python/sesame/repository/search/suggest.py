@@ -1,4 +1,4 @@
-"""Suggestions while somebody types, and after a search that found nothing.
+"""Suggestions while a reader types, and after a search that found nothing.
 
 They are made of what the reader may see, never of the index of all words.
 """
@@ -35,9 +35,9 @@ def suggest(connection: Connection, typed: str, visible: ColumnElement[bool]) ->
     before, last = _last_term(typed)
     if not last:
         return []
-    name, colon, begun = last.partition(":")
+    name, colon, started = last.partition(":")
     if colon and name in FILTERS:
-        values = _values(connection, name, begun.strip('"'), visible)
+        values = _values(connection, name, started.strip('"'), visible)
         return [Suggestion(f"{before}{name}:{_quoted(value)}", FILTERS[name]) for value in values]
     found = [
         Suggestion(f"{before}{one}:", about)
@@ -65,28 +65,28 @@ def _quoted(value: str) -> str:
 
 
 def _values(
-    connection: Connection, name: str, begun: str, visible: ColumnElement[bool]
+    connection: Connection, name: str, started: str, visible: ColumnElement[bool]
 ) -> list[str]:
     if name == "in":
-        return [one for one in LIBRARIES if one.startswith(begun)]
+        return [one for one in LIBRARIES if one.startswith(started)]
     if name == "sort":
         return ["new"]
     if name in COLUMNS:
         column = search_entry.c[name]
-        query = select(column).where(column.icontains(begun, autoescape=True), column != "")
+        query = select(column).where(column.icontains(started, autoescape=True), column != "")
     elif name in ("record", "field"):
         of = search_record.c
         column = of.name if name == "record" else of.field
         query = select(column).join(search_entry, of.entry == _E.id)
-        query = query.where(column.istartswith(begun, autoescape=True), column != "")
+        query = query.where(column.istartswith(started, autoescape=True), column != "")
     else:
         return []
     query = query.where(seen(visible)).distinct().order_by(column).limit(MOST)
     return list(connection.scalars(query))
 
 
-def _figures(connection: Connection, begun: str, visible: ColumnElement[bool]) -> list[str]:
-    name = normal(begun)
+def _figures(connection: Connection, started: str, visible: ColumnElement[bool]) -> list[str]:
+    name = normal(started)
     if len(name) < 2:
         return []
     of = search_number.c

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, func, select
 
 from sesame.repository.search.entries import content_of, figures_in
-from sesame.repository.store import Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Repository, schema
 from sesame.repository.store.search_index import Entry, put_entry, remove_entry
 from sesame.repository.store.search_tables import search_pending
 
@@ -46,7 +46,7 @@ def _renew(repository: Repository, connection: Connection, identifier: str) -> N
     put_entry(connection, _entry(repository, connection, thing))
 
 
-def _entry(repository: Repository, connection: Connection, thing: Thing) -> Entry:
+def _entry(repository: Repository, connection: Connection, thing: LibraryItem) -> Entry:
     account = schema.account.c
     shown = func.coalesce(func.nullif(account.display_name, ""), account.name)
     owner = connection.execute(select(shown, account.name).where(account.id == thing.owner)).first()
@@ -71,7 +71,7 @@ def _entry(repository: Repository, connection: Connection, thing: Thing) -> Entr
         instrument=content.instrument,
         program=content.program,
         person=" ".join(reversed(persons.values()))[:400],
-        begun=content.begun,
+        started=content.started,
         numbers=numbers,
         records=content.records,
     )

@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from sesame.repository.store.files import FileStore
     from sesame.repository.store.people import Reader
     from sesame.repository.store.repository import DATABASE, Repository
-    from sesame.repository.store.things import Link, NewThing, Thing, Version
+    from sesame.repository.store.things import LibraryItem, Link, NewThing, Version
 else:
     __getattr__ = names_of(__name__)
 
-__all__ = ["DATABASE", "FileStore", "Link", "NewThing", "Reader", "Repository", "Thing", "Version"]
+__all__ = [
+    "DATABASE",
+    "FileStore",
+    "LibraryItem",
+    "Link",
+    "NewThing",
+    "Reader",
+    "Repository",
+    "Version",
+]

@@ -28,7 +28,7 @@ from sesame.repository.store import schema
 from sesame.repository.store.files import FileStore
 from sesame.repository.store.migrate import upgrade
 from sesame.repository.store.people import ADMINISTRATOR, Reader
-from sesame.repository.store.things import NewVersion, StoredFile, Thing, Things, Version
+from sesame.repository.store.things import LibraryItem, NewVersion, StoredFile, Things, Version
 
 DATABASE = "repository.db"  # of SQLite, in the directory of a repository
 LOCAL_NAME = "local"  # the account of the person who runs `sesame serve DIR`
@@ -85,20 +85,20 @@ class Repository:
         return self._permitted(reader, ("public",))
 
     def readable_by(self, reader: Reader | None) -> ColumnElement[bool]:
-        """As `visible_to`, with unlisted things, which whoever has the address may read."""
+        """As `visible_to`, with unlisted things, which readers who have the address may read."""
         return self._permitted(reader, ("public", "unlisted"))
 
-    def may_read(self, reader: Reader | None, thing: Thing) -> bool:
+    def may_read(self, reader: Reader | None, thing: LibraryItem) -> bool:
         with self.connection() as connection:
             condition = and_(schema.thing.c.id == thing.id, self.readable_by(reader))
             return (
                 connection.execute(select(schema.thing.c.id).where(condition)).first() is not None
             )
 
-    def may_change(self, reader: Reader | None, thing: Thing) -> bool:
+    def may_change(self, reader: Reader | None, thing: LibraryItem) -> bool:
         return reader is not None and (reader.may_administer or reader.id == thing.owner)
 
-    def readable(self, reader: Reader | None, identifier: str) -> Thing | None:
+    def readable(self, reader: Reader | None, identifier: str) -> LibraryItem | None:
         """The thing, if there is one that the reader may read."""
         with self.connection() as connection:
             thing = self.things.get(connection, identifier)

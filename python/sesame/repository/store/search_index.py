@@ -28,7 +28,7 @@ class Entry:
     instrument: str = ""
     program: str = ""
     person: str = ""
-    begun: str = ""
+    started: str = ""
     numbers: dict[str, float] = field(default_factory=dict)
     records: Sequence[tuple[str, str]] = ()
 

@@ -1,7 +1,7 @@
 """Tables of the search: entries, their figures and record types, and the full-text index.
 
 An entry is whatever a search finds: a thing, a message, a page of the documentation. Things that
-were added or changed are listed by triggers in `search_pending`, so whoever changes a thing need
+were added or changed are listed by triggers in `search_pending`, so code that changes a thing need
 not know of the search.
 """
 
@@ -43,7 +43,7 @@ search_entry = Table(
     Column("instrument", String(200), nullable=False, default=""),
     Column("program", String(200), nullable=False, default=""),
     Column("person", String(400), nullable=False, default=""),
-    Column("begun", String(40), nullable=False, default=""),
+    Column("started", String(40), nullable=False, default=""),
     Column("changed", UtcTime, nullable=False),
     UniqueConstraint("kind", "item"),
 )

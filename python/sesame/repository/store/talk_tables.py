@@ -19,7 +19,7 @@ talk_thread = Table(
     Column("locked", Boolean, nullable=False),
     Column("hidden", Boolean, nullable=False),
 )
-# The things that a place is of: all of them must be visible to whoever sees the thread.
+# The things that a place is of: all of them must be visible to readers of the thread.
 talk_thing = Table(
     "talk_thing",
     METADATA,
@@ -60,7 +60,7 @@ talk_use = Table(
     Column("message", ForeignKey("talk_message.id", ondelete="CASCADE"), primary_key=True),
     Index("talk_use_message", "message"),
 )
-# Who is told of new messages, by mail.
+# Who gets mail about new messages.
 talk_watch = Table(
     "talk_watch",
     METADATA,

@@ -20,7 +20,7 @@ PAGES = {"data": "d", "tool": "t", "model": "m", "document": "r", "report": "r"}
 
 @dataclass(frozen=True)
 class NewThing:
-    """What somebody adds; the store gives it an identifier."""
+    """What is added; the store gives it an identifier."""
 
     library: str
     owner: int
@@ -34,7 +34,7 @@ class NewThing:
 
 
 @dataclass(frozen=True)
-class Thing:
+class LibraryItem:
     id: str
     library: str
     owner: int
@@ -97,27 +97,28 @@ class Things:
     """Reads and writes rows. Who may read a thing is decided by `Repository`. Every function takes
     the connection, so that a caller decides what is one transaction."""
 
-    def add(self, connection: Connection, new: NewThing) -> Thing:
+    def add(self, connection: Connection, new: NewThing) -> LibraryItem:
         values = {**vars(new), "id": new_identifier(), "created": schema.now()}
         connection.execute(insert(schema.thing).values(values))
-        return Thing(**values)
+        return LibraryItem(**values)
 
-    def get(self, connection: Connection, identifier: str) -> Thing | None:
+    def get(self, connection: Connection, identifier: str) -> LibraryItem | None:
         if not is_identifier(identifier):
             return None
         row = connection.execute(
             select(schema.thing).where(schema.thing.c.id == identifier)
         ).first()
-        return None if row is None else Thing(**row._mapping)
+        return None if row is None else LibraryItem(**row._mapping)
 
     def find(
         self, connection: Connection, where: ColumnElement[bool], most: int = 100, first: int = 0
-    ) -> list[Thing]:
+    ) -> list[LibraryItem]:
         """The newest first. `where` is `Repository.visible_to(reader)`, and what else is asked."""
         columns = schema.thing.c
         query = select(schema.thing).where(where).order_by(columns.created.desc(), columns.id)
         return [
-            Thing(**row._mapping) for row in connection.execute(query.limit(most).offset(first))
+            LibraryItem(**row._mapping)
+            for row in connection.execute(query.limit(most).offset(first))
         ]
 
     def change(self, connection: Connection, identifier: str, **values: Any) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    from sesame.repository.store import Reader, Repository, Thing
+    from sesame.repository.store import LibraryItem, Reader, Repository
 
 
 def routes(repository: Repository) -> list[Route]:
@@ -22,7 +22,7 @@ def routes(repository: Repository) -> list[Route]:
     return pages.routes(repository)
 
 
-def panel(repository: Repository, thing: Thing, reader: Reader | None) -> Markup | None:
+def panel(repository: Repository, thing: LibraryItem, reader: Reader | None) -> Markup | None:
     """On the home page of what waits: its review."""
     from sesame.repository.uploads import pages
 

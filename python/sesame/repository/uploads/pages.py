@@ -19,7 +19,7 @@ from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.forms import csrf_field, csrf_token
 from sesame.repository.accounts.pages import account_of, fields_of
 from sesame.repository.page import PAGE_TEMPLATES, page
-from sesame.repository.store import Reader, Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Reader, Repository, schema
 from sesame.repository.uploads import review
 from sesame.repository.uploads.request import LIBRARIES, VISIBILITIES
 from sesame.web.page import template
@@ -109,11 +109,11 @@ def _shown(row: RowMapping) -> dict[str, str | None]:
     }
 
 
-def _may_decide(reader: Account, thing: Thing) -> bool:
+def _may_decide(reader: Account, thing: LibraryItem) -> bool:
     return reader.may_review and (thing.owner != reader.id or reader.may_administer)
 
 
-def _may_answer(reader: Account, thing: Thing) -> bool:
+def _may_answer(reader: Account, thing: LibraryItem) -> bool:
     return thing.owner == reader.id and thing.state == review.ASKED
 
 
@@ -143,7 +143,7 @@ def _decision_page(
     )
 
 
-def panel(repository: Repository, thing: Thing, reader: Reader | None) -> Markup | None:
+def panel(repository: Repository, thing: LibraryItem, reader: Reader | None) -> Markup | None:
     """The review of a thing that is not accepted, for its owner and for reviewers."""
     if not isinstance(reader, Account) or thing.state == "accepted":
         return None

@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from sesame.errors import InputError, SesameError
 from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.store import Accounts
-from sesame.repository.store import NewThing, Repository, Thing, Version, schema
+from sesame.repository.store import LibraryItem, NewThing, Repository, Version, schema
 from sesame.repository.store.things import NewVersion, StoredFile
 from sesame.repository.uploads.child import Imported, ImportRefused, plain_files, run_import
 from sesame.repository.uploads.importing import LARGEST_INFO
@@ -159,7 +159,7 @@ class Publisher:
 
     def _add(
         self, connection: Connection, owner: Account, upload: Upload, new: NewVersion
-    ) -> tuple[Thing, Version]:
+    ) -> tuple[LibraryItem, Version]:
         request, things = upload.request, self._repository.things
         state = "waiting" if owner.needs_review else "accepted"
         known = request["version_of"]

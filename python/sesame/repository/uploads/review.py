@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select
 
 from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
-from sesame.repository.store import Repository, Thing, schema
+from sesame.repository.store import LibraryItem, Repository, schema
 from sesame.repository.uploads.mail import queue_mail
 from sesame.web.server.roles import PERMISSIONS, Permission, Role
 
@@ -33,7 +33,7 @@ class Decision:
     time: float
 
 
-def waiting(repository: Repository, reader: Account) -> list[Thing]:
+def waiting(repository: Repository, reader: Account) -> list[LibraryItem]:
     """What waits for a reviewer, the oldest first. Nothing for others."""
     if not reader.may_review:
         return []
@@ -42,7 +42,7 @@ def waiting(repository: Repository, reader: Account) -> list[Thing]:
     return found[::-1]
 
 
-def history(repository: Repository, thing: Thing) -> list[Decision]:
+def history(repository: Repository, thing: LibraryItem) -> list[Decision]:
     """All decisions about a thing, the oldest first."""
     row = schema.review.c
     query = (
@@ -61,7 +61,7 @@ def history(repository: Repository, thing: Thing) -> list[Decision]:
 def decide(
     repository: Repository,
     reviewer: Account,
-    thing: Thing,
+    thing: LibraryItem,
     decision: str,
     reason: str,
     site: str = "",
@@ -87,7 +87,7 @@ def decide(
 
 
 def answer(
-    repository: Repository, owner: Account, thing: Thing, reason: str, site: str = ""
+    repository: Repository, owner: Account, thing: LibraryItem, reason: str, site: str = ""
 ) -> None:
     """The owner answers a question, and the thing waits again. Raises InputError."""
     if thing.owner != owner.id or thing.state != ASKED or not owner.may_contribute:
@@ -101,7 +101,7 @@ def _note(
     connection: Connection,
     repository: Repository,
     who: Account,
-    thing: Thing,
+    thing: LibraryItem,
     decision: str,
     reason: str,
 ) -> None:
@@ -123,7 +123,9 @@ def _checked_reason(reason: str) -> str:
     return reason.strip()
 
 
-def tell_reviewers(connection: Connection, owner: Account, thing: Thing, site: str = "") -> None:
+def tell_reviewers(
+    connection: Connection, owner: Account, thing: LibraryItem, site: str = ""
+) -> None:
     """Queues a mail to each reviewer. `site`: its address, if it is known."""
     reviewing = [str(one) for one in Role if PERMISSIONS[one] & Permission.REVIEW]
     row = schema.account.c
