@@ -169,6 +169,7 @@ Json to_json(const Simulation& simulation) {
   json["machine"] = simulation.machine().name;
   if (!simulation.machine().assumed.empty())
     json["assumed_constants"] = simulation.machine().assumed;
+  json["leaves_out_sharing"] = simulation.machine().sharing.mode != machine::SharingMode::kNone;
   json["collectives"] = simulation.world().open_mpi_collectives ? "openmpi" : "mpich";
   json["messages"] = world.messages;
   json["bytes"] = world.message_bytes;

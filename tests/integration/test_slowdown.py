@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.processors import needs_processors
 
 NODES = ("--machine", "ethernet", "--set", "nodes=8", "--set", "node.cores=4")
 
@@ -62,6 +63,7 @@ def beside(compiled, simulate, tmp_path_factory):
     return run
 
 
+@needs_processors(2)
 def test_copies_of_the_run_compute_beside_it(beside):
     done, runs = beside()
     assert done.status == 0, done.stderr
@@ -70,6 +72,7 @@ def test_copies_of_the_run_compute_beside_it(beside):
     assert "failed" not in done.stderr
 
 
+@needs_processors(2)
 def test_what_copies_cost_is_not_counted_twice(beside, simulate):
     done, _ = beside("-o", "shared.sesame")
     assert done.status == 0, done.stderr
@@ -85,6 +88,7 @@ def test_there_are_no_more_copies_than_processors(simulate, compiled):
     assert "--compute measured:100000: expected at most" in done.stderr
 
 
+@needs_processors(2)
 def test_copies_and_kept_files_are_refused(simulate, compiled):
     program = compiled("tests/programs/model/copies.c")
     words = ("-n", 2, "--machine", "pfssim", "--files", "kept", "--compute", "measured:2")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.installations import OPEN_MPI
+from tests.processors import needs_processors
 
 from sesame.datasets import DataSet
 from sesame.workloads import build_workload, find_compiler, find_workload, run_copies
@@ -152,6 +153,7 @@ def test_dynamic_work_gains_over_a_tenth_where_rows_differ(bench, program):
 
 
 @pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")
+@needs_processors(2)
 def test_copies_under_open_mpi_do_not_share_a_processor(cache, monkeypatch, capfd):
     for name, value in OPEN_MPI.items():
         monkeypatch.setenv(name, value)

@@ -16,7 +16,6 @@ from sesame.errors import SesameError
 
 PREPARATIONS = {
     "summary": "sesame.repository.summary:prepare",
-    "looks": "sesame.repository.looks.aggregates:prepare",
     "playback": "sesame.repository.playback.prepare:prepare",
     "search": "sesame.repository.search.entries:prepare",
 }

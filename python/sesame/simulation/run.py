@@ -135,6 +135,7 @@ class RunResult:
             *self._spawns(),
             *self._shared_libraries(),
             *self._assumed(),
+            *self._sharing(),
         )
 
     def _assumed(self) -> Iterator[str]:
@@ -142,6 +143,13 @@ class RunResult:
         if keys:
             yield (
                 f"the model {self.result['machine']} assumes what has no source: {', '.join(keys)}"
+            )
+
+    def _sharing(self) -> Iterator[str]:
+        if self.result.get("leaves_out_sharing"):
+            yield (
+                f"on {self.result['machine']} messages share cards or links; this version does not "
+                "simulate that: where many ranks of a node send at once, the prediction is too fast"
             )
 
     def _spawns(self) -> Iterator[str]:

@@ -124,8 +124,6 @@ def _analyses(
     if not versions:
         return list(found.values())
     home = f"/d/{versions[0].thing}"
-    about = "Counts, rates and any two fields against each other."
-    found["quick looks"] = Analysis("quick looks", about, f"{home}/look?record={record.name}")
     if _has_time_and_place(record):
         about = "Nodes of the machine coloured by a field of these records, over the run."
         key = f"{record.name}.records:rate"
