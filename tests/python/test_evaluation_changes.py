@@ -30,6 +30,14 @@ NILE = [
 ]
 # fmt: on
 
+# The processor time of a program, in 0.1 ms, once a minute.
+SOLVER = """
+1031 1025 1065 1044 1014 1020 1019 1021 998 1045 1010 1017 995 1027 1002 999 1006 1002 1000 998
+1001 1010 1025 1031 1068 1005 1017 2027 1998 1990 2001 1983 2019 1988 1973 1980 1983 1981 1982
+1979 1971 1978 1973 1972 1975 1988 1990 989 988 990 995 990 994 993 991 992 987 989 988 990 991
+1004 991 992 989 990
+"""
+
 
 @pytest.mark.parametrize(
     "noise", [bench.normal, bench.skewed, bench.outliers, bench.autocorrelated]
@@ -76,6 +84,14 @@ def test_a_slow_spell_is_a_change_and_a_change_back(runs):
     assert [one.first_after for one in found if one.is_confirmed] == [40, 40 + runs]
     assert [one.size.value for one in found] == pytest.approx([0.6, -0.6], abs=0.05)
     assert found[1].detected_at < 40 + runs + 20
+
+
+def test_a_clear_step_of_few_correlated_runs_is_confirmed_and_so_is_its_return():
+    """Processor times of a program, in 0.1 ms, once a minute on a busy machine. In 20 of these
+    minutes it had twice the work."""
+    times = [int(time) for time in SOLVER.split()]
+    found = changes(times)
+    assert [(one.first_after, one.is_confirmed) for one in found] == [(27, True), (47, True)]
 
 
 @pytest.mark.parametrize("size", [3, 10])
