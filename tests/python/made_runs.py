@@ -59,7 +59,7 @@ def write_run(
                     "name": "made up",
                     "machine_file": machine_file(topology, **machine),
                 },
-                scenario={"placement": "block", "overrides": []},
+                scenario={"ranks": ranks, "placement": "block", "overrides": []},
                 result={"predicted_time_s": steps * step_s, **(result or {})},
             )
         )

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import true
 from starlette.testclient import TestClient
 from tests.played_runs import TraceBuilder
 from tests.python.every_kind import write_every_kind
@@ -26,7 +25,7 @@ from sesame.repository.playback.frames import ABSENT, Clock, FieldOfFrames, Span
 from sesame.repository.playback.layout import MOST_DRAWN, draw
 from sesame.repository.playback.prepare import can_play, field_of_column, prepare
 from sesame.repository.playback.units import units_of
-from sesame.repository.store import Repository
+from sesame.repository.store import LibraryItem, Repository, schema
 
 MESH = 'kind = "mesh"\ndims = [2, 4]'
 
@@ -385,12 +384,15 @@ def client(tmp_path, repository):
     return TestClient(make_app(repository, recognisers=[lambda _: repository.local_reader()]))
 
 
-def address_of(repository) -> str:
+def data_sets(repository) -> list[LibraryItem]:
+    """The newest first; models and workloads that they link to are left out."""
     with repository.connection() as connection:
-        (thing,) = repository.things.find(
-            connection, repository.visible_to(repository.local_reader())
-        )
-    return f"{thing.address}/play"
+        return repository.things.find(connection, schema.thing.c.library == "data")
+
+
+def address_of(repository) -> str:
+    (only,) = data_sets(repository)
+    return f"{only.address}/play"
 
 
 def test_the_page_prepares_what_is_not_there_and_escapes_titles(client, repository):
@@ -425,16 +427,10 @@ def test_a_data_set_without_places_has_no_play_back(client, repository, tmp_path
     with DataSetWriter(tmp_path / "served" / "other.sesame") as writer:
         writer.finish(some_info("characterised"))
     add_found(repository, tmp_path / "served", print)
-    with repository.connection() as connection:
-        newest, _ = repository.things.find(connection, true())
+    newest, oldest = data_sets(repository)
     answer = client.get(f"{newest.address}/play")
     assert (answer.status_code, "no records of what was done" in answer.text) == (404, True)
-    assert newest.id not in client.get(address_of_first(repository)).text
-
-
-def address_of_first(repository) -> str:
-    with repository.connection() as connection:
-        return f"{repository.things.find(connection, true())[-1].address}/play"
+    assert newest.id not in client.get(f"{oldest.address}/play").text
 
 
 def test_a_field_of_records_comes_with_its_description(client, repository):

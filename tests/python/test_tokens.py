@@ -17,7 +17,7 @@ from sesame.cli import cli
 from sesame.errors import InputError
 from sesame.web.server import token_file
 from sesame.web.server.access import Access, Rule, TokenPlaces
-from sesame.web.server.roles import ANY, Client, Permission, Role
+from sesame.web.server.roles import ANY, OF_NODES, Client, Permission, Role
 from sesame.web.server.token_file import TokenFile, utc_today
 from sesame.web.server.tokens import OwnToken, make_token
 
@@ -201,14 +201,14 @@ def test_each_role_permits_what_the_rules_say(tmp_path):
         Rule("GET", "/clock", ANY),
     )
     places = TokenPlaces(tmp_path / "token", tmp_path / "tokens")
-    made = {role: added(places.others, role.value, role.value) for role in Role}
+    made = {role: added(places.others, role.value, role.value) for role in OF_NODES}
     access = Access(places.open(print), rules)
     requests = ("GET /clock", "GET /state", "POST /phases", "PUT /level", "POST /readings")
     found = {
         role: "".join(
             "y" if status(access, *one.split(), made[role]) == 0 else "-" for one in requests
         )
-        for role in Role
+        for role in OF_NODES
     }
     assert found == {
         Role.READER: "yy---",
