@@ -19,6 +19,16 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser
 from tests.browser import axe_script, chromium, look
+from tests.python.evaluation_reports import (
+    BEGIN,
+    END,
+    HOUR,
+    SITE,
+    hourly,
+    line_of,
+    result,
+    summary_of,
+)
 
 from sesame.evaluation import levels
 from sesame.evaluation.charts import ratios_of
@@ -28,31 +38,9 @@ from sesame.evaluation.periods import DAY, moment, shown
 from sesame.evaluation.probing import Figure, Outcome, Result, run_probe
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Note, Store
-from sesame.evaluation.stretches import NO_PROBER, Unseen
-from sesame.evaluation.summary import Summary, summarize
+from sesame.evaluation.summary import summarize
 from sesame.evaluation.tables import csv_of
 from sesame.trust import Reason
-
-HOUR = 3600.0
-BEGIN, END = moment("2026-04", ""), moment("2026-07", "")
-PROBE = """\
-[probe.{name}]
-target = "t"
-interval = "1h"
-{more}
-[[probe.{name}.step]]
-command = ["true"]
-timeout = "1min"
-"""
-SITE = "[target.t]\n" + "".join(
-    PROBE.format(name=name, more=more)
-    for name, more in (
-        ("p", "availability = true"),
-        ("q", "availability = true"),
-        ("use", 'aspect = "utilisation"'),
-        ("speed", 'aspect = "performance"'),
-    )
-)
 
 
 @pytest.fixture(scope="module")
@@ -65,26 +53,6 @@ def browser(debian_program) -> Iterator[Browser]:
 def site(tmp_path: Path) -> Site:
     (tmp_path / "s.toml").write_text(SITE)
     return read_site(tmp_path / "s.toml")
-
-
-def result(
-    probe: str, at: float, is_up: bool = True, key: str = "", figures: tuple[Figure, ...] = ()
-) -> Result:
-    outcome = Outcome.PASS if is_up else Outcome.FAIL
-    name = f"{probe} {at} {key}"
-    return Result(name, probe, "t", at, 1.0, outcome, "" if is_up else "run", "", "", figures)
-
-
-def summary_of(site: Site, results: list[Result], notes: tuple[Note, ...] = ()) -> Summary:
-    with Store(site.database) as store:
-        store.add(results)
-        for note in notes:
-            store.add_note(note)
-        return summarize(site, store, BEGIN, END)
-
-
-def hourly(begin: float, end: float) -> list[float]:
-    return [begin + HOUR * hour for hour in range(int((end - begin) / HOUR))]
 
 
 def test_a_month_without_runs_is_not_observed_and_neither_up_nor_down(site):
@@ -109,7 +77,7 @@ def test_a_page_is_written_where_failures_are_too_far_apart_to_observe_anything(
     assert all(week.time_to_incident is None for week in found.targets[0].weeks)
     with Store(site.database) as store:
         write_pages(found, store, tmp_path / "pages")
-    assert "Weekly mean time" not in (tmp_path / "pages/index.html").read_text()
+    assert "Mean time to incident of" not in (tmp_path / "pages/index.html").read_text()
 
 
 def test_pages_of_cases_and_stress_stay_in_the_directory_whatever_their_names_are(site, tmp_path):
@@ -256,7 +224,7 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
         write_pages(found, store, tmp_path / "pages")
     index = tmp_path / "pages/index.html"
     text = index.read_text()
-    for title in ("Weekly availability of t", "Utilisation by month", "bandwidth of speed on t"):
+    for title in ("Availability of t", "Utilisation by month", "bandwidth of speed on t"):
         assert f"{title}</h2>" in text
     assert "Speed of t over iPSC/860, 128 nodes</h2>" in text
     (bars,) = ratios_of(found.series)
@@ -289,19 +257,15 @@ def test_a_failure_of_a_probe_that_is_none_of_availability_is_named_when_it_has_
         "(passed at 2026-04-02 15:00), ended 2026-04-02 17:00",
     ]
     assert found.targets[0].incidents == []
-    rows = list(csv.DictReader(csv_of(found).splitlines()[_at(found, "Failures of probes") :]))[:2]
+    rows = list(csv.DictReader(csv_of(found).splitlines()[line_of(found, "Failures of probes") :]))[
+        :2
+    ]
     assert [(one["probe"], one["began"], one["ended"], one["failed runs"]) for one in rows] == [
         ("speed", "2026-04-01 22:00", "2026-04-02 03:00", "5"),
         ("speed", "2026-04-02 16:00", "2026-04-02 17:00", "1"),
     ]
     kept = found.as_json()["failures"][0]["failures"]
     assert [one["began"] for one in kept] == [BEGIN + 22 * HOUR, BEGIN + 40 * HOUR]
-
-
-def _at(found: Summary, title: str) -> int:
-    """The line of a table's columns."""
-    lines = csv_of(found).splitlines()
-    return next(number for number, line in enumerate(lines) if line.startswith(title)) - 1
 
 
 def test_a_probe_that_fails_now_says_since_when(site):
@@ -324,161 +288,6 @@ def test_failures_in_planned_maintenance_and_before_the_period_are_left_out(site
     assert summary_of(site, ran, (planned,)).failures == []
     (one,) = summary_of(site, [result("speed", BEGIN + 24.5 * HOUR, False)]).failures
     assert [failure.began for failure in one.failures] == [BEGIN + 24.5 * HOUR]
-
-
-SEVERAL = "[target.t]\n[target.u]\n" + "".join(
-    PROBE.format(name=name, more=more).replace('"t"', f'"{target}"').replace('"1h"', f'"{often}"')
-    for name, target, often, more in (
-        ("p", "t", "10min", "availability = true"),
-        ("q", "u", "1h", "availability = true"),
-        ("speed", "u", "10min", 'aspect = "performance"'),
-    )
-)
-
-
-def of_several(path: Path, gone: tuple[float, float]) -> tuple[Site, list[Result]]:
-    """Results of a day, without those that began in a time of it."""
-    (path / "s.toml").write_text(SEVERAL)
-    site = read_site(path / "s.toml")
-    ran = [
-        replace(result(probe.name, at, key=probe.target.name), target=probe.target.name)
-        for probe in site.probes.values()
-        for at in (BEGIN + probe.interval * number for number in range(int(DAY / probe.interval)))
-        if not gone[0] <= at < gone[1]
-    ]
-    return site, ran
-
-
-def test_the_time_off_of_the_prober_is_reported_once_for_all_targets(tmp_path):
-    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
-    with Store(site.database) as store:
-        store.add(ran)
-        found = summarize(site, store, BEGIN, BEGIN + DAY)
-    line = "not observed from 2026-04-01 08:00 to 2026-04-01 10:40 UTC: the prober did not run"
-    assert [one for one in found.findings if "not observed from" in one] == [line]
-    rows = csv.DictReader(csv_of(found).splitlines()[_at(found, "Not observed") :])
-    assert next(rows)["target"] == "all"
-    assert next(rows)["table"] != "Not observed"
-    # Of its own, a target has all times, for its availability.
-    assert [len(one.unseen) for one in found.targets] == [1, 1]
-
-
-def test_a_target_that_alone_was_not_observed_is_named(tmp_path):
-    site, ran = of_several(tmp_path, (0, 0))
-    at = BEGIN + 3 * HOUR
-    with Store(site.database) as store:
-        store.add(one for one in ran if one.target == "u" or not at < one.began < at + 7000)
-        found = summarize(site, store, BEGIN, BEGIN + DAY)
-    assert [one for one in found.findings if "not observed from" in one] == [
-        "t: not observed from 2026-04-01 03:00 to 2026-04-01 05:00 UTC: "
-        "no probe of its availability ran"
-    ]
-    assert found.unseen == []
-
-
-def test_a_prober_that_runs_a_long_probe_is_not_off(tmp_path):
-    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
-    long = replace(result("q", BEGIN + 8 * HOUR + 60, key="long"), target="u", took=2.6 * HOUR)
-    with Store(site.database) as store:
-        store.add([*ran, long])
-        assert summarize(site, store, BEGIN, BEGIN + DAY).unseen == []
-        # Nor has it been off for longer than the period shows.
-        (off,) = summarize(site, store, BEGIN, BEGIN + 2 * DAY).unseen
-        end = BEGIN + DAY + 3 * HOUR
-        (later,) = summarize(site, store, BEGIN + DAY + 2 * HOUR, end).unseen
-    assert (off.begin, off.end) == (BEGIN + DAY - 600 + 1, BEGIN + 2 * DAY)
-    assert (later.begin, later.end) == (BEGIN + DAY + 2 * HOUR, end)
-
-
-def two_probes(path: Path, **intervals: str) -> Site:
-    """Of one target, of the availability the first."""
-    probes = (
-        f'[probe.{name}]\ntarget = "t"\ninterval = "{often}"\n'
-        f"availability = {str(name == 'slow').lower()}\n"
-        f'[[probe.{name}.step]]\ncommand = ["true"]\ntimeout = "5h"\n'
-        for name, often in intervals.items()
-    )
-    path.write_text("[target.t]\n" + "".join(probes))
-    return read_site(path)
-
-
-def every(name: str, step: float, begin: float, end: float) -> list[Result]:
-    return [result(name, begin + step * number) for number in range(int((end - begin) / step))]
-
-
-def test_a_probe_that_was_not_in_the_site_for_a_day_is_no_prober_that_is_off(tmp_path):
-    """Others ran; that they stopped for three hours is seen by the next probe."""
-    site = two_probes(tmp_path / "s.toml", fast="1min", slow="1h")
-    days = [BEGIN + DAY * number for number in range(4)]
-    ran = [*every("fast", 60, *days[:2]), *every("fast", 60, *days[2:])]
-    ran += [one for one in every("slow", HOUR, days[0], days[3]) if one.began % DAY != 23 * HOUR]
-    with Store(site.database) as store:
-        store.add(ran)
-        assert summarize(site, store, days[0], days[3]).unseen == [
-            # Its run of 23 o'clock is missing where the other did not run.
-            Unseen(days[1] + 22 * HOUR + 1, days[2], NO_PROBER)
-        ]
-
-
-def test_a_prober_that_is_off_before_the_first_run_of_a_new_probe_is_reported(tmp_path):
-    site = two_probes(tmp_path / "s.toml", fast="15min", slow="1h")
-    off = BEGIN + 10 * HOUR, BEGIN + 20 * HOUR
-    ran = [*every("slow", HOUR, BEGIN, off[0]), *every("slow", HOUR, off[1], BEGIN + 2 * DAY)]
-    ran += every("fast", 900, BEGIN + DAY, BEGIN + 2 * DAY)
-    with Store(site.database) as store:
-        store.add(ran)
-        found = summarize(site, store, BEGIN, BEGIN + 2 * DAY)
-    assert found.unseen == [Unseen(off[0] - HOUR + 1, off[1], NO_PROBER)]
-    assert [one for one in found.findings if one.startswith("t: not observed from")] == []
-
-
-def test_a_target_that_its_own_long_probe_held_up_was_not_left_by_the_prober(tmp_path):
-    site = two_probes(tmp_path / "s.toml", slow="1h", long="1d")
-    held = BEGIN + 4 * HOUR, BEGIN + 9 * HOUR
-    long = replace(result("long", held[0] + 2), took=held[1] - held[0])
-    ran = [*every("slow", HOUR, BEGIN, held[0] + 1), *every("slow", HOUR, held[1], BEGIN + DAY)]
-    with Store(site.database) as store:
-        store.add([*ran, result("slow", held[0]), long])
-        found = summarize(site, store, BEGIN, BEGIN + DAY)
-    assert found.unseen == []
-    (line,) = [one for one in found.findings if "not observed from" in one]
-    assert line.startswith("t: ")
-    assert line.endswith("no probe of its availability ran")
-
-
-def test_a_run_of_another_target_that_began_before_a_gap_is_in_progress(tmp_path):
-    site, ran = of_several(tmp_path, (BEGIN + 8.1 * HOUR, BEGIN + 10.6 * HOUR))
-    long = replace(result("q", BEGIN + 8 * HOUR - 30, key="long"), target="u", took=2.6 * HOUR)
-    with Store(site.database) as store:
-        store.add([*ran, long])
-        limit = replace(site.probes["q"].steps[0], timeout=3 * HOUR)
-        site.probes["q"] = replace(site.probes["q"], steps=(limit,))
-        assert summarize(site, store, BEGIN, BEGIN + DAY).unseen == []
-
-
-def test_a_probe_within_its_time_limit_is_not_said_to_be_unobserved(tmp_path):
-    site = two_probes(tmp_path / "s.toml", slow="1h")
-    with Store(site.database) as store:
-        store.add(every("slow", HOUR, BEGIN, BEGIN + DAY))
-        said = [
-            [line for line in summarize(site, store, BEGIN, end).findings if "not obs" in line]
-            for end in (BEGIN + DAY + 2 * HOUR, BEGIN + DAY + 6 * HOUR)
-        ]
-    assert said[0] == []
-    assert [line.split(": ")[1] for line in said[1]] == [NO_PROBER]
-
-
-def test_what_is_not_listed_is_counted_in_words(tmp_path):
-    site = two_probes(tmp_path / "s.toml", slow="1h")
-    ran = [
-        result("slow", BEGIN + 4 * HOUR * number + extra)
-        for number in range(25)
-        for extra in (0, HOUR)
-    ]
-    with Store(site.database) as store:
-        store.add(ran)
-        lines = summarize(site, store, BEGIN, BEGIN + 4 * DAY).findings
-    assert "and 13 shorter times that were not observed; the tables have all" in lines
 
 
 def test_the_load_is_reported_beside_a_failure(site):

@@ -1,4 +1,5 @@
-"""The plots of a report: by week as the published ones, curves over sizes, figures over time."""
+"""The plots of a report: by week as the published ones, or by the parts that suit a shorter
+period; curves over sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sesame.evaluation.levels import Level, SeriesSummary
-from sesame.evaluation.stretches import Stretch, TargetSummary
+from sesame.evaluation.periods import DAY, PARTS, WEEK, parts
+from sesame.evaluation.stretches import TargetSummary
 from sesame.evaluation.summary import Summary
 from sesame.evaluation.tables import series_of
 from sesame.web.chart import Chart, curve_colour
@@ -31,62 +33,67 @@ class Plot:
 def plots_of(summary: Summary) -> list[Plot]:
     """All plots that have a value."""
     plots = [plot for one in summary.targets for plot in target_plots(one)]
-    weeks = [stretch.name for stretch in summary.targets[0].weeks] if summary.targets else []
-    for one in series_of(summary, "utilisation"):
-        title = f"Weekly {one.figure} of {one.target}"
-        plots.append(Plot(title, "Averages of whole days.", levels_chart(one, weeks or None)))
+    plots += [level_plot(summary, one) for one in series_of(summary, "utilisation")]
     return plots + curves_of(summary, summary.series) + ratios_of(summary.series)
 
 
 def target_plots(one: TargetSummary) -> list[Plot]:
-    """Availability, reboots and mean time to incident by week, where there are any."""
+    """Availability, reboots and mean time to incident by part, where there are any. No mean time
+    of parts shorter than a day: they are too short."""
     found = []
-    if any(week.availability.estimate for week in one.weeks):
-        about = "Bars: of the observed time. Lines: the interval of 95 %."
-        found.append(Plot(f"Weekly availability of {one.target}", about, _availability(one.weeks)))
-    if any(week.reboots for week in one.weeks):
-        chart = _weekly(one.weeks, "reboots", zero=True, whole=True)
-        places = list(range(len(one.weeks)))
-        chart.columns("reboots", places, [week.reboots for week in one.weeks], "blue", width=0.7)
-        found.append(Plot(f"Weekly reboots of {one.target}", "Planned and unplanned.", chart))
-    times = [week.time_to_incident for week in one.weeks]
-    if any(time is not None and math.isfinite(time.value) for time in times):
+    if any(part.availability.estimate for part in one.parts):
+        about = f"By {one.part} (UTC). Bars: of the observed time. Lines: the interval of 95 %."
+        found.append(Plot(f"Availability of {one.target}", about, _availability(one)))
+    if any(part.reboots for part in one.parts):
+        chart = _by_part(one, "reboots", zero=True, whole=True)
+        places = list(range(len(one.parts)))
+        chart.columns("reboots", places, [part.reboots for part in one.parts], "blue", width=0.7)
+        about = f"By {one.part} (UTC), planned and unplanned."
+        found.append(Plot(f"Reboots of {one.target}", about, chart))
+    times = [part.time_to_incident for part in one.parts]
+    is_long = PARTS.get(one.part, DAY) >= DAY
+    if is_long and any(time is not None and math.isfinite(time.value) for time in times):
         about = (
-            "Points: time up by incidents. Lines: the limits of 95 %, as far as they fit. A week "
-            "without an incident has a lower limit only."
+            f"By {one.part} (UTC). Points: time up by incidents. Lines: the limits of 95 %, as far "
+            f"as they fit. A {one.part} without an incident has a lower limit only."
         )
-        found.append(
-            Plot(f"Weekly mean time to incident of {one.target}", about, _times(one.weeks))
-        )
+        found.append(Plot(f"Mean time to incident of {one.target}", about, _times(one)))
     return found
 
 
-def _weekly(weeks: Sequence[Stretch], title: str, **settings: bool) -> Chart:
+def _by_part(one: TargetSummary, title: str, **settings: bool) -> Chart:
     chart = Chart(HEIGHT)
-    chart.x("week", names=[week.name for week in weeks])
+    chart.x(one.part, names=_short([part.name for part in one.parts]))
     chart.y(title, **settings)
     return chart
 
 
-def _availability(weeks: Sequence[Stretch]) -> Chart:
-    chart = _weekly(weeks, "availability in %", zero=True)
-    places = [place for place, one in enumerate(weeks) if one.availability.estimate]
-    estimates = [week.availability.estimate for week in weeks if week.availability.estimate]
+def _short(names: Sequence[str]) -> list[str]:
+    """Times of one day (2026-05-03 14:00) without it."""
+    days = {name[:10] for name in names}
+    return [name[11:] if len(days) == 1 and name[11:] else name for name in names]
+
+
+def _availability(one: TargetSummary) -> Chart:
+    chart = _by_part(one, "availability in %", zero=True)
+    found = [part.availability.estimate for part in one.parts]
+    places = [place for place, estimate in enumerate(found) if estimate]
+    estimates = [estimate for estimate in found if estimate]
     chart.columns(
         "available",
         places,
-        [100 * one.value for one in estimates],
+        [100 * estimate.value for estimate in estimates],
         "blue",
-        low=[100 * one.low for one in estimates],
-        high=[100 * one.high for one in estimates],
+        low=[100 * estimate.low for estimate in estimates],
+        high=[100 * estimate.high for estimate in estimates],
         width=0.7,
     )
     return chart
 
 
-def _times(weeks: Sequence[Stretch]) -> Chart:
-    chart = _weekly(weeks, "mean time to incident in h", zero=True)
-    known = [(place, one.time_to_incident) for place, one in enumerate(weeks)]
+def _times(target: TargetSummary) -> Chart:
+    chart = _by_part(target, "mean time to incident in h", zero=True)
+    known = [(place, one.time_to_incident) for place, one in enumerate(target.parts)]
     seen = [(place, one) for place, one in known if one is not None and math.isfinite(one.value)]
     most = 2 * max(one.value for _, one in seen) / HOUR
     chart.line(
@@ -106,14 +113,20 @@ def _times(weeks: Sequence[Stretch]) -> Chart:
     return chart
 
 
-def levels_chart(one: SeriesSummary, weeks: Sequence[str] | None = None) -> Chart:
-    """Means by week, with the least and the largest value as a band."""
-    names = list(weeks or one.weeks)
+def level_plot(summary: Summary, one: SeriesSummary) -> Plot:
+    """Means by part, with the least and the largest value as a band."""
+    of = "of whole days" if one.part == WEEK else "of runs"
+    about = f"By {one.part} (UTC). Line: means {of}. Band: from the least to the largest value."
+    names = [name for name, *_ in parts(summary.begin, summary.end, one.part)]
+    return Plot(f"{one.figure} of {one.target}", about, _levels_chart(one, names))
+
+
+def _levels_chart(one: SeriesSummary, names: Sequence[str]) -> Chart:
     shown: list[tuple[int, Level]] = [
-        (place, one.weeks[name]) for place, name in enumerate(names) if name in one.weeks
+        (place, one.parts[name]) for place, name in enumerate(names) if name in one.parts
     ]
     chart = Chart(HEIGHT)
-    chart.x("week", names=names)
+    chart.x(one.part, names=_short(names))
     chart.y(one.figure if one.unit == "1" else f"{one.figure} in {one.unit}", zero=True)
     chart.line(
         "mean",

@@ -11,7 +11,7 @@ from sesame.evaluation.incidents import Failure, Incident
 from sesame.evaluation.levels import BUSIER, SeriesChange, SeriesSummary, direction
 from sesame.evaluation.load import Load, load_words
 from sesame.evaluation.periods import shown
-from sesame.evaluation.stretches import Stretch, TargetSummary, Unseen
+from sesame.evaluation.stretches import TargetSummary, Unseen
 from sesame.evaluation.words import counted, figure, mean_time, percent, share
 from sesame.trust import Reason
 
@@ -50,7 +50,7 @@ def _of_target(target: TargetSummary) -> list[str]:
     )
     if whole.reboots:
         first += f", {counted(whole.reboots, 'reboot')}"
-    lines = [first + _worst(target.weeks)]
+    lines = [first + _worst(target)]
     bounds = f"between {percent(found.low)} and {percent(found.high)}"
     lines.append(
         f"{name}: {percent(found.observed)} of the time was observed; of all time it was "
@@ -71,15 +71,15 @@ def _length(one: Incident | Failure) -> float:
     return one.ended - one.not_before
 
 
-def _worst(weeks: Sequence[Stretch]) -> str:
-    seen = [one for one in weeks if one.availability.estimate is not None]
+def _worst(target: TargetSummary) -> str:
+    seen = [one for one in target.parts if one.availability.estimate is not None]
     if len(seen) < 2:
         return ""
     worst = min(seen, key=lambda one: one.availability.estimate.value)  # type: ignore[union-attr]
     assert worst.availability.estimate is not None
     if worst.availability.estimate.value >= 1:
         return ""
-    return f"; worst week {worst.name}: {percent(worst.availability.estimate.value)}"
+    return f"; worst {target.part} {worst.name}: {percent(worst.availability.estimate.value)}"
 
 
 def _series(one: Incident | Failure, good: str) -> str:

@@ -1,4 +1,4 @@
-"""The figures of probes by month, by week and by release, and their changes."""
+"""The figures of probes by month, by week, by shorter parts and by release; their changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sesame.evaluation.changes import (
     changes_of_each,
     separation,
 )
-from sesame.evaluation.periods import DAY, months, weeks
+from sesame.evaluation.periods import DAY, PARTS, months, part_of, parts, weeks
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Series, SeriesDays, Store
 from sesame.trust import Doubt, Reason
@@ -33,7 +33,7 @@ AROUND_DAYS = 10  # whose runs are searched again where the means of days change
 
 @dataclass(frozen=True)
 class Level:
-    """The figures of a month, a week or a release."""
+    """The figures of a month, a week, a part or a release."""
 
     runs: int
     mean: float
@@ -53,7 +53,8 @@ class SeriesChange:
 
 @dataclass(frozen=True)
 class SeriesSummary:
-    """The figures of one name of a probe. Months and weeks without a figure are missing."""
+    """The figures of one name of a probe. Months, weeks and parts without a figure are missing.
+    `parts` are those that suit the period, each a `part` (periods.PARTS, or a week)."""
 
     number: int  # in the store
     probe: str
@@ -62,35 +63,72 @@ class SeriesSummary:
     unit: str
     months: dict[str, Level]
     weeks: dict[str, Level]
+    part: str
+    parts: dict[str, Level]
     releases: dict[str, Level]  # by fingerprint
     whole: Level
     changes: list[SeriesChange]
 
 
 def series_summaries(site: Site, store: Store, begin: float, end: float) -> list[SeriesSummary]:
-    """Of all figures of the site's probes with a run in [begin, end). Sums are of whole days."""
+    """Of all figures of the site's probes with a run in [begin, end). Sums are of whole days, but
+    those of shorter parts."""
     bounds = (int(begin // DAY), math.ceil(end / DAY))
-    known = {(probe.name, probe.target.name) for probe in all_probes(site, store)}
-    every = [one for one in store.series() if (one.probe, one.target) in known]
+    intervals = {(one.name, one.target.name): one.interval for one in all_probes(site, store)}
+    every = [one for one in store.series() if (one.probe, one.target) in intervals]
     each_days = store.series_days([one.number for one in every], *bounds)
     days = dict(zip(every, each_days, strict=True))
     runs = sum(sum(each.runs) for each in days.values())
     by_month, by_week = months(begin, end), weeks(begin, end)
+    part = {one: part_of(begin, end, intervals[one.probe, one.target]) for one in every}
     columns = {one: _Days(each) for one, each in days.items() if each.day}
     find = _found_by_run if runs <= MOST_RUNS else _found_by_day
     found = find(store, columns, (begin, end))
     changed = _changes(store, found, (begin, end))
+    by_part = _by_part(store, columns, part, (begin, end))
     return [
         SeriesSummary(
             *one,
             each.by_period(by_month),
             each.by_period(by_week),
+            part[one],
+            by_part[one],
             each.by_release(),
             each.whole(),
             changed[one],
         )
         for one, each in columns.items()
     ]
+
+
+def _by_part(
+    store: Store,
+    every: Mapping[Series, _Days],
+    part: Mapping[Series, str],
+    period: tuple[float, float],
+) -> dict[Series, dict[str, Level]]:
+    """From runs, if they are shorter than a day."""
+    short = [one for one in every if PARTS.get(part[one], DAY) < DAY]
+    figures = dict(zip(short, store.figures([one.number for one in short], *period), strict=True))
+    return {
+        one: _levels_of(*figures[one], parts(*period, part[one]))
+        if one in figures
+        else days.by_period(parts(*period, part[one]))
+        for one, days in every.items()
+    }
+
+
+def _levels_of(
+    times: Sequence[float], values: Sequence[float], periods: Sequence[tuple[str, float, float]]
+) -> dict[str, Level]:
+    places = np.searchsorted([low for _, low, _ in periods], times, "right") - 1
+    every = np.array(values)
+    found = {}
+    for place in np.unique(places).tolist():
+        each = every[places == place]
+        level = Level(len(each), float(each.mean()), float(each.min()), float(each.max()))
+        found[periods[place][0]] = level
+    return found
 
 
 class _Days:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import OutputError
-from sesame.evaluation.charts import Plot, curves_of, levels_chart, plots_of, ratios_of
+from sesame.evaluation.charts import Plot, curves_of, level_plot, plots_of, ratios_of
 from sesame.evaluation.functions import ProbeSummary
 from sesame.evaluation.periods import shown
 from sesame.evaluation.probing import Outcome, Result
@@ -111,10 +111,7 @@ def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path
     failed = sum(month.failed for month in probe.months)
     plots = curves_of(summary, series) + ratios_of(series)
     if not plots:
-        plots += [
-            Plot(one.figure, "Weekly mean, between the least and the largest.", levels_chart(one))
-            for one in series
-        ]
+        plots += [level_plot(summary, one) for one in series]
     last = store.results(probe.probe, probe.target, summary.begin, summary.end, MOST_FAILURES * 50)
     failures = [one for one in last if one.outcome is not Outcome.PASS][-MOST_FAILURES:]
     worked = percent(passed / (passed + failed)) if passed + failed else "–"

@@ -1,13 +1,18 @@
-"""Periods of a report: dates, months and weeks, all in UTC, so that no hour is there twice."""
+"""Periods of a report and their parts, all in UTC, so that no hour is there twice."""
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 
 from sesame.errors import InputError
 
 DAY = 86400
+WEEK = "week"
+# The parts that plots show side by side, and their seconds; in a longer period it is weeks.
+PARTS = {"minute": 60, "10 minutes": 600, "hour": 3600, "day": DAY}
+MOST_PARTS = 72  # that a page shows side by side
 
 
 def moment(text: str, option: str, *, is_end: bool = False) -> float:
@@ -71,6 +76,35 @@ def weeks(begin: float, end: float) -> list[tuple[str, float, float]]:
         found.append((f"{start:%G-W%V}", low, high))
         start = after
     return found
+
+
+def part_of(begin: float, end: float, least: float = 0.0) -> str:
+    """The shortest of PARTS of which [begin, end) has no more than MOST_PARTS, and that is not
+    shorter than `least` seconds, or WEEK."""
+    return next(
+        (
+            name
+            for name, length in PARTS.items()
+            if length >= least and end - begin <= MOST_PARTS * length
+        ),
+        WEEK,
+    )
+
+
+def parts(begin: float, end: float, part: str) -> list[tuple[str, float, float]]:
+    """As `months`; weeks, or one of PARTS."""
+    if part == WEEK:
+        return weeks(begin, end)
+    length = PARTS[part]
+    first, last = math.floor(begin / length), math.ceil(end / length)
+    return [
+        (
+            shown(number * length)[: 10 if length == DAY else 16],
+            max(number * length, begin),
+            min((number + 1) * length, end),
+        )
+        for number in range(first, last)
+    ]
 
 
 def shown(time: float) -> str:

@@ -19,7 +19,7 @@ from sesame.evaluation.estimates import (
     time_up,
 )
 from sesame.evaluation.incidents import Incident, incidents_of, samples_of, with_loads
-from sesame.evaluation.periods import months, weeks
+from sesame.evaluation.periods import months, part_of, parts, weeks
 from sesame.evaluation.probing import MAINTENANCE
 from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Note, Observation, Store
@@ -55,12 +55,15 @@ class Unseen:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """A target whose availability is probed."""
+    """A target whose availability is probed. `parts` are those that suit the period, each a `part`
+    (periods.PARTS, or a week)."""
 
     target: str
     whole: Stretch
     months: list[Stretch]
     weeks: list[Stretch]
+    part: str
+    parts: list[Stretch]
     incidents: list[Incident]
     unseen: list[Unseen]
 
@@ -100,6 +103,7 @@ class _Target:
         self._store = store
         self._name, self._period, self._mid_p = name, period, mid_p
         begin, end = period
+        self._part = part_of(begin, end, min(probe.interval for probe in probes))
         self._longest_gap = GAP_INTERVALS * max(probe.interval for probe in probes)
         self._may_run = max(
             self._longest_gap,
@@ -149,6 +153,8 @@ class _Target:
             self._stretch("all", begin, end),
             [self._stretch(*one) for one in months(begin, end)],
             [self._stretch(*one) for one in weeks(begin, end)],
+            self._part,
+            [self._stretch(*one) for one in parts(begin, end, self._part)],
             with_loads(
                 self._store,
                 self._name,

@@ -13,8 +13,8 @@ from sesame.evaluation.functions import ProbeSummary, ReleaseAnswers
 from sesame.evaluation.incidents import Failure, Incident
 from sesame.evaluation.levels import SeriesSummary
 from sesame.evaluation.load import load_words
-from sesame.evaluation.periods import DAY, shown
-from sesame.evaluation.stretches import Stretch
+from sesame.evaluation.periods import DAY, PARTS, WEEK, shown
+from sesame.evaluation.stretches import Stretch, TargetSummary
 from sesame.evaluation.summary import Summary
 from sesame.evaluation.words import figure, hours, percent
 
@@ -39,9 +39,10 @@ def tables_of(summary: Summary) -> list[SummaryTable]:
         tables += [
             _availability(f"{one.target} by month", one.months),
             _availability(f"{one.target} by week", one.weeks),
+            *_by_part(one),
         ]
     tables += [_incidents(summary), _failures(summary), _unseen(summary), _notes(summary)]
-    tables += [_use(summary, "month"), _use(summary, "week")]
+    tables += [_use(summary, part) for part in ("month", *PARTS, WEEK)]
     tables += [_functionality(summary), _performance(summary), _changes(summary)]
     tables += [_counts(summary), _figures(summary), _releases(summary)]
     return [table for table in tables if table.rows]
@@ -74,6 +75,10 @@ def _availability(title: str, stretches: Sequence[Stretch]) -> SummaryTable:
         bounds = [found.observed, found.low, found.high, one.reboots, one.incidents]
         rows.append([one.name, *shares, *bounds, *_parts(time)])
     return SummaryTable(f"Availability of {title}", about, names, rows)
+
+
+def _by_part(one: TargetSummary) -> list[SummaryTable]:
+    return [] if one.part == WEEK else [_availability(f"{one.target} by {one.part}", one.parts)]
 
 
 def _parts(estimate: Any) -> list[float]:
@@ -156,8 +161,13 @@ def series_of_probe(summary: Summary, probe: ProbeSummary) -> list[SeriesSummary
 
 
 def _use(summary: Summary, period: str) -> SummaryTable:
-    found = series_of(summary, "utilisation")
-    levels = [one.months if period == "month" else one.weeks for one in found]
+    """By month, by week, or by that of PARTS which suits the period."""
+    known = {
+        one.number: {"month": one.months, WEEK: one.weeks, one.part: one.parts}
+        for one in series_of(summary, "utilisation")
+    }
+    found = [one for one in series_of(summary, "utilisation") if period in known[one.number]]
+    levels = [known[one.number][period] for one in found]
     names: dict[str, Format | None] = {period: None}
     names |= {_column(summary, one): figure for one in found}
     periods = sorted({name for each in levels for name in each})
@@ -165,7 +175,8 @@ def _use(summary: Summary, period: str) -> SummaryTable:
         [name, *(each[name].mean if name in each else math.nan for each in levels)]
         for name in periods
     ]
-    return SummaryTable(f"Utilisation by {period}", "Averages of whole days.", names, rows)
+    about = "Averages of runs." if PARTS.get(period, DAY) < DAY else "Averages of whole days."
+    return SummaryTable(f"Utilisation by {period}", about, names, rows)
 
 
 def _column(summary: Summary, one: SeriesSummary) -> str:

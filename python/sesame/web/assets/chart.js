@@ -156,7 +156,10 @@ function axisFor(axis, isX, space) {
     const isTilted = named && longest * named.length > space * 0.85;
     if (isTilted) {
       const shown = Math.min(longest, 110);
-      Object.assign(made, { rotate: 50, size: shown * 0.77 + 26, values: (_, splits) => splits.map((i) => shortened(named[i], shown)) });
+      Object.assign(made, { rotate: 50, size: shown * 0.77 + 26, values: (_, splits) => {
+        const every = Math.ceil(splits.length * 1.3 * FONT / space);
+        return splits.map((i, place) => place % every ? "" : shortened(named[i], shown));
+      } });
     } else {
       made.size = 30;
       made.values = (plot, splits) => thinned(plot, values(plot, splits), splits);
