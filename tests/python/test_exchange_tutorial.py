@@ -7,6 +7,7 @@ import shutil
 
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
+from tests.python.ctf_writer import write_trace
 from tests.python.darshan_writer import LogContents, Record, write_log
 from tests.tutorials import DOCS, commands_of
 
@@ -20,6 +21,8 @@ def test_the_tutorial_runs(sesame, tmp_path):
     )
     shutil.copytree(GOLDEN, tmp_path / "dftracer-logs")
     export_data_set(traced(tmp_path / "source.sesame"), "otf2", tmp_path / "scorep-run")
+    (tmp_path / "lttng-traces").mkdir()
+    write_trace(tmp_path / "lttng-traces" / "session", "le")
     # What the kernel did takes root: tests/integration/test_measure.py.
     lines = [line for line in commands_of("tutorial-exchange.md") if "kernel.sesame" not in line]
     assert len(lines) > 8

@@ -39,7 +39,8 @@ def import_command(
     """Convert a trace of another tool to a data set.
 
     FILE is a Darshan log, a DFTracer trace, an OTF2 archive (its anchor file or its directory), an
-    SDDF file, or a block trace of blktrace, blkparse, perf script or MSR Cambridge.
+    SDDF file, the directory of a CTF trace (LTTng, perf), or a block trace of blktrace, blkparse,
+    perf script or MSR Cambridge.
 
     \b
     sesame import job.darshan -o job.sesame

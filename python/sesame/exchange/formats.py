@@ -34,6 +34,7 @@ IMPORTS = {
     "dftracer": "sesame.exchange.dftracer",
     "otf2": "sesame.exchange.otf2_import",
     "sddf": "sesame.exchange.sddf_import",
+    "ctf": "sesame.exchange.ctf",
     "blktrace": "sesame.exchange.blktrace",
     "blkparse": "sesame.exchange.blkparse",
     "perf": "sesame.exchange.perf_script",
@@ -60,11 +61,17 @@ def exporter(name: str) -> Exporter:
 
 
 def import_trace(
-    path: Path, destination: Path, *, format_name: str | None = None, force: bool = False
+    path: Path,
+    destination: Path,
+    *,
+    format_name: str | None = None,
+    force: bool = False,
+    name: str = "",
 ) -> dict[str, Any]:
     """Imports another tool's file or directory as a data set; returns the figures of the run.
 
-    Raises InputError where the trace is invalid or of no known format.
+    `name`: of the source in the description, by default that of `path`. Raises InputError where the
+    trace is invalid or of no known format.
     """
     from sesame.datasets import DataSetWriter
     from sesame.exchange import traced
@@ -80,7 +87,7 @@ def import_trace(
         Scratch(writer.directory) as scratch,
     ):
         run = importer(format_name).read(path, scratch)
-        return traced.write(run, writer, path.name)
+        return traced.write(run, writer, name or path.name)
 
 
 def find_format(path: Path) -> str:

@@ -22,7 +22,7 @@ from sesame.exchange.sddf import is_integer, largest, sddf_type
 from sesame.exchange.sddf_format import BINARY_MAGIC, TEXT_MAGIC, Descriptor
 from sesame.exchange.sddf_reader import Attributes, Data, read_packets
 from sesame.exchange.spool import Spool
-from sesame.exchange.traced import Columns, Traced
+from sesame.exchange.traced import Columns, Traced, free_identifier
 
 MOST_TYPES = 1 << 10  # of records in a file
 BUFFERED_VALUES = 1 << 19  # in memory
@@ -203,11 +203,11 @@ def _matches(descriptor: Descriptor, described: RecordType) -> bool:
 
 def _own_type(found: Descriptor, taken: set[str]) -> RecordType:
     """The type of a foreign record. Its name is no name that a table of data sets has."""
-    name = _identifier(found.name, {*taken, *all_record_types()})
+    name = free_identifier(found.name, {*taken, *all_record_types()})
     fields: list[Field] = []
     names: set[str] = set()
     for each in found.fields:
-        short = _identifier(each.name, names)
+        short = free_identifier(each.name, names)
         names.add(short)
         meaning = _meaning(each.attributes, UNITS) or (each.name if each.name != short else "")
         kind = ELEMENTS[each.type] + "[]" * (each.dimension - (each.type == "char"))
@@ -215,18 +215,6 @@ def _own_type(found: Descriptor, taken: set[str]) -> RecordType:
             kind = "text"
         fields.append(Field(short, kind, _first(each.attributes, UNITS), meaning))
     return RecordType(name, _meaning(found.attributes, ()) or found.name, tuple(fields))
-
-
-def _identifier(name: str, taken: set[str]) -> str:
-    """Lower case with underscores: the name of a file and of a column in SQL."""
-    short = re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:60] or "unnamed"
-    if short[0].isdigit():
-        short = f"n_{short}"
-    number, free = 1, short
-    while free in taken:
-        number += 1
-        free = f"{short}_{number}"
-    return free
 
 
 def _meaning(attributes: dict[str, str], without: tuple[str, ...]) -> str:

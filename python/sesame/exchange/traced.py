@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -76,6 +77,18 @@ class Traced:
 def names(values: Sequence[str], codes: npt.NDArray[Any]) -> pa.DictionaryArray:
     """A column of names: `values[code]` for each code."""
     return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(values, pa.string()))
+
+
+def free_identifier(name: str, taken: Set[str]) -> str:
+    """A name that is not `taken`, in lower case with underscores: of a file, or a column in SQL."""
+    short = re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:60] or "unnamed"
+    if short[0].isdigit():
+        short = f"n_{short}"
+    number, free = 1, short
+    while free in taken:
+        number += 1
+        free = f"{short}_{number}"
+    return free
 
 
 def complete(described: RecordType, columns: Columns) -> Columns:

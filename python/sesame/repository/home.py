@@ -225,7 +225,7 @@ def _facts(thing: LibraryItem, version: Version) -> list[tuple[str, str]]:
         ("instrument", f"{instrument.get('name', '')} {instrument.get('version', '')}".strip()),
         ("target system", (info.get("target_system") or {}).get("name")),
         ("host", f"{host.get('name', '')} {host.get('system', '')}".strip()),
-        ("ranks", info.get("ranks")),
+        ("ranks", info.get("ranks") or None),
         ("command", " ".join(map(str, info.get("command") or []))),
         ("started", info.get("begin_time")),
         ("outcome", (info.get("result") or {}).get("outcome")),

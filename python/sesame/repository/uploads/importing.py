@@ -84,7 +84,7 @@ def _convert(source: Path, data: Path) -> None:
     from sesame.exchange import import_trace
 
     try:
-        import_trace(source, data)
+        import_trace(source, data, name="several files" if source.is_dir() else "")
         return
     except InputError as error:
         if not source.is_dir() or "none of the formats" not in str(error):
