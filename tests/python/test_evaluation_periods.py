@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.python.evaluation_reports import BEGIN, HOUR, PROBE, SITE, hourly, line_of, result
 
 from sesame.evaluation.charts import plots_of
-from sesame.evaluation.periods import DAY
+from sesame.evaluation.periods import DAY, shown
 from sesame.evaluation.probing import Figure, Result
 from sesame.evaluation.site import Site, read_site
 from sesame.evaluation.store import Store
@@ -229,3 +230,17 @@ def test_what_is_not_listed_is_counted_in_words(tmp_path):
         store.add(ran)
         lines = summarize(site, store, BEGIN, BEGIN + 4 * DAY).findings
     assert "and 13 shorter times that were not observed; the tables have all" in lines
+
+
+def test_status_says_since_when_whatever_lasts_longer_than_a_month(tmp_path, sesame):
+    """The prober has been off for 50 days; a probe had failed for 30 days until then."""
+    site = two_probes(tmp_path / "s.toml", slow="1h", fast="1h")
+    off = time.time() - 50 * DAY
+    failing = off - 30 * DAY
+    ran = [*every("fast", HOUR, failing - DAY, off), *every("slow", HOUR, failing - DAY, failing)]
+    ran += [result("slow", failing + HOUR * hour, False) for hour in range(720)]
+    with Store(site.database) as store:
+        store.add(ran)
+    said = sesame("evaluate", "status", "s.toml").stdout
+    assert f"not observed since {shown(ran[23 + 720].began + 1)} UTC: {NO_PROBER}" in said
+    assert f"open since {shown(failing)} UTC: t: slow: step run" in said

@@ -395,3 +395,45 @@ def test_the_load_of_a_run_is_that_of_others_not_its_own(site):
     assert beside.load.others > 0.2 / (os.cpu_count() or 1)
     far = replace(probe, target=replace(probe.target, quotes=True))
     assert run_probe(far, {}).results[0].load is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (1e-310, 2e-310, "n 100.0 % slower (100.0 to 100.0), 1e-310 s to 2e-310 s"),
+        (2e-310, 1e-310, "n 50.0 % faster (50.0 to 50.0), 2e-310 s to 1e-310 s"),
+        (1e-310, 1.0, "n 1e-310 s to 1 s"),
+        (0.0, 1.0, "n 0 s to 1 s"),
+    ],
+)
+def test_a_change_of_the_least_numbers_is_a_share_where_that_is_a_number(site, before, after, says):
+    ran = [
+        result("speed", at, figures=(Figure("n", after if number >= 40 else before, "s"),))
+        for number, at in enumerate(hourly(BEGIN, BEGIN + 80 * HOUR))
+    ]
+    found = summary_of(site, ran)
+    (line,) = [one for one in found.findings if one.startswith("speed on t: n ")]
+    assert f"speed on t: {says}, since " in line
+    row = next(csv.DictReader(csv_of(found).splitlines()[line_of(found, "Changes") :]))
+    share = f" {abs(float(row['change (%)'])):.1f} %" if row["change (%)"] else ""
+    assert says.startswith(f"n{share}") and "inf" not in str(row)
+
+
+def test_a_suite_says_once_in_findings_what_its_cases_failed_of(site):
+    names = ["speed/a", "speed/b", "speed/c"]
+    ran = [result("p", at) for at in hourly(BEGIN, BEGIN + 9 * HOUR)]
+    for at in hourly(BEGIN, BEGIN + 9 * HOUR):
+        reason = "2 of 3 cases failed: a, b"
+        ran.append(replace(result("speed", at, False), step="suite", reason=reason))
+        ran += [result(name, at, name == "speed/c") for name in names]
+    found = summary_of(site, ran)
+    lines = [line for line in found.findings if "speed" in line]
+    assert len(lines) == 1 and lines[0].startswith(
+        "speed on t: does not work: step suite: 2 of 3 cases failed: a, b: began "
+    )
+    table = csv_of(found)
+    assert all(f"Functionality by release,{name},t," in table for name in names)
+    # A case that failed last, and that the suite has no more.
+    ran += [result("speed", BEGIN + 9 * HOUR), result("speed/a", BEGIN + 9 * HOUR)]
+    lines = [line for line in summary_of(site, ran).findings if "speed" in line]
+    assert [line.split(":")[0] for line in lines] == ["t", "speed/b on t"]

@@ -6,6 +6,8 @@ import pytest
 
 from sesame.errors import InputError
 from sesame.evaluation.initial import site_text
+from sesame.evaluation.probing import Outcome
+from sesame.evaluation.runner import Last, Latest
 from sesame.evaluation.site import read_site
 from sesame.evaluation.toml_lines import Lines
 
@@ -148,3 +150,35 @@ def test_the_first_site_file_is_valid_wherever_its_name_comes_from(tmp_path, mon
     monkeypatch.setenv("PATH", "")
     path.write_text(site_text(path))
     assert list(read_site(path).probes) == ["use"]  # nothing else is installed
+
+
+def test_targets_on_one_machine_are_due_at_different_times(tmp_path):
+    """Four targets here, two of another host, two of which nothing is known; a quarter of an hour
+    is the shortest interval here, an hour there."""
+    launchers = {
+        "a": ("local", ""),
+        "b": ("mpiexec", ""),
+        "c": ("local", ""),
+        "d": ("local", ""),
+        "e": ("ssh", "host = 'n1'"),
+        "f": ("ssh", "host = 'n1'"),
+        "g": ("ssh", "host = 'n2'"),
+        "h": ("template", "command = ['x']"),
+        "i": ("template", "command = ['x']"),
+    }
+    text = "".join(
+        f"[target.{name}]\nlauncher = '{launcher}'\n{more}\n[probe.{name}]\ntarget = '{name}'\n"
+        f"interval = '{'15min' if name == 'b' else '1h'}'\n"
+        f"[[probe.{name}.step]]\ntimeout = '1min'\ncommand = ['true']\n"
+        for name, (launcher, more) in launchers.items()
+    )
+    (tmp_path / "s.toml").write_text(text)
+    probes = read_site(tmp_path / "s.toml").probes
+    minutes = {name: one.shift / 60 for name, one in probes.items()}
+    assert [*minutes.values()] == [0, 3.75, 7.5, 11.25, 0, 30, 0, 0, 0]
+    hour = 3600.0 * 24 * 365
+    for name, one in probes.items():
+        ran = Latest({name: Last(hour + 60 * minutes[name] + 1, Outcome.PASS)})
+        due = one.next_turn(hour + 60 * minutes[name] + 1)
+        assert due == hour + 60 * minutes[name] + one.interval
+        assert (ran.is_due(one, due - 1), ran.is_due(one, due)) == (False, True)

@@ -190,7 +190,7 @@ def status(site: Path) -> None:
 
     from sesame.evaluation.periods import shown
     from sesame.evaluation.runner import Last, Latest
-    from sesame.evaluation.summary import summarize
+    from sesame.evaluation.summary import state_of
 
     now = time.time()
     table = Table("probe", "target", "last run (UTC)", "result", "next", box=None, pad_edge=False)
@@ -200,15 +200,15 @@ def status(site: Path) -> None:
             last = store.last(probe.name, probe.target.name)
             known = {} if last is None else {probe.name: Last(last.began, last.outcome)}
             is_due = Latest(known).is_due(probe, now)
-            due = "due" if is_due else shown((now // probe.interval + 1) * probe.interval)
+            due = "due" if is_due else shown(probe.next_turn(now))
             cells = ("never", "–") if last is None else (shown(last.began), str(last.outcome))
             table.add_row(probe.name, probe.target.name, *cells, due)
-        found = summarize(read, store, now - 30 * 86400, now)
+        targets, unseen_of_all = state_of(read, store, now)
     console(highlight=False).print(table)
-    for off in found.unseen:
+    for off in unseen_of_all:
         if off.end == now:
             click.echo(f"not observed since {shown(off.begin)} UTC: {off.reason}")
-    for one in found.targets:
+    for one in targets:
         for unseen in one.unseen:
             if unseen.end == now and not unseen.is_of_all:
                 click.echo(

@@ -45,6 +45,14 @@ class Change:
     size: Estimate  # the new level less the old one
     is_confirmed: bool  # by runs after the alarm: a false alarm rarely is
 
+    def shares(self) -> tuple[float, float, float] | None:
+        """The size and its interval as shares of the level before. None if that is zero, or
+        so small that the share is no number."""
+        parts = (self.size.value, self.size.low, self.size.high)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            found = tuple((np.array(parts) / abs(self.before)).tolist())
+        return found if all(map(math.isfinite, found)) else None
+
 
 def changes(values: Sequence[float] | Values) -> list[Change]:
     """The changes of a series, in order. Detection starts anew after each."""

@@ -139,7 +139,13 @@ def _failing(
     releases: Sequence[ReleaseSummary],
     failures: Sequence[ProbeFailures],
 ) -> list[str]:
-    """Probes that do not work under the last release they ran under."""
+    """Probes that do not work under the last release they ran under. A suite tells those of its
+    cases, unless it works itself: it may have them no more."""
+    suites = {
+        (one.probe, one.target)
+        for one in probes
+        if not (one.releases and one.last().works) and "/" not in one.probe
+    }
     since = {
         (one.probe, one.target): one.failures[-1]
         for one in failures
@@ -148,6 +154,8 @@ def _failing(
     names = {one.fingerprint: one.name for one in releases}
     lines = []
     for probe in probes:
+        if "/" in probe.probe and (probe.probe.split("/")[0], probe.target) in suites:
+            continue
         if not probe.releases:
             lines.append(f"{probe.probe} on {probe.target}: never ran in this period")
             continue
@@ -183,19 +191,18 @@ def _changes(series: Sequence[SeriesSummary]) -> list[str]:
 
 
 def _share(one: SeriesChange) -> float:
-    change = one.change
-    return abs(change.size.value / change.before) if change.before else math.inf
+    shares = one.change.shares()
+    return math.inf if shares is None else abs(shares[0])
 
 
 def _change(one: SeriesSummary, found: SeriesChange) -> str:
     """`message latency 7.9 % slower (7.1 to 8.6), 5.1 us to 5.5 us, since …`"""
     change, where = found.change, f"{one.probe} on {one.target}: {one.figure}"
     levels = f"{figure(change.before, one.unit)} to {figure(change.after, one.unit)}"
-    if change.before:
-        share = 100 / abs(change.before)
-        ends = sorted(abs(share * end) for end in (change.size.low, change.size.high))
-        size = f"{abs(share * change.size.value):.1f} % {direction(one.unit, change.size.value)}"
-        text = f"{where} {size} ({ends[0]:.1f} to {ends[1]:.1f}), {levels}"
+    if shares := change.shares():
+        value, *ends = (100 * abs(share) for share in shares)
+        size = f"{value:.1f} % {direction(one.unit, change.size.value)}"
+        text = f"{where} {size} ({min(ends):.1f} to {max(ends):.1f}), {levels}"
     else:
         text = f"{where} {levels}"
     text += f", since {shown(found.at)} UTC"

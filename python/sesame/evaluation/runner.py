@@ -59,12 +59,12 @@ class Latest:
     of: dict[str, Last] = field(default_factory=dict)
 
     def is_due(self, probe: Probe, now: float) -> bool:
-        """A probe is due once in each interval of the clock (UTC: summer time changes nothing).
+        """A probe is due once in each of its intervals (UTC: summer time changes nothing).
         One that ran in the future, before the clock was set back, is due."""
         last = self.of.get(probe.name)
         if last is None or last.began > now + 1:
             return True
-        return math.floor(now / probe.interval) > math.floor(last.began / probe.interval)
+        return probe.turn(now) > probe.turn(last.began)
 
     def missing(self, probe: Probe, site: Site, now: float) -> str:
         """Why a probe's answer would mean nothing now, or ""."""
@@ -180,8 +180,7 @@ class Round:
     def until_due(self) -> float:
         """Seconds to sleep at most: until the next interval of a probe begins."""
         now = self.now()
-        intervals = {probe.interval for probe in self._site.probes.values()}
-        next_due = min((math.floor(now / one) + 1) * one for one in intervals)
+        next_due = min(probe.next_turn(now) for probe in self._site.probes.values())
         return min(max(next_due - now, 0.01), LONGEST_SLEEP_S)
 
     def run(self, probes: Sequence[Probe], *, force: bool = False) -> list[Result]:

@@ -5,10 +5,11 @@ docs/formats/site.md describes it. `site_targets` and `site_probes` read its tab
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,13 @@ class Target:
             return False
         return not self.launcher or self.launcher[0] == "mpiexec"
 
+    @property
+    def machine(self) -> str:
+        """The same for targets on the same machine, as far as that is known."""
+        if self.is_here:
+            return "here"
+        return f"host {self.launcher[-1]}" if self.quotes else f"target {self.name}"
+
     def command(self, words: Sequence[str], timeout: float) -> list[str]:
         """What to start. On another host timeout(1) ends the command, also if the connection is
         lost."""
@@ -134,6 +142,15 @@ class Probe:
     files: Mapping[str, str]
     steps: tuple[Step, ...]
     needs: tuple[str, ...] = ()  # probes without which its answer would mean nothing
+    shift: float = 0.0  # seconds by which it is due later than the interval of the clock begins
+
+    def turn(self, time: float) -> int:
+        """The number of the interval of the clock that a time belongs to."""
+        return math.floor((time - self.shift) / self.interval)
+
+    def next_turn(self, time: float) -> float:
+        """When the next one begins."""
+        return (self.turn(time) + 1) * self.interval + self.shift
 
 
 @dataclass(frozen=True)
@@ -189,6 +206,7 @@ def _site(path: Path, lines: Lines, table: dict[str, Any]) -> Site:
     probes = tables.probes(table, targets)
     if not probes:
         raise tables.wrong((), "there is no [probe.NAME]")
+    probes = _spread(probes)
     maintenance = tables.one_of(table, (), "maintenance", ("available", "unavailable"))
     return Site(
         path,
@@ -198,6 +216,21 @@ def _site(path: Path, lines: Lines, table: dict[str, Any]) -> Site:
         probes,
         targets,
     )
+
+
+def _spread(probes: Mapping[str, Probe]) -> dict[str, Probe]:
+    """Targets on one machine begin at different times, as they would measure each other. They share
+    the shortest interval of their probes."""
+    shortest: dict[str, dict[str, float]] = {}  # of each target, by machine
+    for one in probes.values():
+        targets = shortest.setdefault(one.target.machine, {})
+        targets[one.target.name] = min(targets.get(one.target.name, math.inf), one.interval)
+    shifts = {
+        name: min(targets.values()) * place / len(targets)
+        for targets in shortest.values()
+        for place, name in enumerate(targets)
+    }
+    return {name: replace(one, shift=shifts[one.target.name]) for name, one in probes.items()}
 
 
 def _database(path: Path, tables: ProbeTables, text: str) -> Path | str:

@@ -19,6 +19,7 @@ from typing import Any
 from sesame.errors import InputError
 from sesame.evaluation.database import NotAllowed, Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.load import Load
+from sesame.evaluation.periods import DAY
 from sesame.evaluation.probing import Figure, Outcome, Result
 from sesame.evaluation.records import Note, Observation, ProbeCounts, Series, SeriesDays
 from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
@@ -263,6 +264,16 @@ class Store:
         """When the first result began."""
         day = self._database.rows("SELECT MIN(earliest) FROM probe_day")[0][0]
         return None if day is None else float(day) / 1e6
+
+    def all_passed_since(self, probes: Sequence[tuple[str, str]]) -> float:
+        """The begin of the last day since which each (probe, target) with results passed, or began.
+        Infinite if none has results."""
+        last = "SELECT day FROM probe_day WHERE probe = ? AND passed > 0 ORDER BY day DESC LIMIT 1"
+        first = "SELECT MIN(day) FROM probe_day WHERE probe = ?"
+        numbers = [(self.probe(*one),) for one in probes]
+        passed, began = (self._database.rows_of_each(one, numbers) for one in (last, first))
+        days = [(one or other)[0][0] for one, other in zip(passed, began, strict=True)]
+        return DAY * min((day for day in days if day is not None), default=math.inf)
 
     def observations(
         self,

@@ -15,6 +15,7 @@ from sesame.evaluation.functions import (
     probe_summaries,
 )
 from sesame.evaluation.levels import SeriesSummary, series_summaries
+from sesame.evaluation.periods import DAY
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Note, Store
 from sesame.evaluation.stretches import TargetSummary, Unseen, target_summaries
@@ -40,6 +41,15 @@ class Summary:
         """Infinite limits are null."""
         plain: dict[str, Any] = _plain(asdict(self))
         return plain
+
+
+def state_of(site: Site, store: Store, now: float) -> tuple[list[TargetSummary], list[Unseen]]:
+    """The targets, and when the prober did not run, far enough back for the begin of all that lasts
+    until now."""
+    probes = [(one.name, one.target.name) for one in site.probes.values()]
+    begin = min(store.all_passed_since(probes), now - DAY)
+    unseen = prober_off(site, store, begin, now)
+    return target_summaries(site, store, begin, now, False, unseen), unseen
 
 
 def _plain(value: Any) -> Any:

@@ -233,8 +233,7 @@ def _changes(summary: Summary) -> SummaryTable:
     for one in summary.series:
         for found in one.changes:
             change, size = found.change, found.change.size
-            share = 100 / abs(change.before) if change.before else math.nan
-            sizes = [share * part for part in (size.value, size.low, size.high)]
+            sizes = [100 * share for share in change.shares() or [math.nan] * 3]
             with_it = "; ".join(
                 f"{name} {old} → {new}" for name, (old, new) in found.release_changes.items()
             )
