@@ -67,7 +67,7 @@ def fill(directory: Path, url: str | None) -> None:
                 is_series = number > HOURLY
                 times = np.arange(BEGIN + 60 + number, END, HOUR / 2 if is_series else HOUR)
                 rows = _results(rng, number, times, is_series)
-                _insert(database, "result", 6, rows)
+                _insert(database, "result", 8, rows)
                 if is_series:
                     figures = _figures(rng, number - HOURLY, times)
                     _insert(database, "figure", 3, figures)
@@ -75,7 +75,6 @@ def fill(directory: Path, url: str | None) -> None:
                 "INSERT INTO detail SELECT probe, began, 'run', 'exit status 1', '' FROM result "
                 "WHERE outcome = 1"
             )
-            database.run("INSERT INTO machine_load SELECT probe, began, 0.5, 0.1 FROM result")
         store.rebuild_days()
         if isinstance(database, Postgres):
             database.run("VACUUM ANALYZE")
@@ -131,7 +130,7 @@ def _results(rng: np.random.Generator, probe: int, times: Any, is_series: bool) 
     began = (1e6 * times).astype(np.int64)
     columns = (began, keys, outcomes, releases)
     for at, key, outcome, release in zip(*(one.tolist() for one in columns), strict=True):
-        yield probe, at, key, 1.25, outcome, release
+        yield probe, at, key, 1.25, outcome, release, 0.5, 0.1
 
 
 def _figures(rng: np.random.Generator, series: int, times: Any) -> Rows:

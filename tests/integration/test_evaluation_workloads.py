@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 from tests.command_line import sesame
 
 from sesame.evaluation.measures import MEASURES
-from sesame.evaluation.probing import Outcome, run_probe
+from sesame.evaluation.probing import Outcome, Result, run_probe
 from sesame.evaluation.reference_machines import reference_times
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 
+IPC = ["--step", "32B"]
 SITE = """\
 [target.here]
 ranks = 2
@@ -26,15 +28,20 @@ timeout = "30min"
 """
 
 
+def passed(path: Path, step: str) -> Result:
+    """Of a step that runs in a site file there."""
+    (path / "s.toml").write_text(SITE.format(step=step))
+    (result,) = run_probe(read_site(path / "s.toml").probes["p"], {}).results
+    assert result.outcome is Outcome.PASS, result
+    return result
+
+
 @pytest.fixture
 def figures(tmp_path):
     """Runs a step; returns its figures by name."""
 
     def run(step: str):
-        (tmp_path / "s.toml").write_text(SITE.format(step=step))
-        (result,) = run_probe(read_site(tmp_path / "s.toml").probes["p"], {}).results
-        assert result.outcome is Outcome.PASS, result
-        return {one.name: one for one in result.figures}
+        return {one.name: one for one in passed(tmp_path, step).figures}
 
     return run
 
@@ -50,8 +57,22 @@ def test_the_message_curve_comes_with_its_regression(figures):
     assert found["segments of the regression"].value >= 1
 
 
+def test_messages_between_processes_are_curves_of_the_sizes_of_the_published_figure(tmp_path):
+    """32 bytes to 32 KiB in steps of 32, as the file of init has them; here of 4 messages each."""
+    result = passed(tmp_path, f'bench = "ipc"\nranks = 1\noptions = {[*IPC, "--messages", "4"]}')
+    curves = {one.name: one for one in result.curves}
+    assert list(curves) == [f"{mode} bandwidth" for mode in ("pipe", "unix", "tcp")]
+    for one in curves.values():
+        assert one.x == tuple(range(32, 32769, 32)) and (one.unit, one.x_unit) == ("B/s", "B")
+        assert min(one.y) > 0
+    figures = {one.name: one.value for one in result.figures}
+    same = zip(curves["tcp bandwidth"].x, curves["tcp bandwidth"].y, strict=True)
+    assert figures["tcp bandwidth at 544 B"] == dict(same)[544]
+
+
 def test_messages_between_processes_and_touched_pages_are_curves(figures):
-    """Of all points where there are at most 64, of every second of the 100 counts of pages."""
+    """Figures of all points where there are at most 64, of every second of the 100 counts of pages;
+    curves of all."""
     ipc = figures('bench = "ipc"\nranks = 1\noptions = ["--messages", "20"]')
     for mode in ("pipe", "unix", "tcp"):
         sizes = {size for size in range(32, 32769, 512) if f"{mode} bandwidth at {size} B" in ipc}

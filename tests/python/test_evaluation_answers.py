@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from sesame.evaluation.answers import MOST_CASES
+from sesame.evaluation.charts import plots_of
 from sesame.evaluation.probing import Outcome, run_probe
+from sesame.evaluation.release import fingerprint
 from sesame.evaluation.runner import run_due
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 from sesame.evaluation.summary import summarize
+from sesame.evaluation.waiting import Waiting, opened
 
 REFRAME = Path(__file__).parent / "reports/reframe-4.10.4.json"  # of a real run
 SITE = """\
@@ -233,3 +236,43 @@ def test_boots_of_another_host_are_kept_for_its_target(tmp_path):
     (tmp_path / "id").write_text("no id")
     bad = run_due(site, lambda _: None, "boot")[0]
     assert bad.reason == "its output has no boot id and boot time"
+
+
+def test_a_curve_that_a_step_prints_is_plotted_with_all_its_points(suite, tmp_path):
+    """Two runs: the plot has their mean. Of the figures of the same name it has none."""
+    sizes = [32.0 * number for number in range(1, 1025)]
+    printed = tmp_path / "printed"
+    command = ["cp", str(printed), "f.json"]
+    site = suite(f"command = {command}\nreads = 'figures'\nfile = 'f.json'")
+    results = []
+    for factor in (1.0, 3.0):
+        rates = [factor * size for size in sizes]
+        figures = [{"name": f"rate at {x:.0f} B", "value": 7, "unit": "B/s"} for x in sizes[:3]]
+        curve = {"name": "rate", "unit": "B/s", "x_unit": "B", "x": sizes, "y": rates}
+        printed.write_text(json.dumps({"figures": figures, "curves": [curve]}))
+        results += run_probe(site.probes["suite"], {"kernel": "1"}).results
+    assert [one.outcome for one in results] == [Outcome.PASS] * 2
+    Waiting(site.path).add(results)  # as while the database is away
+    with opened(site, print) as store:
+        begin, end = results[0].began - 1, results[1].began + 1
+        summary = summarize(site, store, begin, end)
+        (plot,) = [one for one in plots_of(summary) if one.title == "rate of suite on t"]
+        (line,) = plot.chart.description()["marks"]
+    assert (line["x"].tolist(), line["y"].tolist()) == (sizes, [2 * size for size in sizes])
+    assert summary.as_json()["curves"][0]["releases"][fingerprint({"kernel": "1"})]["runs"] == 2
+
+
+@pytest.mark.parametrize(
+    ("curve", "says"),
+    [
+        ({"x": [1, 2], "y": [1]}, "shorter"),
+        ({"x": [1], "y": ["soon"]}, "could not convert"),
+        ({"x": [1]}, "KeyError: 'y'"),
+        ({"x": [0] * 65537, "y": [0] * 65537}, "the curve c has 65,537 points, more than 65,536"),
+    ],
+)
+def test_a_curve_that_is_none_fails_the_probe(suite, tmp_path, curve, says):
+    names = {"name": "c", "unit": "s", "x_unit": "B"}
+    (tmp_path / "f").write_text(json.dumps({"figures": [], "curves": [{**names, **curve}]}))
+    own, _ = found(suite(f"command = ['cp', '{tmp_path}/f', 'f']\nreads = 'figures'\nfile = 'f'"))
+    assert own.outcome is Outcome.FAIL and says in own.reason and own.curves == ()

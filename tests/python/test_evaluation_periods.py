@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.python.evaluation_reports import BEGIN, HOUR, PROBE, SITE, hourly, line_of, result
 
+from sesame.evaluation.absences import prober_off
 from sesame.evaluation.charts import plots_of
 from sesame.evaluation.periods import DAY, shown
 from sesame.evaluation.probing import Figure, Result
@@ -244,3 +245,31 @@ def test_status_says_since_when_whatever_lasts_longer_than_a_month(tmp_path, ses
     said = sesame("evaluate", "status", "s.toml").stdout
     assert f"not observed since {shown(ran[23 + 720].began + 1)} UTC: {NO_PROBER}" in said
     assert f"open since {shown(failing)} UTC: t: slow: step run" in said
+
+
+def test_gaps_of_the_prober_are_found_with_few_questions_to_the_database(tmp_path, monkeypatch):
+    """A probe of every 5 minutes runs every 20: 720 gaps in ten days, in half of which one of 30
+    others ran. Nothing is asked for each gap, and nothing read again for each probe."""
+    names = [f"n{number}" for number in range(30)]
+    site = two_probes(tmp_path / "s.toml", fast="5min", **dict.fromkeys(names, "1d"))
+    days = 10
+    ran = every("fast", 1200, BEGIN, BEGIN + days * DAY)
+    ran += [result(name, BEGIN + 60 + DAY * day) for name in names for day in range(days)]
+    # Runs of 19 minutes: the prober was busy in every other gap.
+    long = every("n0", 2400, BEGIN + 20, BEGIN + days * DAY)
+    ran += [replace(one, took=1150.0, key=f"long {one.began}") for one in long]
+    with Store(site.database) as store:
+        store.add(ran)
+        asked = []
+        read = store._database.rows
+
+        def rows(*statement):
+            asked.append(read(*statement))
+            return asked[-1]
+
+        monkeypatch.setattr(store._database, "rows", rows)
+        found = prober_off(site, store, BEGIN, BEGIN + days * DAY)
+    assert len(found) == days * 36
+    assert {round(one.end - one.begin) for one in found} <= {1199, 1139}
+    assert len(asked) < 250
+    assert sum(map(len, asked)) < 3 * len(ran)

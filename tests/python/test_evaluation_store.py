@@ -13,6 +13,7 @@ import pytest
 from tests.python.evaluation_sites import BEGIN, HOUR, SITE, a_result, written
 
 from sesame.errors import InputError
+from sesame.evaluation.columns import OUTCOMES
 from sesame.evaluation.database import open_database
 from sesame.evaluation.estimates import availability
 from sesame.evaluation.functions import ProbeSummary
@@ -20,12 +21,12 @@ from sesame.evaluation.incidents import incidents_of, samples_of
 from sesame.evaluation.load import Load
 from sesame.evaluation.page import write_summary
 from sesame.evaluation.periods import DAY, moment, months, weeks
-from sesame.evaluation.probing import MAINTENANCE, Figure, Outcome, Result
+from sesame.evaluation.probing import MAINTENANCE, Curve, Figure, Outcome, Result
 from sesame.evaluation.release import fingerprint
 from sesame.evaluation.runner import Last, Latest, locked
-from sesame.evaluation.schema import FIRST, MOVE, SECOND, VERSION
+from sesame.evaluation.schema import FIRST, MOVE, SECOND, THIRD, VERSION
 from sesame.evaluation.site import Site
-from sesame.evaluation.store import OUTCOMES, Note, Store
+from sesame.evaluation.store import Note, Store
 from sesame.evaluation.summary import summarize
 from sesame.evaluation.words import figure, hours, percent, share
 from sesame.trust import Estimate
@@ -78,7 +79,7 @@ def test_counts_and_sums_of_days_equal_a_rebuild(database):
 
     def kept(store: Store) -> list[object]:
         return [
-            store.probe_counts("p", "t", each_day),
+            store.probe_counts([("p", "t")], each_day)[0],
             *store.series_days([one.number for one in store.series()], 0, 1 << 30),
             store.observations("p", "t", BEGIN, BEGIN + 200 * HOUR, HOUR),
         ]
@@ -265,6 +266,44 @@ def test_runs_of_the_second_version_have_no_load(database):
     assert [one.load for one in found] == [None, Load(15.75, 0.5), Load(0.25), None]
     with Store(database) as store:  # a second time, there is nothing to do
         assert len(store.results("p", "t", 0, math.inf)) == 4
+
+
+def test_loads_of_the_third_version_come_with_their_results(database):
+    old = open_database(database)
+    for script in (FIRST, SECOND, MOVE, THIRD):
+        old.script(script)
+    old.set_version(3)
+    old.run("INSERT INTO release (fingerprint, facts) VALUES ('x', '{}')")
+    old.run("INSERT INTO probe (name, target) VALUES ('p', 't')")
+    for second, load in enumerate([(15.75, 0.5), (0.25, None), None], 1):
+        old.run("INSERT INTO result VALUES (1, ?, ?, 2.5, 0, 1)", (second * 1_000_000, second))
+        if load:
+            old.run("INSERT INTO machine_load VALUES (1, ?, ?, ?)", (second * 1_000_000, *load))
+    old.close()
+    with Store(database) as store:
+        found = store.results("p", "t", 0, math.inf)
+        assert store.add([a_result(1)]) == 1
+    assert [one.began for one in found] == [1, 2, 3]
+    assert [one.load for one in found] == [Load(15.75, 0.5), Load(0.25), None]
+
+
+def test_a_curve_is_kept_whole_with_each_run(database):
+    """Under one release three runs, of which the first has other sizes; one under another."""
+    runs = [((1, 2, 4), (1, 2, 4)), ((1, 2), (1, 2)), ((1, 2), (3, 6)), ((1, 2), (5.5, math.nan))]
+    made = [
+        a_result(number, curves=(Curve("rate", "B/s", "B", x, y),), release={"kernel": kernel})
+        for number, ((x, y), kernel) in enumerate(zip(runs, "1112", strict=True))
+    ]
+    releases = [fingerprint({"kernel": kernel}) for kernel in "12"]
+    with Store(database) as store:
+        assert store.add(made) == 4
+        assert store.add(made) == 0
+        (curve,) = store.curves()
+        asked = [(curve.number, release) for release in releases]
+        last, other = store.points(asked, BEGIN, BEGIN + 10 * HOUR, 2)
+    assert curve[1:] == ("p", "t", "rate", "B/s", "B")
+    assert last == [((1, 2), (3, 6)), ((1, 2), (1, 2))]
+    assert other == [((1,), (5.5,))]
 
 
 def test_a_damaged_and_a_newer_database_are_refused(tmp_path):

@@ -295,11 +295,11 @@ def test_a_reader_of_the_database_reads_although_results_wait(sesame, tmp_path, 
             assert f"s.toml.waiting: {may}" in outcome.stderr
             assert "s.toml.refused: not tried again: " in outcome.stderr
             assert waiting.has_any() and waiting.refused.exists()
-            owner.execute("DROP TABLE machine_load")
-            owner.execute("UPDATE schema_version SET version = 2")
+            owner.execute("DROP TABLE points")
+            owner.execute("UPDATE schema_version SET version = 3")
             outcome = sesame("evaluate", "report", "s.toml")
             assert outcome.status == 2
-            assert "the database has version 2, this Sesame needs 3, and" in outcome.stderr
+            assert "the database has version 3, this Sesame needs 4, and" in outcome.stderr
             assert "`sesame evaluate run` as a user that may write" in outcome.stderr
         finally:
             owner.execute("DROP OWNED BY reader")

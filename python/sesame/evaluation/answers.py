@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from sesame.evaluation.probing import Answers, Boot, Case, Figure, Outcome
+from sesame.evaluation.probing import Answers, Boot, Case, Curve, Figure, Outcome
 from sesame.evaluation.processes import Ended
 from sesame.evaluation.site import Step
 
 MOST_BYTES = 16 << 20  # of a file
 MOST_CASES = 1000  # of a run
+MOST_POINTS = 1 << 16  # of a curve
 MOST_NAME = 150  # characters of a case's name
 MOST_REASON = 300
 MOST_NAMED = 3  # failed cases that the reason of the suite names
@@ -44,11 +45,11 @@ def add_answers(answers: Answers, step: Step, ended: Ended, directory: Path, tar
             return f"there is no report {step.file}: {found.strerror}"
         text = found
     try:
-        known = len(answers.figures)
-        problem = READERS[step.reads](answers, text)
-        answers.figures[known:] = [
-            replace(one, name=step.prefix + one.name) for one in answers.figures[known:]
-        ]
+        own = Answers()
+        problem = READERS[step.reads](own, text)
+        answers.cases += own.cases
+        answers.figures += [replace(one, name=step.prefix + one.name) for one in own.figures]
+        answers.curves += [replace(one, name=step.prefix + one.name) for one in own.curves]
         return problem
     except NO_ANSWER as error:
         where = step.file or "its output"
@@ -76,8 +77,9 @@ def _add_boot(answers: Answers, output: str, target: str) -> str:
 
 
 def _figures(answers: Answers, text: str) -> str:
-    """The last line that is a JSON object: {"figures": [{"name", "value", "unit"}, …]}, and
-    "verified", false for a wrong answer."""
+    """The last line that is a JSON object: {"figures": [{"name", "value", "unit"}, …]}, perhaps
+    "curves": [{"name", "unit", "x_unit", "x": […], "y": […]}, …], and "verified", false for a wrong
+    answer."""
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if not lines:
         return "its output has no line of JSON"
@@ -86,6 +88,13 @@ def _figures(answers: Answers, text: str) -> str:
         return "its answer is wrong"
     for one in table["figures"]:
         answers.figures.append(Figure(str(one["name"]), float(one["value"]), str(one["unit"])))
+    for one in table.get("curves", []):
+        name, unit, x_unit = (str(one[key]) for key in ("name", "unit", "x_unit"))
+        x, y = (tuple(map(float, one[key])) for key in ("x", "y"))
+        curve = Curve(name, unit, x_unit, x, y)
+        if len(curve.x) > MOST_POINTS:
+            return f"the curve {curve.name} has {len(curve.x):,} points, more than {MOST_POINTS:,}"
+        answers.curves.append(curve)
     return ""
 
 

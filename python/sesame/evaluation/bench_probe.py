@@ -1,9 +1,11 @@
 """A workload as a step of a probe, in a process of its own:
 
-run NAME RANKS OPTIONS…    builds it, runs it on this machine, prints its figures
+run NAME RANKS OPTIONS…    builds it, runs it on this machine, writes its figures
 twice NAME RANKS OPTIONS…  runs it from the disk first, then from memory
 build NAME                 builds it, and copies it to the working directory
-read FILE                  prints the figures of a report that it wrote
+read FILE                  writes the figures of a report that it wrote
+
+Figures and curves are in the file figures.json of the working directory.
 """
 
 from __future__ import annotations
@@ -15,19 +17,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sesame.errors import SesameError
+from sesame.evaluation.benchmarks import FIGURES
 from sesame.evaluation.reference_machines import CLASS, reference_times
 
 if TYPE_CHECKING:
     from sesame.workloads import Built
 
 BETWEEN_PROCESSES = ("pipe", "unix", "tcp")  # tables of the workload ipc
-# Of a curve: each is a series that is kept, and a report reads 1,000 of them in a second. Jumps are
-# found with all points.
+# Of a curve, that are series of their own and searched for changes. Its plot and jumps have all.
 MOST_POINTS = 64
 
 
@@ -35,7 +37,7 @@ def run(name: str, ranks: str, *options: str) -> None:
     from sesame.workloads import run_here
 
     done = run_here(_built(name), int(ranks), options, output_to_stderr=True)
-    _print(done.report)
+    _answer(done.report)
 
 
 def twice(name: str, ranks: str, *options: str) -> None:
@@ -56,7 +58,7 @@ def twice(name: str, ranks: str, *options: str) -> None:
         {"name": name, "value": value, "unit": "s"}
         for name, value in zip(names, values, strict=True)
     ]
-    print(json.dumps({"verified": report["verified"], "figures": figures}))
+    _write({"verified": report["verified"], "figures": figures})
 
 
 def _evict(program: Path) -> None:
@@ -76,7 +78,7 @@ def build(name: str) -> None:
 
 
 def read(file: str) -> None:
-    _print(json.loads(Path(file).read_text(encoding="utf-8")))
+    _answer(json.loads(Path(file).read_text(encoding="utf-8")))
 
 
 def _built(name: str) -> Built:
@@ -85,7 +87,7 @@ def _built(name: str) -> Built:
     return build_workload(find_workload(name), find_compiler())
 
 
-def _print(report: dict[str, Any]) -> None:
+def _answer(report: dict[str, Any]) -> None:
     from sesame.analysis.findings import with_findings
 
     full = with_findings(report)
@@ -95,7 +97,13 @@ def _print(report: dict[str, Any]) -> None:
     figures += _knees(full["tables"].get("levels", {}))
     figures += _jumps(full["tables"])
     figures += _ratios(full)
-    print(json.dumps({"verified": full["verified"], "figures": figures}))
+    curves = list(_whole_curves(full["tables"]))
+    _write({"verified": full["verified"], "figures": figures, "curves": curves})
+
+
+def _write(answer: dict[str, Any]) -> None:
+    """The output would be cut: curves are long."""
+    Path(FIGURES).write_text(json.dumps(answer) + "\n", encoding="utf-8")
 
 
 def _regression(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -132,20 +140,35 @@ def _curve(table: dict[str, Any]) -> list[dict[str, Any]]:
 def _curves(tables: dict[str, Any]) -> list[dict[str, Any]]:
     """The bandwidth between processes, and the time to touch pages, over their numbers (figures 7
     and 8 of the Paragon report)."""
-    rows: list[tuple[str, float, str]] = []
+    return _figures(
+        [
+            (f"{curve['name']} at {x:.0f} {curve['x_unit']}", y, curve["unit"])
+            for curve in _whole_curves(tables)
+            for x, y in _thinned(list(zip(curve["x"], curve["y"], strict=True)))
+        ]
+    )
+
+
+def _whole_curves(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """With all points."""
     for table in BETWEEN_PROCESSES:
-        for size, time_s in _thinned(tables.get(table, {}), "size", "message"):
-            rows.append((f"{table} bandwidth at {size:.0f} B", size / time_s, "B/s"))
+        sizes, times = _columns(tables.get(table, {}), "size", "message")
+        rates = [size / time_s for size, time_s in zip(sizes, times, strict=True)]
+        if rates:
+            names = {"name": f"{table} bandwidth", "unit": "B/s", "x_unit": "B"}
+            yield {**names, "x": sizes, "y": rates}
     for touch in ("first", "second"):
-        for pages, time_s in _thinned(tables.get("pages", {}), "pages", touch):
-            rows.append((f"{touch} touch at {pages:.0f} pages", time_s, "s"))
-    return _figures(rows)
+        pages, times = _columns(tables.get("pages", {}), "pages", touch)
+        if pages:
+            names = {"name": f"{touch} touch", "unit": "s", "x_unit": "pages"}
+            yield {**names, "x": pages, "y": times}
 
 
-def _thinned(table: dict[str, Any], x: str, y: str) -> list[tuple[float, float]]:
-    if not {x, y} <= set(table):
-        return []
-    pairs = list(zip(table[x]["values"], table[y]["values"], strict=True))
+def _columns(table: dict[str, Any], x: str, y: str) -> tuple[list[float], list[float]]:
+    return (table[x]["values"], table[y]["values"]) if {x, y} <= set(table) else ([], [])
+
+
+def _thinned(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return pairs[:: -(-len(pairs) // MOST_POINTS)] if pairs else []
 
 

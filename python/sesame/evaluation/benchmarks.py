@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sesame.evaluation.site import Step, Target
 
 BENCH = (sys.executable, "-m", "sesame.evaluation.bench_probe")
+FIGURES = "figures.json"  # that bench_probe writes
 BUILD_S = 1800.0  # at least, that the first build of a workload may take
 MEASURE = (sys.executable, "-m", "sesame.evaluation.measures")
 
@@ -68,7 +69,7 @@ def local_bench(
 ) -> Step:
     """Builds and runs a workload on this machine. `twice`: from the disk, and again."""
     command = (*BENCH, "twice" if twice else "run", workload, str(ranks), *options)
-    return Step(name, command, timeout, False, 0, reads="figures", prefix=prefix)
+    return Step(name, command, timeout, False, 0, reads="figures", prefix=prefix, file=FIGURES)
 
 
 def launched_bench(
@@ -89,5 +90,6 @@ def launched_bench(
             0,
             reads="figures",
             prefix=prefix,
+            file=FIGURES,
         ),
     ]

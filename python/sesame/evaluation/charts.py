@@ -8,6 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from sesame.evaluation.curves import MOST_RUNS, CurveSummary
 from sesame.evaluation.levels import Level, SeriesSummary
 from sesame.evaluation.periods import DAY, PARTS, WEEK, parts
 from sesame.evaluation.stretches import TargetSummary
@@ -20,6 +23,7 @@ POINT = re.compile(r"(?P<name>.+) at (?P<x>[0-9]+(?:\.[0-9]+)?) ?(?P<unit>\S+)")
 # `2 ranks: speed over iPSC/860, 128 nodes` of a benchmark.
 RATIO = re.compile(r"(?:(?P<run>.+): )?speed over (?P<machine>.+)")
 HEIGHT = 260
+MOST_DOTS = 100  # of a line; more of them hide it
 HOUR = 3600.0
 
 
@@ -34,7 +38,7 @@ def plots_of(summary: Summary) -> list[Plot]:
     """All plots that have a value."""
     plots = [plot for one in summary.targets for plot in target_plots(one)]
     plots += [level_plot(summary, one) for one in series_of(summary, "utilisation")]
-    return plots + curves_of(summary, summary.series) + ratios_of(summary.series)
+    return plots + curves_of(summary, summary.series, summary.curves) + ratios_of(summary.series)
 
 
 def target_plots(one: TargetSummary) -> list[Plot]:
@@ -140,44 +144,64 @@ def _levels_chart(one: SeriesSummary, names: Sequence[str]) -> Chart:
     return chart
 
 
-def curves_of(summary: Summary, series: Sequence[SeriesSummary]) -> list[Plot]:
-    """A plot for each curve, with a line for each release."""
-    curves: dict[tuple[str, str, str, str, str], list[tuple[float, SeriesSummary]]] = {}
+Key = tuple[str, str, str, str, str]  # probe, target, name, unit, unit of x
+Line = tuple[Sequence[float], Sequence[float]]
+
+
+def curves_of(
+    summary: Summary, series: Sequence[SeriesSummary], curves: Sequence[CurveSummary]
+) -> list[Plot]:
+    """A plot for each curve, with a line for each release: of all points of a curve, or of figures
+    that are points of one."""
+    of_figures = _points(series)
+    whole = {(one.probe, one.target, one.name, one.unit, one.x_unit): one for one in curves}
+    plots = []
+    for key in dict.fromkeys([*of_figures, *whole]):
+        probe, target, name, unit, x_unit = key
+        lines = _lines(of_figures.get(key, ()))
+        about = "Means of the runs of each release."
+        if key in whole:
+            lines |= {release: (one.x, one.y) for release, one in whole[key].releases.items()}
+            about = f"Means of the last {MOST_RUNS} runs of each release."
+        if any(len(x) > 1 for x, _ in lines.values()):
+            chart = _curve(summary, lines, f"{name} in {unit}", f"size in {x_unit}")
+            plots.append(Plot(f"{name} of {probe} on {target}", about, chart))
+    return plots
+
+
+def _points(series: Sequence[SeriesSummary]) -> dict[Key, list[tuple[float, SeriesSummary]]]:
+    """Figures that are points of a curve, in order."""
+    found: dict[Key, list[tuple[float, SeriesSummary]]] = {}
     for one in series:
         point = POINT.fullmatch(one.figure)
         if point is not None:
             key = (one.probe, one.target, point["name"], one.unit, point["unit"])
-            curves.setdefault(key, []).append((float(point["x"]), one))
-    plots = []
-    for (probe, target, name, unit, x_unit), points in curves.items():
-        if len(points) > 1:
-            chart = _curve(summary, sorted(points, key=lambda each: each[0]), name, unit, x_unit)
-            title = f"{name} of {probe} on {target}"
-            plots.append(Plot(title, "Means of the runs of each release.", chart))
-    return plots
+            found.setdefault(key, []).append((float(point["x"]), one))
+    return {key: sorted(each, key=lambda pair: pair[0]) for key, each in found.items()}
 
 
-def _curve(
-    summary: Summary,
-    points: Sequence[tuple[float, SeriesSummary]],
-    name: str,
-    unit: str,
-    x_unit: str,
-) -> Chart:
+def _lines(points: Sequence[tuple[float, SeriesSummary]]) -> dict[str, Line]:
+    """By fingerprint."""
+    releases = dict.fromkeys(release for _, one in points for release in one.releases)
+    found: dict[str, Line] = {}
+    for release in releases:
+        measured = [(x, one.releases[release].mean) for x, one in points if release in one.releases]
+        x, y = zip(*measured, strict=True)
+        found[release] = (list(x), list(y))
+    return found
+
+
+def _curve(summary: Summary, lines: Mapping[str, Line], y_title: str, x_title: str) -> Chart:
     chart = Chart(HEIGHT)
-    is_wide = points[0][0] > 0 and points[-1][0] > 100 * points[0][0]
-    chart.x(f"size in {x_unit}", log=is_wide)
-    chart.y(f"{name} in {unit}", zero=True)
+    sizes = [x for each, _ in lines.values() for x in each]
+    chart.x(x_title, log=min(sizes) > 0 and max(sizes) > 100 * min(sizes))
+    chart.y(y_title, zero=True)
     for number, release in enumerate(summary.releases):
-        measured = [
-            (x, one.releases[release.fingerprint].mean)
-            for x, one in points
-            if release.fingerprint in one.releases
-        ]
-        if measured:
-            x, y = zip(*measured, strict=True)
+        if release.fingerprint in lines:
+            x, y = lines[release.fingerprint]
             colour = curve_colour(number, len(summary.releases))
-            chart.line(release.name, list(x), list(y), colour, points=True)
+            has_dots = len(x) <= MOST_DOTS
+            chart.line(release.name, np.array(x), np.array(y), colour, points=has_dots)
     return chart
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,35 +68,45 @@ def probe_summaries(
     periods = months(begin, end)
     first_days = [int(low // DAY) for _, low, _ in periods]
     days = list(pairwise([*first_days, math.ceil(end / DAY)]))
-    counts = [
-        (probe, store.probe_counts(probe.name, probe.target.name, days))
-        for probe in all_probes(site, store)
-    ]
+    probes = all_probes(site, store)
+    counts = store.probe_counts([(one.name, one.target.name) for one in probes], days)
+    last = _last_observed(store, probes, counts)
     names = [name for name, _, _ in periods]
-    probes = [_summary(store, *one, names) for one in counts]
-    return probes, _releases(store, [one for _, each in counts for one in each])
+    found = [_summary(probe, each, last, names) for probe, each in zip(probes, counts, strict=True)]
+    return found, _releases(store, [one for each in counts for one in each])
+
+
+Last = Mapping[tuple[str, str, str], Observation | None]
+
+
+def _last_observed(
+    store: Store, probes: Sequence[Probe], counts: Sequence[Sequence[ProbeCounts]]
+) -> Last:
+    """The last result by probe, target and release that passed or failed."""
+    days: dict[tuple[str, str, str], int] = {}
+    for probe, each in zip(probes, counts, strict=True):
+        for one in each:
+            if one.last_observed is not None:
+                key = (probe.name, probe.target.name, one.release)
+                days[key] = max(days.get(key, 0), one.last_observed)
+    found = store.last_observed([(*key, day) for key, day in days.items()])
+    return dict(zip(days, found, strict=True))
 
 
 def _summary(
-    store: Store, probe: Probe, counts: Sequence[ProbeCounts], months: Sequence[str]
+    probe: Probe, counts: Sequence[ProbeCounts], last: Last, months: Sequence[str]
 ) -> ProbeSummary:
     by_release: dict[str, list[ProbeCounts]] = {}
     by_month: dict[str, list[ProbeCounts]] = {}
     for one in counts:
         by_release.setdefault(one.release, []).append(one)
         by_month.setdefault(months[one.period], []).append(one)
-    seen = {
-        release: max(days)
-        for release, each in by_release.items()
-        if (days := [one.last_observed for one in each if one.last_observed is not None])
-    }
-    found = store.last_observed(probe.name, probe.target.name, seen)
     releases = []
     for release, each in by_release.items():
-        last = found.get(release)
-        works = None if last is None else last.outcome is Outcome.PASS
+        found = last.get((probe.name, probe.target.name, release))
+        works = None if found is None else found.outcome is Outcome.PASS
         latest = max(one.latest for one in each)
-        releases.append(ReleaseAnswers(_answers(release, each), works, _why(last), latest))
+        releases.append(ReleaseAnswers(_answers(release, each), works, _why(found), latest))
     return ProbeSummary(
         probe.name,
         probe.target.name,

@@ -106,10 +106,12 @@ def _file_of(probe: ProbeSummary) -> str:
 
 
 def _write_probe(summary: Summary, store: Store, probe: ProbeSummary, path: Path) -> None:
+    own = (probe.probe, probe.target)
     series = series_of_probe(summary, probe)
     passed = sum(month.passed for month in probe.months)
     failed = sum(month.failed for month in probe.months)
-    plots = curves_of(summary, series) + ratios_of(series)
+    curves = [one for one in summary.curves if (one.probe, one.target) == own]
+    plots = curves_of(summary, series, curves) + ratios_of(series)
     if not plots:
         plots += [level_plot(summary, one) for one in series]
     last = store.results(probe.probe, probe.target, summary.begin, summary.end, MOST_FAILURES * 50)

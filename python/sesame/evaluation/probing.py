@@ -65,6 +65,29 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Figures over a size, of one run. Points that are not finite, or whose values no sum can have,
+    are left out."""
+
+    name: str
+    unit: str
+    x_unit: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("name", "unit", "x_unit"):
+            object.__setattr__(self, name, _storable(getattr(self, name))[:MOST_NAME])
+        pairs = [
+            (float(x), float(y))
+            for x, y in zip(self.x, self.y, strict=True)
+            if abs(x) < LARGEST and abs(y) < LARGEST
+        ]
+        object.__setattr__(self, "x", tuple(x for x, _ in pairs))
+        object.__setattr__(self, "y", tuple(y for _, y in pairs))
+
+
+@dataclass(frozen=True)
 class Result:
     """What a probe found. Times are seconds since 1970, UTC. Programs write what they like, so what
     no database stores is replaced or left out: numbers that are not finite or that no sum can
@@ -82,6 +105,7 @@ class Result:
     figures: tuple[Figure, ...] = ()
     release: Mapping[str, str] = field(default_factory=dict)
     load: Load | None = None  # of the machine that probes, if the target is that
+    curves: tuple[Curve, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("probe", "step", "reason", "output"):
@@ -126,6 +150,7 @@ class Answers:
     """What the steps of a probe answered beside passing and failing."""
 
     figures: list[Figure] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
     boots: list[Boot] = field(default_factory=list)
 
@@ -179,6 +204,7 @@ def run_probe(probe: Probe, release: Mapping[str, str]) -> Observed:
         tuple(answers.figures) if outcome is Outcome.PASS else (),
         release,
         meter.load() if meter else None,
+        tuple(answers.curves) if outcome is Outcome.PASS else (),
     )
     return Observed([own, *(_of_case(own, case) for case in answers.cases)], answers.boots)
 

@@ -54,6 +54,17 @@ class Series(NamedTuple):
     unit: str
 
 
+class CurveName(NamedTuple):
+    """A curve of a probe, of which each run has its own points."""
+
+    number: int
+    probe: str
+    target: str
+    name: str
+    unit: str
+    x_unit: str
+
+
 class SeriesDays(NamedTuple):
     """The figures of a series by day and release: columns, in order."""
 

@@ -1,4 +1,5 @@
-"""The tables of results, and how a database of an earlier Sesame becomes one of this."""
+"""The tables of results, how days are summed, and how a database of an earlier Sesame becomes one
+of this."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sesame.evaluation.columns import DAY_US
 from sesame.evaluation.database import Database
 from sesame.evaluation.probing import Figure, Outcome, Result
 
@@ -82,7 +84,44 @@ THIRD = """
       probe INTEGER NOT NULL, began BIGINT NOT NULL, average DOUBLE PRECISION NOT NULL,
       others DOUBLE PRECISION, PRIMARY KEY (probe, began)) {clustered}
 """
-VERSION = 3
+# Loads are in their results. A curve is kept whole: its points are no series of their own.
+FOURTH = """
+    ALTER TABLE result RENAME TO earlier_result;
+    CREATE TABLE result (
+      probe INTEGER NOT NULL REFERENCES probe, began BIGINT NOT NULL, key BIGINT NOT NULL,
+      took DOUBLE PRECISION NOT NULL, outcome SMALLINT NOT NULL,
+      release INTEGER NOT NULL REFERENCES release, average DOUBLE PRECISION,
+      others DOUBLE PRECISION, PRIMARY KEY (probe, began)) {clustered};
+    INSERT INTO result
+      SELECT ran.probe, ran.began, key, took, outcome, release, average, others
+      FROM earlier_result AS ran LEFT JOIN machine_load AS load
+      ON load.probe = ran.probe AND load.began = ran.began ORDER BY ran.probe, ran.began;
+    DROP TABLE earlier_result;
+    DROP TABLE machine_load;
+    CREATE TABLE curve (
+      id {id}, probe INTEGER NOT NULL REFERENCES probe, name TEXT NOT NULL, unit TEXT NOT NULL,
+      x_unit TEXT NOT NULL, UNIQUE (probe, name, unit, x_unit));
+    CREATE TABLE points (
+      curve INTEGER NOT NULL REFERENCES curve, began BIGINT NOT NULL, packed {bytes} NOT NULL,
+      PRIMARY KEY (curve, began)) {clustered}
+"""
+VERSION = 4
+# The sums of days, from results.
+ADD_PROBE_DAYS = f"""
+    INSERT INTO probe_day SELECT probe, day, release, SUM(CASE outcome WHEN 0 THEN 1 ELSE 0 END),
+      SUM(CASE outcome WHEN 1 THEN 1 ELSE 0 END), SUM(CASE outcome WHEN 2 THEN 1 ELSE 0 END),
+      MIN(began), MAX(began), COALESCE(MAX(gap), 0)
+    FROM (SELECT probe, began / {DAY_US} AS day, release, outcome, began, began - LAG(began) OVER
+      (PARTITION BY probe, began / {DAY_US} ORDER BY began) AS gap FROM result {{which}}) AS ran
+    GROUP BY probe, day, release"""
+# In the order of time, so that sums are the same to the last digit however they are made.
+ADD_SERIES_DAYS = f"""
+    INSERT INTO series_day SELECT series, day, release, COUNT(*), SUM(value), MIN(value), MAX(value)
+    FROM (SELECT figure.series, figure.began / {DAY_US} AS day, release, value
+      FROM figure JOIN series ON series.id = figure.series
+      JOIN result ON result.probe = series.probe AND result.began = figure.began {{which}}
+      ORDER BY figure.series, figure.began) AS measured
+    GROUP BY series, day, release"""
 
 
 def migrate(database: Database, version: int, add: Callable[[Iterator[Result]], object]) -> None:
@@ -91,10 +130,13 @@ def migrate(database: Database, version: int, add: Callable[[Iterator[Result]], 
         database.script(FIRST)
     if version < 2:
         database.script(SECOND)
-        add(_results_of_first(database))
-        database.script(MOVE)
     if version < 3:
         database.script(THIRD)
+    if version < 4:
+        database.script(FOURTH)
+    if version < 2:
+        add(_results_of_first(database))
+        database.script(MOVE)
     database.set_version(VERSION)
 
 

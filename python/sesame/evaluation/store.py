@@ -11,40 +11,47 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError
+from sesame.evaluation.columns import (
+    DAY_US,
+    OUTCOMES,
+    Floats,
+    bounds,
+    joined,
+    observations,
+    packed,
+    place_of,
+    unpacked,
+)
 from sesame.evaluation.database import NotAllowed, Unavailable, is_url, open_database, shown_url
 from sesame.evaluation.load import Load
 from sesame.evaluation.periods import DAY
 from sesame.evaluation.probing import Figure, Outcome, Result
-from sesame.evaluation.records import Note, Observation, ProbeCounts, Series, SeriesDays
+from sesame.evaluation.records import (
+    CurveName,
+    Note,
+    Observation,
+    ProbeCounts,
+    Series,
+    SeriesDays,
+)
 from sesame.evaluation.release import SAME_BOOT_S, WTMP, fingerprint
-from sesame.evaluation.schema import VERSION, migrate
+from sesame.evaluation.schema import ADD_PROBE_DAYS, ADD_SERIES_DAYS, VERSION, migrate
 
 __all__ = ["Note", "Observation", "ProbeCounts", "Series", "SeriesDays", "Store", "Unavailable"]
 
+# By table, the columns that name what its numbers stand for.
+NAMES = {
+    "probe": "name, target",
+    "series": "probe, name, unit",
+    "curve": "probe, name, unit, x_unit",
+}
 LATEST_S = 2.0**42  # an end of all times, whose microseconds fit in 64 bits
-DAY_US = 86_400_000_000
-OUTCOMES = (Outcome.PASS, Outcome.FAIL, Outcome.NOT_OBSERVED)  # by their number in the database
-ADD_PROBE_DAYS = f"""
-    INSERT INTO probe_day SELECT probe, day, release, SUM(CASE outcome WHEN 0 THEN 1 ELSE 0 END),
-      SUM(CASE outcome WHEN 1 THEN 1 ELSE 0 END), SUM(CASE outcome WHEN 2 THEN 1 ELSE 0 END),
-      MIN(began), MAX(began), COALESCE(MAX(gap), 0)
-    FROM (SELECT probe, began / {DAY_US} AS day, release, outcome, began, began - LAG(began) OVER
-      (PARTITION BY probe, began / {DAY_US} ORDER BY began) AS gap FROM result {{which}}) AS ran
-    GROUP BY probe, day, release"""
-# In the order of time, so that sums are the same to the last digit however they are made.
-ADD_SERIES_DAYS = f"""
-    INSERT INTO series_day SELECT series, day, release, COUNT(*), SUM(value), MIN(value), MAX(value)
-    FROM (SELECT figure.series, figure.began / {DAY_US} AS day, release, value
-      FROM figure JOIN series ON series.id = figure.series
-      JOIN result ON result.probe = series.probe AND result.began = figure.began {{which}}
-      ORDER BY figure.series, figure.began) AS measured
-    GROUP BY series, day, release"""
 
 
 class Store:
@@ -113,6 +120,10 @@ class Store:
                 series = self._number("series", probe, name, unit)
                 self._database.run("INSERT INTO figure VALUES (?, ?, ?)", (series, began, value))
                 series_days.add((series, began // DAY_US))
+            for curve in result.curves:
+                number = self._number("curve", probe, curve.name, curve.unit, curve.x_unit)
+                insert = "INSERT INTO points VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+                self._database.run(insert, (number, began, packed(curve)))
         self._refresh(days, series_days)
         return added
 
@@ -122,8 +133,10 @@ class Store:
         began = round(1e6 * result.began)
         key = int.from_bytes(hashlib.blake2b(result.key.encode(), digest_size=8).digest()) >> 1
         outcome, release = OUTCOMES.index(result.outcome), self._release(result)
-        insert = "INSERT INTO result VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        while self._database.run(insert, (probe, began, key, result.took, outcome, release)) != 1:
+        load = (result.load.average, result.load.others) if result.load else (None, None)
+        values = (key, result.took, outcome, release, *load)
+        insert = "INSERT INTO result VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        while self._database.run(insert, (probe, began, *values)) != 1:
             at = "SELECT key FROM result WHERE probe = ? AND began = ?"
             if self._database.rows(at, (probe, began)) == [(key,)]:
                 return None
@@ -131,11 +144,6 @@ class Store:
         if result.step or result.reason or result.output:
             texts = (result.step, result.reason, result.output)
             self._database.run("INSERT INTO detail VALUES (?, ?, ?, ?, ?)", (probe, began, *texts))
-        if result.load:
-            load = (result.load.average, result.load.others)
-            self._database.run(
-                "INSERT INTO machine_load VALUES (?, ?, ?, ?)", (probe, began, *load)
-            )
         return began
 
     def _refresh(self, days: set[tuple[int, int]], series_days: set[tuple[int, int]]) -> None:
@@ -149,8 +157,8 @@ class Store:
             for number, day in sorted(touched):
                 delete = f"DELETE FROM {table} WHERE {kind} = ? AND day = ?"
                 self._database.run(delete, (number, day))
-                bounds = (number, day * DAY_US, (day + 1) * DAY_US)
-                self._database.run(statement.format(which=which), bounds)
+                within = (number, day * DAY_US, (day + 1) * DAY_US)
+                self._database.run(statement.format(which=which), within)
 
     def rebuild_days(self) -> None:
         """Makes the counts and sums of all days again from the results."""
@@ -173,9 +181,9 @@ class Store:
         return self._numbers["release", name]
 
     def _number(self, table: str, *names: Any) -> int:
-        """The number of a probe or a series, a new one if there is none."""
+        """The number of a probe, a series or a curve, a new one if there is none."""
         if (table, *names) not in self._numbers:
-            columns = "name, target" if table == "probe" else "probe, name, unit"
+            columns = NAMES[table]
             which = " AND ".join(f"{column} = ?" for column in columns.split(", "))
             find = f"SELECT id FROM {table} WHERE {which}"
             if not self._database.rows(find, names):
@@ -190,7 +198,7 @@ class Store:
 
     @cached_property
     def _numbers(self) -> dict[tuple[Any, ...], int]:
-        """The numbers of releases, probes and series that were looked up."""
+        """The numbers of releases, probes, series and curves that were looked up."""
         return {}
 
     # What follows reads.
@@ -209,19 +217,17 @@ class Store:
     def results(
         self, probe: str, target: str, begin: float, end: float, most: int | None = None
     ) -> list[Result]:
-        """Those of [begin, end) in order, at most the last `most`; with their figures. `release`
+        """Those of [begin, end) in order, at most the last `most`; without their curves. `release`
         has the fingerprint only."""
         number = self.probe(probe, target)
-        bounds = (number, *_bounds(begin, end))
+        within = (number, *bounds(begin, end))
         rows = self._database.rows(
             "SELECT result.began, key, took, outcome, step, reason, output, fingerprint, "
             "average, others FROM result JOIN release ON release.id = result.release "
             "LEFT JOIN detail ON detail.probe = result.probe AND detail.began = result.began "
-            "LEFT JOIN machine_load AS load ON load.probe = result.probe "
-            "AND load.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
             f"ORDER BY result.began DESC {f'LIMIT {most}' if most else ''}",
-            bounds,
+            within,
         )
         if not rows:
             return []
@@ -288,7 +294,7 @@ class Store:
         stretches of days on which all passed, without a reboot and a gap longer than
         `longest_gap`, the first and the last: what happened between them is known."""
         number = self.probe(probe, target)
-        low, high = self._around(number, *_bounds(begin, end))
+        low, high = self._around(number, *bounds(begin, end))
         booted = {int(1e6 * at) // DAY_US for at in reboots}
         longest = round(1e6 * longest_gap)
         found: list[Observation] = []
@@ -349,14 +355,14 @@ class Store:
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? ORDER BY 1",
             [(number, *span) for span in spans],
         )
-        return [one for rows in found for one in _observations(probe, rows)]
+        return [one for rows in found for one in observations(probe, rows)]
 
     def around_failures(
         self, probes: Sequence[tuple[str, str]], begin: float, end: float
     ) -> list[list[Observation]]:
         """For each (probe, target), the results of the days of [begin, end) on which it failed,
         with the last pass before such days and the first after."""
-        low, high = _bounds(begin, end)
+        low, high = bounds(begin, end)
         days: dict[int, list[int]] = {}
         for number, day in self._database.rows(
             "SELECT DISTINCT probe, day FROM probe_day WHERE failed > 0 AND day >= ? AND day < ? "
@@ -367,7 +373,7 @@ class Store:
         found = []
         for probe, target in probes:
             number = self.probe(probe, target)
-            spans = _joined(days.get(number or 0, []))
+            spans = joined(days.get(number or 0, []))
             found.append(self._read(probe, number, self._with_passes(number, spans)))
         return found
 
@@ -376,7 +382,7 @@ class Store:
     ) -> list[tuple[float, float, float]]:
         """For each day of [begin, end) with results, when the first and the last began, and the
         longest time between two, in seconds."""
-        low, high = _bounds(begin, end)
+        low, high = bounds(begin, end)
         rows = self._database.rows(
             "SELECT MIN(earliest), MAX(latest), MAX(longest_gap) FROM probe_day "
             "WHERE probe = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
@@ -388,19 +394,17 @@ class Store:
         """When the runs of a probe began that began in [begin, end), in order."""
         rows = self._database.rows(
             "SELECT began FROM result WHERE probe = ? AND began >= ? AND began < ? ORDER BY began",
-            (self.probe(probe, target), *_bounds(begin, end)),
+            (self.probe(probe, target), *bounds(begin, end)),
         )
         return [began / 1e6 for (began,) in rows]
 
-    def runs_between(self, begin: float, end: float) -> list[tuple[float, float]]:
-        """When the runs of all probes began that began in [begin, end), in order, and how long
-        they took."""
+    def runs_in(self, windows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        """When the runs of all probes began that began in one of several [begin, end), in order,
+        and how long they took."""
+        probes = self._database.rows("SELECT id FROM probe")
         rows = self._database.rows_of_each(
             "SELECT began, took FROM result WHERE probe = ? AND began >= ? AND began < ?",
-            [
-                (number, *_bounds(begin, end))
-                for (number,) in self._database.rows("SELECT id FROM probe")
-            ],
+            [(number, *bounds(*window)) for (number,) in probes for window in windows],
         )
         return sorted((began / 1e6, took) for each in rows for began, took in each)
 
@@ -423,27 +427,25 @@ class Store:
         return found
 
     def probe_counts(
-        self, probe: str, target: str, periods: Sequence[tuple[int, int]]
-    ) -> list[ProbeCounts]:
-        """The sums of the days [first, last) of each period, in the order in which releases and
-        periods appear. Each period begins where the one before ends."""
+        self, probes: Sequence[tuple[str, str]], periods: Sequence[tuple[int, int]]
+    ) -> list[list[ProbeCounts]]:
+        """For each (probe, target), the sums of the days [first, last) of each period, in the order
+        in which releases and periods appear. Each period begins where the one before ends."""
         if not periods:
-            return []
-        rows = self._database.rows(
-            f"SELECT {_place_of(periods)} AS place, fingerprint, SUM(passed), SUM(failed), "
+            return [[] for _ in probes]
+        found = self._database.rows_of_each(
+            f"SELECT {place_of(periods)} AS place, fingerprint, SUM(passed), SUM(failed), "
             "SUM(unobserved), MIN(day), MAX(day), MAX(CASE WHEN passed + failed > 0 THEN day END), "
             "MAX(latest) FROM probe_day JOIN release ON release.id = probe_day.release "
             "WHERE probe = ? AND day >= ? AND day < ? "
             "GROUP BY place, fingerprint ORDER BY MIN(earliest)",
-            (self.probe(probe, target), periods[0][0], periods[-1][1]),
+            [(self.probe(*one), periods[0][0], periods[-1][1]) for one in probes],
         )
-        return [ProbeCounts._make((*row[:-1], row[-1] / 1e6)) for row in rows]
+        return [[ProbeCounts._make((*row[:-1], row[-1] / 1e6)) for row in rows] for rows in found]
 
-    def last_observed(
-        self, probe: str, target: str, days: Mapping[str, int]
-    ) -> dict[str, Observation]:
-        """For each release, the last result of its day that passed or failed."""
-        number, unobserved = self.probe(probe, target), OUTCOMES.index(Outcome.NOT_OBSERVED)
+    def last_observed(self, days: Sequence[tuple[str, str, str, int]]) -> list[Observation | None]:
+        """For each (probe, target, release, day), the last result that passed or failed."""
+        unobserved = OUTCOMES.index(Outcome.NOT_OBSERVED)
         found = self._database.rows_of_each(
             "SELECT result.began, outcome, step, reason FROM result "
             "JOIN release ON release.id = result.release LEFT JOIN detail "
@@ -451,15 +453,14 @@ class Store:
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "
             "AND fingerprint = ? AND outcome <> ? ORDER BY result.began DESC LIMIT 1",
             [
-                (number, day * DAY_US, (day + 1) * DAY_US, release, unobserved)
-                for release, day in days.items()
+                (self.probe(probe, target), day * DAY_US, (day + 1) * DAY_US, release, unobserved)
+                for probe, target, release, day in days
             ],
         )
-        return {
-            release: _observations(probe, rows)[0]
-            for release, rows in zip(days, found, strict=True)
-            if rows
-        }
+        return [
+            observations(probe, rows)[0] if rows else None
+            for (probe, *_), rows in zip(days, found, strict=True)
+        ]
 
     def series(self) -> list[Series]:
         rows = self._database.rows(
@@ -485,9 +486,31 @@ class Store:
         each = self._database.rows_of_each(
             "SELECT began, value FROM figure WHERE series = ? AND began >= ? AND began < ? "
             "ORDER BY began",
-            [(number, *_bounds(begin, end)) for number in series],
+            [(number, *bounds(begin, end)) for number in series],
         )
         return [([began / 1e6 for began, _ in rows], [value for _, value in rows]) for rows in each]
+
+    def curves(self) -> list[CurveName]:
+        rows = self._database.rows(
+            "SELECT curve.id, probe.name, target, curve.name, unit, x_unit FROM curve "
+            "JOIN probe ON probe.id = curve.probe ORDER BY curve.id"
+        )
+        return [CurveName(*row) for row in rows]
+
+    def points(
+        self, curves: Sequence[tuple[int, str]], begin: float, end: float, most: int
+    ) -> list[list[tuple[Floats, Floats]]]:
+        """For each (curve, fingerprint of a release), the x and y of the last runs of [begin, end)
+        under it, at most `most`, the latest first."""
+        found = self._database.rows_of_each(
+            "SELECT packed FROM points JOIN curve ON curve.id = points.curve "
+            "JOIN result ON result.probe = curve.probe AND result.began = points.began "
+            "JOIN release ON release.id = result.release "
+            "WHERE points.curve = ? AND fingerprint = ? AND points.began >= ? "
+            f"AND points.began < ? ORDER BY points.began DESC LIMIT {most}",
+            [(*one, *bounds(begin, end)) for one in curves],
+        )
+        return [[unpacked(data) for (data,) in rows] for rows in found]
 
     def releases_at(self, times: Sequence[tuple[int, float]]) -> list[str]:
         """The fingerprints under which figures of series were measured at times."""
@@ -501,7 +524,8 @@ class Store:
     def loads_at(self, runs: Sequence[tuple[str, str, float]]) -> list[Load | None]:
         """Of the runs of (probe, target) that began at times; None if it is not known."""
         found = self._database.rows_of_each(
-            "SELECT average, others FROM machine_load WHERE probe = ? AND began = ?",
+            "SELECT average, others FROM result "
+            "WHERE probe = ? AND began = ? AND average IS NOT NULL",
             [(self.probe(probe, target), round(1e6 * began)) for probe, target, began in runs],
         )
         return [Load(*rows[0]) if rows else None for rows in found]
@@ -511,10 +535,10 @@ class Store:
     ) -> list[float]:
         """Of the first or the last runs of [begin, end) of the probe of a series."""
         rows = self._database.rows(
-            "SELECT average FROM series JOIN machine_load ON machine_load.probe = series.probe "
-            "WHERE series.id = ? AND began >= ? AND began < ? "
+            "SELECT average FROM series JOIN result ON result.probe = series.probe "
+            "WHERE series.id = ? AND began >= ? AND began < ? AND average IS NOT NULL "
             f"ORDER BY began {'DESC' if last else 'ASC'} LIMIT {most}",
-            (series, *_bounds(begin, end)),
+            (series, *bounds(begin, end)),
         )
         return [average for (average,) in rows]
 
@@ -562,35 +586,3 @@ class Store:
         )
         notes = [Note(one[0], one[1] / 1e6, one[2] / 1e6, bool(one[3]), one[4]) for one in rows]
         return [one for one in notes if not target or one.target in ("", target)]
-
-
-def _place_of(periods: Sequence[tuple[int, int]], first: int = 0) -> str:
-    """An expression that finds the place of a day's period by halves."""
-    if len(periods) == 1:
-        return str(first)
-    half = len(periods) // 2
-    below, above = _place_of(periods[:half], first), _place_of(periods[half:], first + half)
-    return f"CASE WHEN day < {periods[half][0]} THEN {below} ELSE {above} END"
-
-
-def _joined(days: Iterable[int]) -> list[tuple[int, int]]:
-    """[begin, end) in microseconds of days that follow each other. `days` are in order."""
-    found: list[tuple[int, int]] = []
-    for day in days:
-        begin = day * DAY_US
-        if found and found[-1][1] == begin:
-            begin = found.pop()[0]
-        found.append((begin, (day + 1) * DAY_US))
-    return found
-
-
-def _observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation]:
-    return [
-        Observation(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or "")
-        for began, outcome, step, reason in rows
-    ]
-
-
-def _bounds(begin: float, end: float) -> tuple[int, int]:
-    most = (1 << 62) / 1e6  # of a database's integer, for an infinite end
-    return round(1e6 * max(begin, 0.0)), round(1e6 * min(end, most))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sesame.evaluation.absences import prober_off
+from sesame.evaluation.curves import CurveSummary, curve_summaries
 from sesame.evaluation.failures import ProbeFailures, probe_failures
 from sesame.evaluation.findings import findings_of
 from sesame.evaluation.functions import (
@@ -33,6 +34,7 @@ class Summary:
     failures: list[ProbeFailures]  # of probes that are none of availability
     probes: list[ProbeSummary]
     series: list[SeriesSummary]
+    curves: list[CurveSummary]
     releases: list[ReleaseSummary]
     notes: list[Note]
     findings: list[str]
@@ -71,6 +73,8 @@ def summarize(
     failures = probe_failures(site, store, begin, end)
     probes, releases = probe_summaries(site, store, begin, end)
     series = series_summaries(site, store, begin, end)
+    fingerprints = [one.fingerprint for one in releases]
+    curves = curve_summaries(site, store, begin, end, fingerprints)
     notes = [note for note in store.notes() if note.began < end and note.ended >= begin]
     return Summary(
         site.name,
@@ -81,6 +85,7 @@ def summarize(
         failures,
         probes,
         series,
+        curves,
         releases,
         notes,
         findings_of(targets, unseen, failures, probes, series, releases),

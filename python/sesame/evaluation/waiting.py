@@ -16,7 +16,7 @@ from typing import Any
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.evaluation.database import NotAllowed, Refused, Unavailable
 from sesame.evaluation.load import Load
-from sesame.evaluation.probing import Boot, Figure, Outcome, Result
+from sesame.evaluation.probing import Boot, Curve, Figure, Outcome, Result
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Store
 from sesame.evaluation.words import counted
@@ -259,9 +259,11 @@ def _results_of(file: FileIO) -> tuple[list[Result], list[_Unread]]:
 
 def _result_of(table: dict[str, Any]) -> Result:
     figures = tuple(Figure(**one) for one in table["figures"])
+    curves = tuple(Curve(**one) for one in table.get("curves", ()))
     load = Load(**table["load"]) if table.get("load") else None
     outcome = Outcome(table["outcome"])
-    result = Result(**{**table, "outcome": outcome, "figures": figures, "load": load})
+    made = {"outcome": outcome, "figures": figures, "curves": curves, "load": load}
+    result = Result(**{**table, **made})
     for name in ("began", "took"):
         if not math.isfinite(getattr(result, name)):
             raise ValueError(f"{name} is {getattr(result, name)}, expected a finite number")
