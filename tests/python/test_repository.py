@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.some_info import some_info
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.repository.app import make_app
 from sesame.repository.local import LocalUser, add_found
-from sesame.repository.store import NewThing, Reader, Repository, schema
+from sesame.repository.store import DATABASE, NewThing, Reader, Repository, schema
 
 SOME = RecordType("sample", "what was seen", (Field("value", "int64", "", "a number"),))
 
@@ -117,3 +118,17 @@ def test_a_changed_data_set_is_a_new_version_and_the_old_one_stays(tmp_path, rep
 
     assert values(1) == [1, 2, 3]
     assert values(None) == DataSet(run).table("sample").column(0).to_pylist() == [4, 5]
+
+
+def test_a_database_of_before_contacts_is_brought_up_to_date(tmp_path):
+    Repository.in_directory(tmp_path).close()
+    with sqlite3.connect(tmp_path / DATABASE) as connection:
+        for name in ("contact", "contact_mail", "file_type"):
+            connection.execute(f"alter table thing drop column {name}")
+        connection.execute("update alembic_version set version_num = '0001'")
+    repository = Repository.in_directory(tmp_path)
+    with repository.connection() as connection:
+        owner = repository.local_reader().id
+        new = NewThing("data", owner, "a title", contact="ada")
+        assert repository.things.add(connection, new).contact == "ada"
+    repository.close()

@@ -24,7 +24,7 @@ TOKEN = "SESAME_TOKEN"
 @click.command(
     cls=grouped(
         Where_to=["address", "token_file"],
-        What_it_is=["title", "description", "licence", "library", "version_of"],
+        What_it_is=["title", "description", "licence", "library", "version_of", "links"],
         Who_sees_it=["visibility", "public_from"],
     )
 )
@@ -60,6 +60,13 @@ TOKEN = "SESAME_TOKEN"
 )
 @click.option("--version-of", metavar="ID", help="Add it as a new version of this.")
 @click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="RELATION=ADDRESS",
+    help="What it was made with or from, such as calibrated_by=3f2k8x0a.",
+)
+@click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -76,6 +83,7 @@ def push(
     public_from: datetime | None,
     library: str,
     version_of: str | None,
+    links: tuple[str, ...],
     token_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -99,6 +107,7 @@ def push(
         "licence": licence,
         "visibility": visibility,
         "library": library,
+        "links": " ".join(links),
     }
     if public_from is not None:
         sent["public_from"] = public_from.strftime("%Y-%m-%d")

@@ -245,7 +245,10 @@ def _traced(
         damage=damage,
         title=f"Events of {tool}" + (f" on {host}" if host else ""),
         host=HostMachine(host, system) if host else None,
-        more={"trace_environment": environment} if environment else {},
+        more={
+            **({"trace_environment": environment} if environment else {}),
+            **({"begin_realtime_ns": first_ns} if begin > EARLIEST else {}),
+        },
     )
 
 

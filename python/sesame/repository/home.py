@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -115,7 +115,7 @@ class _Pages:
             links=[*_own_links(thing, version, found), *parts.links(thing)],
             related=_related(repository, thing, version, reader),
             panels=parts.panels(repository, thing, reader),
-            facts=_facts(thing, version),
+            facts=_facts(thing, version, reader),
             cited=cited,
             bibtex=bibtex(cited),
         )
@@ -217,7 +217,8 @@ def _related(
     return list(found.items())
 
 
-def _facts(thing: LibraryItem, version: Version) -> list[tuple[str, str]]:
+def _facts(thing: LibraryItem, version: Version, reader: Reader | None) -> list[tuple[str, str]]:
+    """The mail address of the contact is shown to who has signed in."""
     info = version.info
     instrument, host = info.get("instrument") or {}, info.get("host") or {}
     pairs = [
@@ -229,9 +230,19 @@ def _facts(thing: LibraryItem, version: Version) -> list[tuple[str, str]]:
         ("command", " ".join(map(str, info.get("command") or []))),
         ("started", info.get("begin_time")),
         ("outcome", (info.get("result") or {}).get("outcome")),
-        ("contact", info.get("contact")),
+        ("with", "; ".join(_merged(info))),
+        ("contact", thing.contact or info.get("contact")),
+        ("mail", thing.contact_mail if reader is not None else ""),
+        ("file type", thing.file_type),
         ("how to run", info.get("run")),
         ("licence", thing.licence),
         ("size", f"{version.size:,} bytes"),
     ]
     return [(name, str(value)) for name, value in pairs if value not in (None, "")]
+
+
+def _merged(info: Mapping[str, Any]) -> list[str]:
+    """Titles of the records of the system that were merged into a data set."""
+    found = info.get("merged_with")
+    listed = found if isinstance(found, list) else []
+    return [str(one.get("title")) for one in listed if isinstance(one, Mapping)]

@@ -88,6 +88,10 @@ thing = Table(
     Column("public_from", UtcTime),
     Column("state", String(16), nullable=False, index=True),
     Column("created", UtcTime, nullable=False, default=now, index=True),
+    # Who answers questions about it, and what its files are; of the upload form.
+    Column("contact", Text, nullable=False, default=""),
+    Column("contact_mail", Text, nullable=False, default=""),
+    Column("file_type", Text, nullable=False, default=""),
     # What `sesame serve DIR` found under this path of DIR; null for uploads.
     Column("source", Text, unique=True),
 )

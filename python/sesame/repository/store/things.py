@@ -31,6 +31,9 @@ class NewThing:
     public_from: datetime | None = None
     state: str = "waiting"
     source: str | None = None
+    contact: str = ""
+    contact_mail: str = ""
+    file_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class LibraryItem:
     state: str
     created: datetime
     source: str | None
+    contact: str = ""  # who answers questions about it
+    contact_mail: str = ""
+    file_type: str = ""  # data, source code, graphics, text
 
     @property
     def address(self) -> str:

@@ -60,6 +60,7 @@ class NewUpload(BaseModel):
     contact_mail: str = Field("", max_length=254)
     kind: str = Field("", max_length=40)
     version_of: str = Field("", max_length=8)
+    links: str = Field("", max_length=5000)
 
 
 class MissingFile(BaseModel):

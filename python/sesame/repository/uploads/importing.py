@@ -1,6 +1,8 @@
 """The child process that reads what was uploaded. It confines itself, then checks a data
 set, or imports another tool's files, and makes what pages need.
 
+Several data sets in a directory become one (`merging`).
+
 `python -m sesame.repository.uploads.importing REQUEST`, a JSON object: `received` and `work`
 (directories), `most_bytes`, `memory_bytes`, `processor_s`. In `work` it leaves `result.json`
 (`data` and `seconds`, or `error` and `hint`; `missing`, `unprepared`), `derived`, and `data` if the
@@ -10,6 +12,7 @@ data set is not what was received.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -53,13 +56,29 @@ def _import(received: Path, work: Path, most_bytes: int) -> str:
     """Returns the directory of the data set: `received`, or one below `work`."""
     source = _source(received, work, most_bytes)
     (work / "derived").mkdir()
-    if (source / "info.json").is_file():
-        found = source
-        check_data_set(found)
+    inside = _data_sets(source)
+    for one in inside:
+        check_data_set(one)
+    if inside == [source]:
+        return str(source)
+    found = work / "data"
+    if len(inside) == 1:
+        shutil.copytree(inside[0], found)
+    elif inside:
+        from sesame.datasets import DataSet
+        from sesame.repository.uploads.merging import merge
+
+        merge([DataSet(one) for one in inside], found)
     else:
-        found = work / "data"
         _convert(source, found)
     return str(found)
+
+
+def _data_sets(source: Path) -> list[Path]:
+    """The data sets in a directory; several are merged."""
+    if (source / "info.json").is_file() or not source.is_dir():
+        return [source] if source.is_dir() else []
+    return sorted(one for one in source.iterdir() if (one / "info.json").is_file())
 
 
 def _source(received: Path, work: Path, most_bytes: int) -> Path:

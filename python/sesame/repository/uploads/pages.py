@@ -92,6 +92,7 @@ def _upload_page(repository: Repository, request: Request) -> Response:
         visibilities=VISIBILITIES,
         kinds=KINDS,
         licences=LICENCES,
+        relations=schema.RELATIONS,
         version_of=request.query_params.get("version_of", "")[:8],
         csrf=csrf_token(request),
     )

@@ -22,7 +22,8 @@ from starlette.applications import Starlette
 from sesame.errors import InputError, SesameError
 from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.store import Accounts
-from sesame.repository.store import LibraryItem, NewThing, Repository, Version, schema
+from sesame.repository.provenance import fill
+from sesame.repository.store import LibraryItem, Link, NewThing, Repository, Version, schema
 from sesame.repository.store.things import NewVersion, StoredFile
 from sesame.repository.uploads.child import Imported, ImportRefused, plain_files, run_import
 from sesame.repository.uploads.importing import LARGEST_INFO
@@ -155,6 +156,7 @@ class Publisher:
                     **_seconds_of(staging),
                 }
                 self._uploads.set_state(connection, upload, DONE, result)
+            fill(self._repository, thing, version)
         staging.remove()
 
     def _add(
@@ -184,9 +186,15 @@ class Publisher:
                     visibility=request["visibility"],
                     public_from=public_from and datetime.fromtimestamp(public_from, UTC),
                     state=state,
+                    contact=request["contact"],
+                    contact_mail=request["contact_mail"],
+                    file_type=request["kind"],
                 ),
             )
         version = things.add_version(connection, thing.id, new)
+        for relation, to in request.get("links", ()):
+            if things.get(connection, to) is not None:
+                things.add_link(connection, Link(thing.id, version.number, relation, to))
         if thing.state == "waiting":
             tell_reviewers(connection, owner, thing, self._address)
         return thing, version

@@ -10,12 +10,15 @@ from typing import Any
 
 from sesame.errors import InputError
 from sesame.repository.accounts.store import checked_line, checked_mail
+from sesame.repository.store.schema import RELATIONS
 from sesame.repository.uploads.manifest import Manifest, parse_manifest
 
 LIBRARIES = ("data", "tool", "model", "document", "report")
 VISIBILITIES = ("private", "unlisted", "public")
 LICENCE = re.compile(r"[A-Za-z0-9.+() -]{0,100}")  # an SPDX expression
 THING = re.compile(r"[0-9a-hjkmnp-tv-z]{8}")
+LINKED = re.compile(r"(?:[^\s=]*/[dtmr]/)?([0-9a-hjkmnp-tv-z]{8})(?:/v/\d{1,9})?/?")
+MOST_LINKS = 50
 LONGEST_DESCRIPTION = 200_000
 LATEST_YEAR = 2200
 
@@ -24,7 +27,7 @@ LATEST_YEAR = 2200
 class UploadRequest:
     """`contact` and `contact_mail`: who answers questions about it. `kind`: of the files (data,
     source code, graphics, text). `version_of`: the thing that gets a new version, or "".
-    `public_from`: s since 1970."""
+    `links`: relation and thing of what it was made with or from. `public_from`: s since 1970."""
 
     title: str
     description: str
@@ -36,6 +39,7 @@ class UploadRequest:
     contact_mail: str
     kind: str
     version_of: str
+    links: list[list[str]]
     manifest: Manifest
 
     def as_json(self) -> dict[str, Any]:
@@ -70,8 +74,26 @@ def parse_request(given: Mapping[str, Any], most_bytes: int) -> UploadRequest:
         contact_mail=checked_mail(_text(given, "contact_mail")),
         kind=checked_line(_text(given, "kind"), "kind", 40),
         version_of=version_of,
+        links=_links(_text(given, "links")),
         manifest=parse_manifest(files, most_bytes),
     )
+
+
+def _links(text: str) -> list[list[str]]:
+    """Of words such as `calibrated_by=3f2k8x0a`; the address of a thing may be whole."""
+    found = []
+    for word in text.replace(",", " ").split():
+        relation, _, place = word.partition("=")
+        match = LINKED.fullmatch(place)
+        if relation not in RELATIONS or match is None:
+            expected = ", ".join(RELATIONS)
+            raise InputError(
+                f"links: expected RELATION=ID, got {word[:60]!r}; relations: {expected}"
+            )
+        found.append([relation, match[1]])
+    if len(found) > MOST_LINKS:
+        raise InputError(f"links: expected at most {MOST_LINKS}")
+    return found
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 
 from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
+from sesame.repository.provenance import fill
 from sesame.repository.store import LibraryItem, Repository, schema
 from sesame.repository.uploads.mail import queue_mail
 from sesame.web.server.roles import PERMISSIONS, Permission, Role
@@ -84,6 +85,10 @@ def decide(
         head = f"{thing.title}\n{site}{thing.address}"
         text = f"{head}\n\n{WORDS[decision]} by {reviewer.title}.\n\n{reason}\n"
         queue_mail(connection, mail or "", f"{WORDS[decision]} {thing.title}", text)
+        now = repository.things.get(connection, thing.id)
+        versions = repository.things.versions(connection, thing.id)
+    for version in versions if now is not None else ():
+        fill(repository, now, version)  # does nothing unless it was accepted
 
 
 def answer(

@@ -88,6 +88,9 @@ class Uploads:
             raise NotPermitted("your role permits no uploads")
         request = parse_request(given, self.limits.most_bytes)
         self._require_own_thing(account, request)
+        for relation, to in request.links:
+            if self.repository.readable(account, to) is None:
+                raise InputError(f"links: {relation}={to}: there is no such thing")
         key = request.manifest.key(request.library, request.version_of)
         found = self._with_key(account, key)
         if found is not None:
