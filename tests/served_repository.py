@@ -4,7 +4,9 @@ its local user."""
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from hypercorn.config import Config
 from sesame.repository.app import make_app
 from sesame.repository.local import add_found
 from sesame.repository.store import Repository
+
+SECONDS = 60
 
 
 class ServedRepository:
@@ -35,6 +39,19 @@ class ServedRepository:
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until it accepts connections."""
+        address = ("127.0.0.1", int(self.url.rpartition(":")[2]))
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                socket.create_connection(address, 1.0).close()
+                return
+            except OSError:
+                assert time.monotonic() < end and self._thread.is_alive()
+                time.sleep(0.01)
 
     def _run(self) -> None:
         app: Any = self._app

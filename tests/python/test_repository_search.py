@@ -395,3 +395,11 @@ def test_the_documentation_of_record_types_is_found(local):
     client, _ = local
     found = client.get("/api/v1/search", params={"q": "record:kernel_summary in:page"}).json()
     assert [hit["address"] for hit in found["hits"]] == ["/records/kernel_summary"]
+
+
+def test_pages_of_the_documentation_are_found(local):
+    client, _ = local
+    found = client.get("/api/v1/search", params={"q": "blktrace DFTracer in:page"}).json()
+    addresses = [one["address"] for one in found["hits"]]
+    assert "/docs/formats/exchange" in addresses
+    assert client.get(addresses[0]).status_code == 200

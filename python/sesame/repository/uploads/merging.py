@@ -49,7 +49,7 @@ def merge(data_sets: Sequence[DataSet], destination: Path) -> None:
 
 def _info(program: DataSet, merged: Systems, notes: Sequence[str]) -> Info:
     """That of the program, with what was merged into it."""
-    told = [
+    merged_with = [
         {"title": one.info.title, "kind": str(one.kind), "tables": list(names.values())}
         | {key: one.info[key] for key in ("instrument", "host", "command") if key in one.info}
         for one, names in merged
@@ -59,7 +59,7 @@ def _info(program: DataSet, merged: Systems, notes: Sequence[str]) -> Info:
         program.info,
         doubts=[doubt for info in infos for doubt in info.doubts],
         notes=[*(note for info in infos for note in info.notes), *notes],
-        more={**program.info.more, "merged_with": told},
+        more={**program.info.more, "merged_with": merged_with},
     )
 
 
@@ -174,9 +174,9 @@ def _part(
         "rank": rank.cast(pa.int64()),
         "bytes": columns.get("bytes", none).cast(pa.int64()),
     }
-    names = [one for one in made if SEQUENCE.arrow_schema().field(one).type.id == NAME_ID]
+    encoded = [one for one in made if SEQUENCE.arrow_schema().field(one).type.id == NAME_ID]
     table_of = pa.table(made)
-    for name in names:
+    for name in encoded:
         at = table_of.schema.get_field_index(name)
         table_of = table_of.set_column(at, name, table_of.column(name).dictionary_encode())
     return table_of

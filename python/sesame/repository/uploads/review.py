@@ -87,8 +87,9 @@ def decide(
         queue_mail(connection, mail or "", f"{WORDS[decision]} {thing.title}", text)
         now = repository.things.get(connection, thing.id)
         versions = repository.things.versions(connection, thing.id)
-    for version in versions if now is not None else ():
-        fill(repository, now, version)  # does nothing unless it was accepted
+    if now is not None:
+        for version in versions:
+            fill(repository, now, version)  # does nothing unless it was accepted
 
 
 def answer(
