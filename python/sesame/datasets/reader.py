@@ -68,6 +68,11 @@ class DataSet:
             while (batch := self._guard(name, lambda: next(batches, None))) is not None:
                 yield batch
 
+    def parquet(self, name: str) -> pq.ParquetFile:
+        """The open file of a record type, for reading some of its row groups. Raises InputError as
+        `table` does; what reads it raises pyarrow's exceptions."""
+        return self._open(name)
+
     def schema(self, name: str) -> pa.Schema:
         """The fields of a record type as Parquet holds them."""
         with self._open(name) as file:
@@ -81,13 +86,17 @@ class DataSet:
     def size_bytes(self) -> int:
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 
+    def _stored(self, name: str) -> Any:
+        """The path of a table, or an open file."""
+        return self.file(name)
+
     def _open(self, name: str) -> pq.ParquetFile:
         import pyarrow.parquet as pq
 
         if name not in self.record_types:
             known = ", ".join(self.record_types) or "none"
             raise InputError(f"no records of type {name}, there are: {known}", path=str(self.path))
-        file = self._guard(name, lambda: pq.ParquetFile(self.file(name)))
+        file = self._guard(name, lambda: pq.ParquetFile(self._stored(name)))
         described = [field["name"] for field in self.record_types[name].get("fields", [])]
         if missing := [field for field in described if field not in file.schema_arrow.names]:
             raise InputError(

@@ -32,12 +32,12 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
 
 def _write_table(data_set: DataSet, name: str, path: Path) -> int:
     """Writes in batches, since a table may be larger than memory."""
-    schema = _plain(data_set.schema(name))
+    schema = plain_schema(data_set.schema(name))
     rows = 0
     with csv.CSVWriter(path, schema) as writer:
         for batch in data_set.batches(name):
             columns = [
-                _text_of_arrays(column).cast(field.type)
+                plain_column(column).cast(field.type)
                 for column, field in zip(batch, schema, strict=True)
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
@@ -45,14 +45,14 @@ def _write_table(data_set: DataSet, name: str, path: Path) -> int:
     return rows
 
 
-def _text_of_arrays(column: pa.Array) -> pa.Array:
-    """A column of arrays as JSON, any other as it is."""
+def plain_column(column: pa.Array) -> pa.Array:
+    """A column as CSV has it: arrays as JSON, any other as it is."""
     if not pa.types.is_list(column.type):
         return column
     return pa.array([json.dumps(value) for value in column.to_pylist()], pa.string())
 
 
-def _plain(schema: pa.Schema) -> pa.Schema:
+def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema with names of a dictionary and arrays as plain text."""
     return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
 

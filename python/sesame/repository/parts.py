@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from sesame.repository.store import LibraryItem, Reader, Repository
 
-NAMES = ("accounts", "uploads", "playback", "compare", "records", "search", "discussion")
+NAMES = ("accounts", "uploads", "playback", "looks", "compare", "records", "search", "discussion")
 
 
 @cache

@@ -17,6 +17,7 @@ from sesame.errors import SesameError
 PREPARATIONS = {
     "summary": "sesame.repository.summary:prepare",
     "playback": "sesame.repository.playback.prepare:prepare",
+    "looks": "sesame.repository.looks.prepare:prepare",
     "search": "sesame.repository.search.entries:prepare",
 }
 

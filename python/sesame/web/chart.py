@@ -82,7 +82,8 @@ class Chart:
     ) -> None:
         """A grid of numbers from 0 on as shades; NaN for empty cells. `x` and `y` as for `classes`.
         `unit` and `mostText` are for the legend; `colour`: shades of this colour; `counts`: numbers
-        to show instead of the values."""
+        to show instead of the values. With `logX` or `logY` a cell is as many times larger than the
+        one before."""
         self._cells(values, x, y, most=float(np.nanmax(values, initial=0)), **more)
 
     def _cells(self, values: Any, x: Any, y: Any, **more: Any) -> None:
@@ -111,12 +112,17 @@ class Chart:
 
     def html(self, label: str) -> str:
         """The chart as HTML. Screen readers read `label`."""
-        text = json.dumps(self.description(), default=_packed, separators=(",", ":"))
+        text = packed_json(self.description())
         data = text.replace("<", "\\u003c")  # no text of the user's ends the script that holds it
         return (
             f'<figure class="chart" data-label="{escape(label)}">'
             f'<script type="application/json">{data}</script></figure>'
         )
+
+
+def packed_json(value: Any) -> str:
+    """JSON in which arrays are base64, as assets/chart.js unpacks them."""
+    return json.dumps(value, default=_packed, separators=(",", ":"))
 
 
 def _packed(value: Any) -> Any:

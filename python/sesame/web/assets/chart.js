@@ -2,7 +2,7 @@
 //
 // A chart is <figure class="chart"> with its description as JSON in a script element (chart.py writes
 // it). drawChart(figure, description) draws another one there; what was hidden stays hidden.
-// A pointer or the keyboard zooms and says what is under it; "Values" shows the numbers as a table.
+// The figure has the event "range" when what is seen of it changes. A pointer or the keyboard zooms and says what is under it; "Values" shows the numbers as a table.
 "use strict";
 
 const ARRAYS = { i1: Int8Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
@@ -225,7 +225,7 @@ function optionsFor(chart, width) {
       drag: { x: true, y: description.zoomY === true, uni: 30, setScale: true },
       bind: { dblclick: () => () => setRange(chart, whole.x, whole.y) },
     },
-    hooks: { draw: [() => paint(chart)] },
+    hooks: { draw: [() => paint(chart)], setScale: [() => chart.figure.dispatchEvent(new Event("range"))] },
   };
 }
 
@@ -403,6 +403,7 @@ function drawChart(figure, given) {
   addLegend(chart);
   addRamp(chart);
   place(chart);
+  if (description.x.shown || description.y.shown) setRange(chart, description.x.shown ?? chart.whole.x, description.y.shown);
   if (chart.values.open) fillTable(chart);
 }
 

@@ -293,13 +293,19 @@ function cellPicture(view, mark) {
   return canvas;
 }
 
+// Where cell i of a grid begins; and the cell, with its fraction, that has a value.
+const cellX = (m, i) => (m.logX ? m.x0 * m.dx ** i : m.x0 + m.dx * i);
+const cellY = (m, i) => (m.logY ? m.y0 * m.dy ** i : m.y0 + m.dy * i);
+const columnAt = (m, v) => (m.logX ? Math.log(v / m.x0) / Math.log(m.dx) : (v - m.x0) / m.dx);
+const rowAt = (m, v) => (m.logY ? Math.log(v / m.y0) / Math.log(m.dy) : (v - m.y0) / m.dy);
+
 const cells = {
-  extent: ({ x0, dx, y0, dy, shape }) => [[x0, x0 + dx * shape[1]], [y0, y0 + dy * shape[0]]],
+  extent: (m) => [[m.x0, cellX(m, m.shape[1])], [m.y0, cellY(m, m.shape[0])]],
   paint(view, mark) {
     mark.pictures ??= {};
     const picture = (mark.pictures[view.dark] ??= cellPicture(view, mark));
-    const left = view.x(mark.x0), right = view.x(mark.x0 + mark.dx * mark.shape[1]);
-    const first = view.y(mark.y0), last = view.y(mark.y0 + mark.dy * mark.shape[0]);
+    const left = view.x(mark.x0), right = view.x(cellX(mark, mark.shape[1]));
+    const first = view.y(mark.y0), last = view.y(cellY(mark, mark.shape[0]));
     const { context } = view;
     context.save();
     // A picture that shrinks is averaged, so that no cell is lost; one that grows stays sharp.
@@ -310,14 +316,14 @@ const cells = {
     context.restore();
   },
   find(view, mark, px, py) {
-    const column = Math.floor((view.valueX(px) - mark.x0) / mark.dx), row = Math.floor((view.valueY(py) - mark.y0) / mark.dy);
+    const column = Math.floor(columnAt(mark, view.valueX(px))), row = Math.floor(rowAt(mark, view.valueY(py)));
     const [rows, wide] = mark.shape;
     if (!(row >= 0 && row < rows && column >= 0 && column < wide)) return null;
     const v = mark.values[row * wide + column];
     if (!(v >= 0)) return null;
     const at = (axis, begin, step) => axis.whole && step > 1 ? `${axis.short}s ${begin + 0.5} to ${begin + step - 0.5}` : `${axis.short}: ${withUnit(axis, axis.whole ? begin + step / 2 : begin)}`;
     const what = mark.classes ? mark.classes[v][0] : mark.counts ? `${showNumber(mark.counts[row * wide + column])} ${mark.unit}` : `${showNumber(v)} ${mark.unit ?? ""}`;
-    return { distance: 1, text: [what, mark.texts?.[0] && `${showNumber(mark.second[row * wide + column])} ${mark.texts[0]}`, at(view.axes.y, mark.y0 + row * mark.dy, mark.dy), at(view.axes.x, mark.x0 + column * mark.dx, mark.dx)].filter(Boolean).join("\n") };
+    return { distance: 1, text: [what, mark.texts?.[0] && `${showNumber(mark.second[row * wide + column])} ${mark.texts[0]}`, at(view.axes.y, cellY(mark, row), mark.dy), at(view.axes.x, cellX(mark, column), mark.dx)].filter(Boolean).join("\n") };
   },
   rows(m) { // of classes how many cells each row has of them; of amounts the largest
     const [rows, wide] = m.shape, found = [];
@@ -331,7 +337,7 @@ const cells = {
       return found;
     }
     const order = [...m.values.keys()].filter((i) => m.values[i] >= 0).sort((a, b) => m.values[b] - m.values[a]).slice(0, 100);
-    return order.map((i) => [`${showNumber((m.counts ?? m.values)[i])} ${m.unit ?? ""}`, m.x0 + (i % wide + 0.5) * m.dx, m.y0 + (Math.floor(i / wide) + 0.5) * m.dy]);
+    return order.map((i) => [`${showNumber((m.counts ?? m.values)[i])} ${m.unit ?? ""}`, cellX(m, i % wide + 0.5), cellY(m, Math.floor(i / wide) + 0.5)]);
   },
 };
 

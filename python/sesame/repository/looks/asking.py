@@ -1,0 +1,179 @@
+"""Asks confined processes for what they read of records. A process has one data set open and
+answers one question at a time. It is ended when others are asked, or when it takes too long."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.errors import InputError
+
+Array = np.ndarray[Any, Any]
+MOST_PROCESSES = 4  # kept, of one worker
+MOST_AT_ONCE = 2  # questions answered at the same time
+SECONDS = 30.0  # for an answer, with the time to wait for a turn
+LARGEST_HEADER, LARGEST_ANSWER = 1 << 16, 64 << 20
+CHUNK = 1 << 18
+TYPES = ("<f8", "<i8")
+ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+
+
+class TooLong(InputError):
+    """The answer took too long, or too many are asked for."""
+
+    status = 503
+
+
+class _Process:
+    def __init__(self, data_set: Path) -> None:
+        self.lock = threading.Lock()
+        self._process = subprocess.Popen(
+            (sys.executable, "-I", "-m", "sesame.repository.looks.answering", str(data_set)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+            start_new_session=True,
+            cwd="/",
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+
+    def read(self, most: int, end: float) -> bytes:
+        """Some bytes; none at the end of the output. Raises TooLong."""
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], max(end - time.monotonic(), 0))
+        if not ready:
+            raise TooLong(
+                f"this took more than {SECONDS:.0f} s", hint="choose a smaller range of time"
+            )
+        return os.read(self._process.stdout.fileno(), most)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+class Asking:
+    """Used by the threads of a server. `close` ends the processes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: OrderedDict[Path, _Process] = OrderedDict()
+        self._turns = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+    def ask(self, data_set: Path, request: Mapping[str, Any]) -> dict[str, Array]:
+        """Raises InputError with what the process says, TooLong."""
+        end = time.monotonic() + SECONDS
+        with self._turn(end):
+            process = self._of(data_set)
+            try:
+                with process.lock:
+                    process.send(request)
+                    return _read_answer(process, end)
+            except (OSError, ValueError, KeyError, TypeError, TooLong) as error:
+                self._drop(data_set, process)
+                if isinstance(error, TooLong):
+                    raise
+                raise InputError("the process that reads these records ended") from error
+
+    def stream(self, data_set: Path, request: Mapping[str, Any]) -> Iterator[bytes]:
+        """The output of a process of its own, in chunks."""
+        with self._turn(time.monotonic() + SECONDS):
+            process = _Process(data_set)
+            try:
+                process.send(request)
+                while chunk := process.read(CHUNK, time.monotonic() + SECONDS):
+                    yield chunk
+            finally:
+                process.end()
+
+    def close(self) -> None:
+        with self._lock:
+            processes = list(self._processes.values())
+            self._processes.clear()
+        for one in processes:
+            one.end()
+
+    @contextlib.contextmanager
+    def _turn(self, end: float) -> Iterator[None]:
+        if not self._turns.acquire(timeout=max(end - time.monotonic(), 0)):
+            raise TooLong("the server reads other records", hint="try again in a moment")
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    def _of(self, data_set: Path) -> _Process:
+        with self._lock:
+            found = self._processes.pop(data_set, None)
+            if found is None or not found.is_alive:
+                found = _Process(data_set)
+            self._processes[data_set] = found
+            idle = [path for path, one in self._processes.items() if not one.lock.locked()]
+            while len(self._processes) > MOST_PROCESSES and idle and idle[0] != data_set:
+                self._processes.pop(idle.pop(0)).end()
+            return found
+
+    def _drop(self, data_set: Path, process: _Process) -> None:
+        with self._lock:
+            if self._processes.get(data_set) is process:
+                del self._processes[data_set]
+        process.end()
+
+
+def _read_answer(process: _Process, end: float) -> dict[str, Array]:
+    buffer = bytearray()
+    while (newline := buffer.find(b"\n")) < 0:
+        buffer += _some(process, end)
+        if len(buffer) > LARGEST_HEADER + CHUNK:
+            raise ValueError("header")
+    header = json.loads(buffer[:newline])
+    del buffer[: newline + 1]
+    if "error" in header:
+        raise InputError(str(header["error"])[:300])
+    found = {}
+    for one in header["arrays"]:
+        if one["type"] not in TYPES or not all(type(n) is int and n >= 0 for n in one["shape"]):
+            raise ValueError("array")
+        size = 8 * int(np.prod(one["shape"], dtype=float))
+        if size > LARGEST_ANSWER:
+            raise ValueError("size")
+        while len(buffer) < size:
+            buffer += _some(process, end)
+        found[str(one["name"])] = np.frombuffer(bytes(buffer[:size]), one["type"]).reshape(
+            one["shape"]
+        )
+        del buffer[:size]
+    return found
+
+
+def _some(process: _Process, end: float) -> bytes:
+    found = process.read(CHUNK, end)
+    if not found:
+        raise OSError("ended")
+    return found

@@ -1,0 +1,128 @@
+"""What the program did above what the system did, from the frames of the play-back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.errors import InputError
+from sesame.repository.looks.described import Places
+from sesame.repository.looks.view import View
+from sesame.repository.playback.frames import ABSENT, LARGEST, MOST_BINS
+from sesame.repository.playback.prepare import INDEX, VERSION
+from sesame.web.chart import SERIES
+
+Array = np.ndarray[Any, Any]
+PROGRAM, SYSTEM = "program", "system"
+OF_SYSTEM = ("cpu_user", "cpu_system", "flight", "device", "received")
+LARGEST_INDEX = 32 << 20
+MOST_LINES = 7  # of a panel
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Fields of one level and unit; `values` has a row for each."""
+
+    level: str
+    title: str
+    axis: str
+    is_share: bool
+    titles: Sequence[str]
+    colours: Sequence[str]
+    values: Array
+
+
+class Levels:
+    """The frames of a play-back that was made."""
+
+    def __init__(self, directory: Path, index: Mapping[str, Any]) -> None:
+        self._directory, self._index = directory, index
+        self.bins, self.bin_s = int(index["bins"]), float(index["bin_s"])
+        names = tuple(str(one) for one in index["units"])
+        if not 1 <= self.bins <= MOST_BINS or not self.bin_s > 0 or not names:
+            raise InputError("the play-back of this data set is damaged")
+        self.places = Places(len(names), str(index["word"]), values=names)
+
+    @property
+    def seconds(self) -> float:
+        return self.bins * self.bin_s
+
+    def nodes_in_words(self, view: View) -> str:
+        chosen = self.places.chosen(view.node or view.nodes)
+        if len(chosen) == 1:
+            return self.places.name(chosen[0])
+        return f"The mean of {len(chosen):,} {self.places.word}s"
+
+    def panels(self, view: View) -> tuple[list[Panel], float, float]:
+        """What each level did, the begin of the first bin and the width of a bin, in seconds."""
+        chosen = self.places.chosen(view.node or view.nodes)
+        begin = 0.0 if view.begin is None else max(view.begin, 0.0)
+        end = self.seconds if view.end is None else min(view.end, self.seconds)
+        if not begin < end:
+            raise InputError(f"from, to: the run is from 0 s to {self.seconds:.6g} s")
+        first = min(int(begin / self.bin_s + 1e-9), self.bins - 1)
+        last = max(int(np.ceil(end / self.bin_s - 1e-9)), first + 1)
+        found: dict[tuple[str, str], list[tuple[str, Array]]] = {}
+        for number, one in enumerate(self._index["fields"]):
+            if one["classes"]:
+                continue
+            values = self._values(number, float(one["most"]))[first:last, chosen]
+            level = _level_of(str(one["key"]))
+            mean = _mean(values)
+            if np.isfinite(mean).any():
+                found.setdefault((level, str(one["unit"])), []).append((str(one["title"]), mean))
+        if not found:
+            raise InputError("this data set does not say what these nodes did")
+        order = sorted(found, key=lambda key: (key[0], key[1] != "", key[1]))
+        return [_panel(*key, found[key]) for key in order], first * self.bin_s, self.bin_s
+
+    def _values(self, number: int, most: float) -> Array:
+        """By bin and unit; NaN where there is none."""
+        count = self.bins * self.places.count
+        raw = np.fromfile(self._directory / f"field-{number}.bin", "<u2", count)
+        if len(raw) != count:
+            raise InputError("the play-back of this data set is damaged")
+        values = raw.reshape(self.bins, self.places.count).astype(float)
+        return np.where(values == ABSENT, np.nan, values * most / LARGEST)
+
+
+def read_levels(directory: Path) -> Levels | None:
+    """None if the data set cannot be played. Raises InputError."""
+    try:
+        with (directory / INDEX).open("rb") as stream:
+            index = json.loads(stream.read(LARGEST_INDEX))
+        return Levels(directory, index) if index["version"] == VERSION else None
+    except FileNotFoundError:
+        return None
+    except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
+        raise InputError("the play-back of this data set is damaged") from error
+
+
+def _level_of(key: str) -> str:
+    return SYSTEM if key in OF_SYSTEM or key.startswith("kernel_") else PROGRAM
+
+
+def _mean(values: Array) -> Array:
+    """Of nodes that have a value."""
+    there = np.isfinite(values)
+    count = there.sum(axis=1)
+    total = np.where(there, values, 0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _panel(level: str, unit: str, lines: Sequence[tuple[str, Array]]) -> Panel:
+    lines = lines[:MOST_LINES]
+    return Panel(
+        level,
+        f"The {level}: {unit or 'shares of the time'}",
+        unit or "share of the time",
+        not unit,
+        [title for title, _ in lines],
+        [SERIES[i] for i in range(len(lines))],
+        np.stack([values for _, values in lines]),
+    )

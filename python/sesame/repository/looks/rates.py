@@ -1,0 +1,174 @@
+"""How many records, and how much of a field, each node has over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sesame.errors import InputError
+from sesame.repository.looks.bins import Amounts, Grid, coarser
+from sesame.repository.looks.described import ShownField, Table, to_json
+from sesame.repository.looks.prepared import Prepared
+from sesame.repository.looks.view import View
+
+Array = np.ndarray[Any, Any]
+Ask = Callable[[Mapping[str, Any]], dict[str, Array]]
+BINS = 512  # of a view that does not say how many; of small pictures a fraction
+MOST_SHARES = 4  # prepared bins are shown if they are at most this many times wider than asked for
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`of`: the field, None for the records. Arrays have a row for each of the `places`."""
+
+    table: Table
+    of: ShownField | None
+    show: str
+    grid: Grid
+    places: tuple[int, ...]
+    amounts: Amounts
+    is_prepared: bool
+
+    def values(self) -> Array:
+        """What is shown, by node and bin; NaN where there is nothing."""
+        return _shown(self.amounts, self.show, self.grid.width)
+
+    def together(self) -> Array:
+        """The same of all nodes together."""
+        every = Amounts(
+            self.amounts.counts.sum(axis=0),
+            self.amounts.sums.sum(axis=0),
+            self.amounts.most.max(axis=0, initial=-np.inf),
+        )
+        return _shown(every, self.show, self.grid.width)
+
+    def coarser(self, bins: int) -> Counted:
+        """With at most `bins` intervals, if there are more."""
+        each = -(-self.grid.bins // bins)
+        if each == 1:
+            return self
+        amounts = coarser(self.amounts, each)
+        count = amounts.counts.shape[1]
+        grid = Grid(self.grid.begin, self.grid.width * each, count, self.grid.places)
+        return Counted(self.table, self.of, self.show, grid, self.places, amounts, self.is_prepared)
+
+    @property
+    def unit(self) -> str:
+        unit = self.of.unit if self.of is not None else ""
+        if self.show == "rate":
+            return f"{unit or '1'}/s"
+        return unit
+
+
+def _shown(amounts: Amounts, show: str, width: float) -> Array:
+    if show == "rate":
+        return amounts.sums / width
+    if show == "count":
+        return amounts.sums
+    if show == "sum":
+        return np.cumsum(amounts.sums, axis=-1)
+    if show == "mean":
+        there = amounts.counts > 0
+        return np.where(there, amounts.sums / np.where(there, amounts.counts, 1), np.nan)
+    return np.where(np.isfinite(amounts.most), amounts.most, np.nan)
+
+
+def usual_field(table: Table) -> str:
+    """What a counter counts; of other records nothing but their number."""
+    return "count" if table.is_counter and any(f.name == "count" for f in table.amounts) else ""
+
+
+def counted(prepared: Prepared, view: View, ask: Ask) -> Counted:
+    """Raises InputError."""
+    table = prepared.table
+    if prepared.grid is None:
+        raise InputError(f"records of type {table.name} have no time", hint="choose two fields")
+    of = None
+    if view.of:
+        of = table.get(view.of, table.amounts)
+    elif view.show in ("mean", "most"):
+        raise InputError("choose a field, of which the mean or the largest is shown")
+    places = tuple(table.places.chosen(view.node or view.nodes))
+    begin = table.begin if view.begin is None else max(view.begin, table.begin)
+    end = table.end if view.end is None else min(view.end, table.end)
+    if not begin < end:
+        raise InputError(
+            f"from, to: there are records from {table.begin:.6g} s to {table.end:.6g} s"
+        )
+    if _is_fine_enough(prepared, view, begin, end):
+        return _of_prepared(prepared, view, of, places, begin, end)
+    return _of_records(prepared, view, of, places, begin, end, ask)
+
+
+def _is_fine_enough(prepared: Prepared, view: View, begin: float, end: float) -> bool:
+    assert prepared.grid is not None
+    if view.only or not prepared.has(view.of):
+        return False
+    if view.begin is None and view.end is None:
+        return view.bins is None or view.bins <= prepared.grid.bins
+    return (end - begin) / prepared.grid.width * MOST_SHARES >= (view.bins or BINS)
+
+
+def _of_prepared(
+    prepared: Prepared,
+    view: View,
+    of: ShownField | None,
+    places: tuple[int, ...],
+    begin: float,
+    end: float,
+) -> Counted:
+    """The prepared bins that the range touches, several of them as one."""
+    grid = prepared.grid
+    assert grid is not None
+    first = int(np.clip(np.floor((begin - grid.begin) / grid.width + 1e-9), 0, grid.bins - 1))
+    last = int(np.clip(np.ceil((end - grid.begin) / grid.width - 1e-9), first + 1, grid.bins))
+    whole = prepared.amounts(view.of)
+    rows = list(places)
+    chosen = Amounts(*(one[rows, first:last] for one in vars(whole).values()))
+    part = Grid(grid.begin + first * grid.width, grid.width, last - first, grid.places)
+    found = Counted(prepared.table, of, view.show, part, places, chosen, True)
+    return found.coarser(view.bins or BINS)
+
+
+def _of_records(
+    prepared: Prepared,
+    view: View,
+    of: ShownField | None,
+    places: tuple[int, ...],
+    begin: float,
+    end: float,
+    ask: Ask,
+) -> Counted:
+    bins = view.bins or BINS
+    is_all = len(places) == prepared.table.places.count
+    request = {
+        "what": "bins",
+        "table": to_json(prepared.table),
+        "field": view.of,
+        "begin": begin,
+        "end": end,
+        "bins": bins,
+        "selection": {
+            "begin": begin,
+            "end": None if end == prepared.table.end else end,
+            "places": None if is_all else list(places),
+            "only": checked_only(prepared.table, view),
+        },
+    }
+    found = ask(request)
+    rows = list(places)
+    counts = found["counts"][rows]
+    sums = found["sums"][rows] if view.of else counts
+    most = found["most"][rows] if view.of else np.where(counts > 0, 1.0, -np.inf)
+    grid = Grid.over(begin, end, bins, prepared.table.places.count)
+    amounts = Amounts(counts, sums, most)
+    return Counted(prepared.table, of, view.show, grid, places, amounts, False)
+
+
+def checked_only(table: Table, view: View) -> list[tuple[str, str]]:
+    """Raises InputError for a field that the records do not have."""
+    stored = [one for one in table.fields if one.kind != "array"]
+    return [(table.get(name, stored).name, text) for name, text in view.only]
