@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -79,12 +80,13 @@ class _Process:
 
 
 class Asking:
-    """Used by the threads of a server. `close` ends the processes."""
+    """Used by the threads of a server. The processes end with it; `close` ends them before."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: OrderedDict[Path, _Process] = OrderedDict()
         self._turns = threading.BoundedSemaphore(MOST_AT_ONCE)
+        weakref.finalize(self, _end_all, self._processes)
 
     def ask(self, data_set: Path, request: Mapping[str, Any]) -> dict[str, Array]:
         """Raises InputError with what the process says, TooLong."""
@@ -114,10 +116,7 @@ class Asking:
 
     def close(self) -> None:
         with self._lock:
-            processes = list(self._processes.values())
-            self._processes.clear()
-        for one in processes:
-            one.end()
+            _end_all(self._processes)
 
     @contextlib.contextmanager
     def _turn(self, end: float) -> Iterator[None]:
@@ -131,8 +130,10 @@ class Asking:
     def _of(self, data_set: Path) -> _Process:
         with self._lock:
             found = self._processes.pop(data_set, None)
-            if found is None or not found.is_alive:
-                found = _Process(data_set)
+            if found is not None and not found.is_alive:
+                found.end()
+                found = None
+            found = found or _Process(data_set)
             self._processes[data_set] = found
             idle = [path for path, one in self._processes.items() if not one.lock.locked()]
             while len(self._processes) > MOST_PROCESSES and idle and idle[0] != data_set:
@@ -144,6 +145,11 @@ class Asking:
             if self._processes.get(data_set) is process:
                 del self._processes[data_set]
         process.end()
+
+
+def _end_all(processes: OrderedDict[Path, _Process]) -> None:
+    while processes:
+        processes.popitem()[1].end()
 
 
 def _read_answer(process: _Process, end: float) -> dict[str, Array]:

@@ -19,9 +19,11 @@ from sesame.web.chart import SERIES
 
 Array = np.ndarray[Any, Any]
 PROGRAM, SYSTEM = "program", "system"
-OF_SYSTEM = ("cpu_user", "cpu_system", "flight", "device", "received")
+OF_SYSTEM = ("cpu_user", "cpu_system", "flight", "device")
+OF_OTHERS = ("messaging",)  # sums of other fields
 LARGEST_INDEX = 32 << 20
 MOST_LINES = 7  # of a panel
+MOST_SHOWN = 400  # intervals of a view
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,6 @@ class Panel:
 
     level: str
     title: str
-    axis: str
     is_share: bool
     titles: Sequence[str]
     colours: Sequence[str]
@@ -67,19 +68,21 @@ class Levels:
             raise InputError(f"from, to: the run is from 0 s to {self.seconds:.6g} s")
         first = min(int(begin / self.bin_s + 1e-9), self.bins - 1)
         last = max(int(np.ceil(end / self.bin_s - 1e-9)), first + 1)
+        each = -(-(last - first) // MOST_SHOWN)
         found: dict[tuple[str, str], list[tuple[str, Array]]] = {}
         for number, one in enumerate(self._index["fields"]):
-            if one["classes"]:
+            if one["classes"] or one["key"] in OF_OTHERS:
                 continue
             values = self._values(number, float(one["most"]))[first:last, chosen]
             level = _level_of(str(one["key"]))
-            mean = _mean(values)
+            mean = _mean(_joined(values, each))
             if np.isfinite(mean).any():
                 found.setdefault((level, str(one["unit"])), []).append((str(one["title"]), mean))
         if not found:
             raise InputError("this data set does not say what these nodes did")
         order = sorted(found, key=lambda key: (key[0], key[1] != "", key[1]))
-        return [_panel(*key, found[key]) for key in order], first * self.bin_s, self.bin_s
+        panels = [_panel(*key, found[key]) for key in order]
+        return panels, first * self.bin_s, each * self.bin_s
 
     def _values(self, number: int, most: float) -> Array:
         """By bin and unit; NaN where there is none."""
@@ -107,6 +110,13 @@ def _level_of(key: str) -> str:
     return SYSTEM if key in OF_SYSTEM or key.startswith("kernel_") else PROGRAM
 
 
+def _joined(values: Array, each: int) -> Array:
+    """Rows of `each` bins, with their nodes beside each other."""
+    missing = -len(values) % each
+    padded = np.pad(values, ((0, missing), (0, 0)), constant_values=np.nan)
+    return padded.reshape(len(padded) // each, -1)
+
+
 def _mean(values: Array) -> Array:
     """Of nodes that have a value."""
     there = np.isfinite(values)
@@ -119,8 +129,7 @@ def _panel(level: str, unit: str, lines: Sequence[tuple[str, Array]]) -> Panel:
     lines = lines[:MOST_LINES]
     return Panel(
         level,
-        f"The {level}: {unit or 'shares of the time'}",
-        unit or "share of the time",
+        f"The {level}: {unit or 'share of the time'}",
         not unit,
         [title for title, _ in lines],
         [SERIES[i] for i in range(len(lines))],

@@ -206,6 +206,8 @@ def _complete(looked: Looked, view: View) -> View:
     """With the record type and field that it does not name. Raises InputError, HTTPException 404
     for a record type that there is not."""
     if view.look == LEVEL:
+        if looked.levels is None:
+            raise InputError("this data set does not say what programs and the system did")
         return view.with_(type="")
     if not looked.tables:
         raise HTTPException(404, "This data set has no records to look at.")

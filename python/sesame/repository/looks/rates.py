@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,22 @@ class Counted:
     places: tuple[int, ...]
     amounts: Amounts
     is_prepared: bool
+    last: float = 1.0  # how long the last interval is, of the others
 
     def values(self) -> Array:
         """What is shown, by node and bin; NaN where there is nothing."""
-        return _shown(self.amounts, self.show, self.grid.width)
+        return _shown(self.amounts, self.show, self._lengths())
+
+    def edges(self) -> Array:
+        """Where intervals begin, and where the last ends."""
+        found = self.grid.begin + self.grid.width * np.arange(self.grid.bins + 1)
+        found[-1] = found[-2] + self.grid.width * self.last
+        return found
+
+    def _lengths(self) -> Array:
+        found = np.full(self.grid.bins, self.grid.width)
+        found[-1] *= self.last
+        return found
 
     def together(self) -> Array:
         """The same of all nodes together."""
@@ -43,7 +55,7 @@ class Counted:
             self.amounts.sums.sum(axis=0),
             self.amounts.most.max(axis=0, initial=-np.inf),
         )
-        return _shown(every, self.show, self.grid.width)
+        return _shown(every, self.show, self._lengths())
 
     def coarser(self, bins: int) -> Counted:
         """With at most `bins` intervals, if there are more."""
@@ -53,17 +65,16 @@ class Counted:
         amounts = coarser(self.amounts, each)
         count = amounts.counts.shape[1]
         grid = Grid(self.grid.begin, self.grid.width * each, count, self.grid.places)
-        return Counted(self.table, self.of, self.show, grid, self.places, amounts, self.is_prepared)
+        last = (self.grid.bins - each * (count - 1)) / each
+        return replace(self, grid=grid, amounts=amounts, last=last)
 
     @property
     def unit(self) -> str:
         unit = self.of.unit if self.of is not None else ""
-        if self.show == "rate":
-            return f"{unit or '1'}/s"
-        return unit
+        return f"{unit or 1}/s" if self.show == "rate" else unit
 
 
-def _shown(amounts: Amounts, show: str, width: float) -> Array:
+def _shown(amounts: Amounts, show: str, width: Array) -> Array:
     if show == "rate":
         return amounts.sums / width
     if show == "count":

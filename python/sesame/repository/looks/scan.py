@@ -132,11 +132,23 @@ def _values(
     if field.name == NUMBER:
         return np.arange(first, first + len(found), dtype=float)
     if field.name == DURATION:
-        lengths: Array = _end(found, table, begin) - begin
-        return lengths
+        return _durations(found, table, begin)
     if field.kind == "name":
         return _places_of_names(found, field)
     return _numbers(found, table, field.name)
+
+
+def _durations(found: pa.RecordBatch, table: Table, begin: Array | None) -> Array:
+    """Exact where times are whole numbers of the same unit."""
+    scale = table.get(table.when).scale
+    if table.until and table.get(table.until).scale == scale:
+        first, last = (
+            found.column(one).to_numpy(zero_copy_only=False) for one in (table.when, table.until)
+        )
+        exact: Array = (last - first).astype(float) * scale
+        return exact
+    rounded: Array = _end(found, table, begin) - begin
+    return rounded
 
 
 def _places_of_names(found: pa.RecordBatch, field: ShownField) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,8 +70,7 @@ class Shown:
 def show(prepared: Prepared | None, levels: Levels | None, view: View, ask: Ask) -> Shown:
     """Raises InputError."""
     if view.look == LEVEL:
-        if levels is None:
-            raise InputError("this data set does not say what programs and the system did")
+        assert levels is not None
         return _level(levels, view)
     if prepared is None:
         raise InputError("choose a record type")
@@ -91,11 +91,14 @@ def _rate(found: Counted, view: View) -> Shown:
     chart = Chart(LARGE, legend=False)
     _time_axis(chart, found.table.begin, found.table.end, view)
     chart.y(f"{_what(found)} ({found.unit})" if found.unit else _what(found), zero=True)
+    if found.unit == "s":
+        chart.y(_what(found), zero=True, seconds=True)
     _limits(chart, "y", view.yscale == LOG, view.ymin, view.ymax)
-    x = found.grid.begin + found.grid.width * np.arange(found.grid.bins + 1)
+    x = found.edges()
     values = found.together()
     y = np.append(values, values[-1])
-    chart.line(nodes, x, y, "blue", stepped=True, filled=view.yscale != LOG)
+    filled = view.yscale != LOG
+    chart.line(nodes, x, y, "blue", stepped=True, filled=filled, width=1.2)
     width = format_quantity(found.grid.width, "s")
     source = "from the sums made at import" if found.is_prepared else "from the records"
     about = f"{found.grid.bins:,} intervals of {width}, {source}."
@@ -133,14 +136,25 @@ def _small(found: Counted, view: View) -> Small:
     values = coarse.values()[chosen]
     totals = found.amounts.sums[chosen].sum(axis=1)
     peaks = np.nanmax(found.values()[chosen], axis=1, initial=0.0)
-    unit = found.of.unit if found.of is not None else ""
     said = [
-        f"{format_quantity(float(total), unit)}, at most {format_quantity(float(peak), found.unit)}"
+        f"{_amount(float(total), found.of)}, at most {_short(float(peak), found.unit)}"
         for total, peak in zip(totals, peaks, strict=True)
     ]
     names = [found.table.places.name(place) for place in places]
     keys = [found.table.places.key(place) for place in places]
     return Small(keys, names, said, values, float(np.nanmax(values, initial=0.0)))
+
+
+def _amount(total: float, of: ShownField | None) -> str:
+    return f"{total:,.0f} records" if of is None else _short(total, of.unit)
+
+
+def _short(value: float, unit: str) -> str:
+    """Three digits and a unit."""
+    if unit in ("s", "B", "B/s"):
+        return format_quantity(value, unit)
+    digits = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{digits}/s" if unit == "1/s" else f"{digits} {unit}".rstrip()
 
 
 def _column_names(found: Counted) -> list[str]:
@@ -150,18 +164,18 @@ def _column_names(found: Counted) -> list[str]:
 
 
 def _rate_rows(found: Counted) -> Iterable[Sequence[Any]]:
-    grid, amounts = found.grid, found.amounts
+    edges, amounts = found.edges().tolist(), found.amounts
     for row, place in enumerate(found.places):
         name = found.table.places.name(place)
-        for i in range(grid.bins):
-            begin, count = grid.begin + i * grid.width, amounts.counts[row, i]
+        for i, (begin, end) in enumerate(itertools.pairwise(edges)):
+            count = amounts.counts[row, i]
             if count == 0 and amounts.sums[row, i] == 0:
                 continue
-            numbers = [count / grid.width]
+            numbers = [count / (end - begin)]
             if found.of is not None:
                 total, most = amounts.sums[row, i], amounts.most[row, i]
-                numbers = [total, total / grid.width, most if np.isfinite(most) else ""]
-            yield [name, begin, begin + grid.width, count, *numbers]
+                numbers = [total, total / (end - begin), most if np.isfinite(most) else ""]
+            yield [name, begin, end, count, *numbers]
 
 
 # ---- Two fields, and single records ----
@@ -311,11 +325,11 @@ def _level(levels: Levels, view: View) -> Shown:
     for panel in panels:
         chart = Chart(LEVEL_HEIGHT, legend=True)
         _time_axis(chart, 0.0, levels.seconds, view)
-        chart.y(panel.axis, zero=True)
+        chart.y(panel.title, zero=True)
         _limits(chart, "y", view.yscale == LOG and not panel.is_share, None, None)
         x = begin + width * np.arange(panel.values.shape[1] + 1)
         for title, colour, values in zip(panel.titles, panel.colours, panel.values, strict=True):
-            chart.line(title, x, np.append(values, values[-1:]), colour, stepped=True)
+            chart.line(title, x, np.append(values, values[-1:]), colour, stepped=True, width=1.2)
         charts.append((panel.title, chart))
     names = [f"{panel.level}: {title}" for panel in panels for title in panel.titles]
     table = np.concatenate([panel.values for panel in panels])
@@ -358,6 +372,8 @@ def _axis(
     settings: dict[str, Any] = {"seconds": True} if field.unit == "s" else {}
     if field.kind == "name":
         settings = {"names": list(field.values) or ["none"]}
+    elif which == "y" and field.least >= 0:
+        settings["zero"] = True
     (chart.x if which == "x" else chart.y)(title, **settings)
     if field.kind != "name":
         _limits(chart, which, is_log, low, high, _ends(field, is_log, None, None))
