@@ -21,7 +21,7 @@ from sesame.repository.app import make_app
 from sesame.repository.local import add_found
 from sesame.repository.looks.answering import answer
 from sesame.repository.looks.asking import Asking, TooLong
-from sesame.repository.looks.described import Places, to_json
+from sesame.repository.looks.described import Nodes, to_json
 from sesame.repository.looks.pairs import COLUMNS, LINES, MOST_POINTS
 from sesame.repository.looks.prepare import prepare
 from sesame.repository.looks.prepared import read_prepared
@@ -30,7 +30,7 @@ from sesame.repository.looks.shown import show
 from sesame.repository.looks.view import LOOKS, SHOWN, View, read_view
 from sesame.repository.store import Repository
 
-ALL = {"begin": None, "end": None, "places": None, "only": []}
+ALL = {"begin": None, "end": None, "nodes": None, "only": []}
 
 
 def prepared(data_set, out: Path):
@@ -54,11 +54,11 @@ def refuse(_: object):
 def test_prepared_sums_are_those_of_the_records(tmp_path, rows, ranks):
     data_set = write_events(tmp_path / "run.sesame", rows, ranks)
     one = prepared(data_set, tmp_path / "out")["event"]
-    grid, places = one.grid, one.table.places
-    place = f"least((rank - {places.first}) // {places.each}, {places.count - 1})"
+    grid, nodes = one.grid, one.table.nodes
+    node = f"least((rank - {nodes.first}) // {nodes.each}, {nodes.count - 1})"
     at = f"least(floor((begin_ns * 1e-9 - {grid.begin!r}) / {grid.width!r}), {grid.bins - 1})"
     columns = "count(*), sum(bytes), max(bytes), sum(ratio), max(ratio)"
-    query = f"select {place}, {at}, {columns} from event group by 1, 2"
+    query = f"select {node}, {at}, {columns} from event group by 1, 2"
     found = asked(data_set, query)
     by_field = {name: one.amounts(name) for name in ("", "bytes", "ratio")}
     assert (by_field[""].counts == cells_of(found, grid.shape, 2)).all()
@@ -122,7 +122,7 @@ def test_what_is_shown_of_a_field_is_as_it_says(tmp_path):
 def test_counters_are_spread_over_their_intervals(tmp_path):
     data_set = write_counters(tmp_path / "run.sesame")
     one = prepared(data_set, tmp_path / "out")["kernel_summary"]
-    assert one.table.places.values == ("n2", "n10")
+    assert one.table.nodes.values == ("n2", "n10")
     amounts = one.amounts("count")
     seconds = amounts.sums.reshape(2, 4, -1).sum(axis=2)
     assert seconds == pytest.approx(np.array([[50, 50, 0, 0], [0, 0, 10, 30]]))
@@ -180,10 +180,10 @@ def test_few_records_are_points_and_elements_of_an_array_too(tmp_path):
 
 
 def test_nodes_are_named_by_numbers_ranges_and_names():
-    ranks = Places(4, "rank", first=10, each=2)
+    ranks = Nodes(4, "rank", first=10, each=2)
     assert [ranks.name(0), ranks.key(3)] == ["ranks 10 to 11", "16"]
     assert ranks.chosen("11-14,16") == [0, 1, 2, 3]
-    named = Places(3, "node", values=("n1", "n-2", "a,b"))
+    named = Nodes(3, "node", values=("n1", "n-2", "a,b"))
     assert named.chosen("n-2,0") == [1, 0]
     assert named.chosen(named.key(2)) == [2]
     for wrong in ("18", "9", "12-30", "x", "-", "1-", "9" * 30):

@@ -44,15 +44,15 @@ def answer(data_set: DataSet, request: Mapping[str, Any]) -> dict[str, Array]:
 
 def selection_of(request: Mapping[str, Any]) -> Selection:
     given = request["selection"]
-    places = None if given["places"] is None else tuple(given["places"])
+    nodes = None if given["nodes"] is None else tuple(given["nodes"])
     only = tuple((str(name), str(text)) for name, text in given["only"])
-    return Selection(given["begin"], given["end"], places, only)
+    return Selection(given["begin"], given["end"], nodes, only)
 
 
 def _bins(data_set: DataSet, table: Any, request: Mapping[str, Any]) -> dict[str, Array]:
     fields = [table.get(request["field"], table.amounts)] if request["field"] else []
     bins = int(request["bins"])
-    grid = Grid.over(request["begin"], request["end"], bins, table.places.count)
+    grid = Grid.over(request["begin"], request["end"], bins, table.nodes.count)
     adding = added(data_set, table, fields, selection_of(request), grid)
     if not fields:
         return {"counts": adding.counts()}

@@ -18,16 +18,16 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Grid:
-    """`bins` intervals of `width` seconds from `begin` on, for each of `places` nodes."""
+    """`bins` intervals of `width` seconds from `begin` on, for each of `nodes` nodes."""
 
     begin: float
     width: float
     bins: int
-    places: int
+    nodes: int
 
     @staticmethod
-    def over(begin: float, end: float, bins: int, places: int) -> Grid:
-        return Grid(begin, (end - begin) / bins, bins, places)
+    def over(begin: float, end: float, bins: int, nodes: int) -> Grid:
+        return Grid(begin, (end - begin) / bins, bins, nodes)
 
     @property
     def end(self) -> float:
@@ -35,14 +35,14 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.places, self.bins
+        return self.nodes, self.bins
 
-    def cells(self, place: Array, at: Array) -> Array:
+    def cells(self, node: Array, at: Array) -> Array:
         """The cell of each record; -1 outside. A record at the end is in the last bin."""
         bins = np.floor((at - self.begin) / self.width)
         bins = np.where(at == self.end, self.bins - 1, bins)
         inside = (bins >= 0) & (bins < self.bins)
-        return np.where(inside, place * self.bins + np.where(inside, bins, 0).astype(np.int64), -1)
+        return np.where(inside, node * self.bins + np.where(inside, bins, 0).astype(np.int64), -1)
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,21 @@ class Adding:
 
     def __init__(self, grid: Grid, fields: int, *, is_spread: bool = False) -> None:
         """`is_spread`: the records are counters, whose intervals are spread over the bins."""
-        size = grid.places * grid.bins
+        size = grid.nodes * grid.bins
         self._grid = grid
         self._counts: Array = np.zeros(size)
         self._sums: list[Array] = [np.zeros(size) for _ in range(fields)]
         self._most: list[Array] = [np.full(size, -np.inf) for _ in range(fields)]
         clock = Clock(grid.bins, grid.width)
         spreads = fields + 1 if is_spread else 0  # the records themselves, then the fields
-        self._spread = [Spans(grid.places, clock) for _ in range(spreads)]
+        self._spread = [Spans(grid.nodes, clock) for _ in range(spreads)]
 
     def add(self, batch: Batch) -> None:
         assert batch.begin is not None
         if batch.end is not None:
             self._add_spread(batch)
             return
-        cells = self._grid.cells(batch.place, batch.begin)
+        cells = self._grid.cells(batch.node, batch.begin)
         inside = cells >= 0
         cells = cells[inside]
         self._counts += np.bincount(cells, minlength=len(self._counts))
@@ -89,14 +89,14 @@ class Adding:
         """An interval is in each bin by its share; one of no length is left out."""
         assert batch.begin is not None and batch.end is not None
         kept = batch.end > batch.begin
-        place, begin, end = batch.place[kept], batch.begin[kept], batch.end[kept]
+        node, begin, end = batch.node[kept], batch.begin[kept], batch.end[kept]
         each = self._grid.width / (end - begin)
         begin, end = begin - self._grid.begin, end - self._grid.begin
-        self._spread[0].add(place, begin, end, each)
-        middle = self._grid.cells(place, self._grid.begin + (begin + end) / 2)
+        self._spread[0].add(node, begin, end, each)
+        middle = self._grid.cells(node, self._grid.begin + (begin + end) / 2)
         for i, values in enumerate(batch.values):
             amount = np.nan_to_num(values[kept])
-            self._spread[i + 1].add(place, begin, end, amount * each)
+            self._spread[i + 1].add(node, begin, end, amount * each)
             np.maximum.at(self._most[i], middle[middle >= 0], amount[middle >= 0])
 
     def counts(self) -> Array:

@@ -23,9 +23,9 @@ WHERE = ("node", "rank", "source", "cpu")
 COUNTERS = ("kernel_summary", "cpu_time", "measurement_cost", "storage_activity")
 NUMBERS, NAMES = ("int", "uint", "float"), ("name", "text")
 DURATION, NUMBER = "duration", "record"  # fields that every record has: made, not stored
-MOST_PLACES = 1024  # nodes with bins of their own; more ranks share them
+MOST_NODES = 1024  # nodes with bins of their own; more ranks share them
 MOST_NAMES = 200  # values of a field to choose from
-WORDS = {"source": "rank", "cpu": "CPU"}  # what a place is called, if not as its column
+WORDS = {"source": "rank", "cpu": "CPU"}  # what a node is called, if not as its column
 OTHERS = "others"
 
 
@@ -50,9 +50,9 @@ class ShownField:
 
 
 @dataclass(frozen=True)
-class Places:
+class Nodes:
     """The nodes of a record type. `first` and `each`: whole numbers from `first` on, `each` of them
-    a place; else `values` are the nodes."""
+    a node; else `values` are the nodes."""
 
     count: int
     word: str = ""
@@ -76,7 +76,7 @@ class Places:
         return name if name and "," not in name else str(number)
 
     def numbers(self, column: Any) -> Array:
-        """The place of each record."""
+        """The node of each record."""
         import pyarrow as pa
 
         if self.each:
@@ -94,7 +94,7 @@ class Places:
         return found
 
     def chosen(self, text: str) -> list[int]:
-        """The numbers of places that `0-7,12` or their names name; of an empty text all. Raises
+        """The numbers of nodes that `0-7,12` or their names name; of an empty text all. Raises
         InputError."""
         if not text:
             return list(range(self.count))
@@ -137,7 +137,7 @@ class Table:
     where: str = ""
     begin: float = 0.0  # of the first record, in seconds
     end: float = 1.0
-    places: Places = field(default_factory=lambda: Places(1))
+    nodes: Nodes = field(default_factory=lambda: Nodes(1))
     durations: tuple[float, float, float] = (0.0, 1.0, 1.0)  # least, most, least above 0
 
     @property
@@ -212,11 +212,11 @@ def _shown(described: Mapping[str, Any]) -> ShownField:
 
 def to_json(table: Table) -> dict[str, Any]:
     fields = [vars(one) for one in table.fields]
-    return {**vars(table), "fields": fields, "places": vars(table.places)}
+    return {**vars(table), "fields": fields, "nodes": vars(table.nodes)}
 
 
 def from_json(found: Mapping[str, Any]) -> Table:
     fields = tuple(ShownField(**{**one, "values": tuple(one["values"])}) for one in found["fields"])
-    places = Places(**{**found["places"], "values": tuple(found["places"]["values"])})
+    nodes = Nodes(**{**found["nodes"], "values": tuple(found["nodes"]["values"])})
     durations = tuple(found["durations"])
-    return Table(**{**found, "fields": fields, "places": places, "durations": durations})
+    return Table(**{**found, "fields": fields, "nodes": nodes, "durations": durations})

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
-from sesame.repository.looks.described import Places
+from sesame.repository.looks.described import Nodes
 from sesame.repository.looks.view import View
 from sesame.repository.playback.frames import ABSENT, LARGEST, MOST_BINS
 from sesame.repository.playback.prepare import INDEX, VERSION
@@ -47,21 +47,21 @@ class Levels:
         names = tuple(str(one) for one in index["units"])
         if not 1 <= self.bins <= MOST_BINS or not self.bin_s > 0 or not names:
             raise InputError("the play-back of this data set is damaged")
-        self.places = Places(len(names), str(index["word"]), values=names)
+        self.nodes = Nodes(len(names), str(index["word"]), values=names)
 
     @property
     def seconds(self) -> float:
         return self.bins * self.bin_s
 
     def nodes_in_words(self, view: View) -> str:
-        chosen = self.places.chosen(view.node or view.nodes)
+        chosen = self.nodes.chosen(view.node or view.nodes)
         if len(chosen) == 1:
-            return self.places.name(chosen[0])
-        return f"The mean of {len(chosen):,} {self.places.word}s"
+            return self.nodes.name(chosen[0])
+        return f"The mean of {len(chosen):,} {self.nodes.word}s"
 
     def panels(self, view: View) -> tuple[list[Panel], float, float]:
         """What each level did, the begin of the first bin and the width of a bin, in seconds."""
-        chosen = self.places.chosen(view.node or view.nodes)
+        chosen = self.nodes.chosen(view.node or view.nodes)
         begin = 0.0 if view.begin is None else max(view.begin, 0.0)
         end = self.seconds if view.end is None else min(view.end, self.seconds)
         if not begin < end:
@@ -86,11 +86,11 @@ class Levels:
 
     def _values(self, number: int, most: float) -> Array:
         """By bin and unit; NaN where there is none."""
-        count = self.bins * self.places.count
+        count = self.bins * self.nodes.count
         raw = np.fromfile(self._directory / f"field-{number}.bin", "<u2", count)
         if len(raw) != count:
             raise InputError("the play-back of this data set is damaged")
-        values = raw.reshape(self.bins, self.places.count).astype(float)
+        values = raw.reshape(self.bins, self.nodes.count).astype(float)
         return np.where(values == ABSENT, np.nan, values * most / LARGEST)
 
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from sesame.errors import InputError
 from sesame.repository.looks import picture
 from sesame.repository.looks.asking import Asking
-from sesame.repository.looks.described import Places, to_json
+from sesame.repository.looks.described import Nodes, to_json
 from sesame.repository.looks.levels import Levels, read_levels
 from sesame.repository.looks.prepared import Prepared, read_prepared
 from sesame.repository.looks.rates import checked_only, usual_field
@@ -142,8 +142,8 @@ class _Pages:
         fields = request.query_params.getlist("field")[:MOST_FIELDS]
         stored = list(table.fields)
         names = [table.get(name, stored).name for name in fields]
-        places = table.places.chosen(view.node or view.nodes)
-        is_all = len(places) == table.places.count
+        nodes = table.nodes.chosen(view.node or view.nodes)
+        is_all = len(nodes) == table.nodes.count
         wanted = {
             "what": "rows",
             "table": to_json(table),
@@ -151,7 +151,7 @@ class _Pages:
             "selection": {
                 "begin": view.begin if table.when else None,
                 "end": view.end if table.when else None,
-                "places": None if is_all else places,
+                "nodes": None if is_all else nodes,
                 "only": checked_only(table, view),
             },
         }
@@ -226,7 +226,7 @@ def _most_telling(tables: Mapping[str, Prepared]) -> str:
 
     def rank(name: str) -> tuple[bool, bool, int]:
         table = tables[name].table
-        return tables[name].grid is not None, table.places.count > 1, table.rows
+        return tables[name].grid is not None, table.nodes.count > 1, table.rows
 
     return max(tables, key=rank)
 
@@ -244,8 +244,8 @@ def _prepared(looked: Looked, name: str) -> Prepared:
 
 def _form(looked: Looked, view: View) -> dict[str, Any]:
     table = looked.tables[view.type].table if view.type else None
-    places = looked.levels.places if view.look == LEVEL and looked.levels else None
-    places = table.places if table is not None else places
+    nodes = looked.levels.nodes if view.look == LEVEL and looked.levels else None
+    nodes = table.nodes if table is not None else nodes
     x, y = "", ""
     if table is not None and view.look in (PAIR, RECORD):
         x, y = (one.name for one in pair_fields(table, view))
@@ -258,9 +258,9 @@ def _form(looked: Looked, view: View) -> dict[str, Any]:
         "x": x,
         "y": view.y or y,
         "only": dict(view.only),
-        "places": places,
-        "near": _near(places, view),
-        "pages": _pages(places, view),
+        "nodes": nodes,
+        "near": _near(nodes, view),
+        "pages": _pages(nodes, view),
         "downloads": [
             ("picture.png", "Picture (PNG)"),
             ("picture.svg", "Picture (SVG)"),
@@ -287,24 +287,24 @@ def _looks(looked: Looked, view: View) -> list[tuple[str, str, bool]]:
     return found
 
 
-def _near(places: Places | None, view: View) -> list[tuple[str, str]]:
+def _near(nodes: Nodes | None, view: View) -> list[tuple[str, str]]:
     """(word, setting of the address) of the nodes beside the one that is enlarged, and of all."""
-    if places is None or not view.node:
+    if nodes is None or not view.node:
         return []
-    number = places.chosen(view.node)[0]
+    number = nodes.chosen(view.node)[0]
     found = [("All together", urlencode({"node": ""}))]
     for word, one in (("Previous", number - 1), ("Next", number + 1)):
-        if 0 <= one < places.count:
-            setting = urlencode({"node": places.key(one)})
-            found.append((f"{word}: {places.name(one)}", setting))
+        if 0 <= one < nodes.count:
+            setting = urlencode({"node": nodes.key(one)})
+            found.append((f"{word}: {nodes.name(one)}", setting))
     return found
 
 
-def _pages(places: Places | None, view: View) -> list[tuple[str, str]]:
+def _pages(nodes: Nodes | None, view: View) -> list[tuple[str, str]]:
     """The same of other small pictures, where there are more than a page has."""
-    if places is None or view.node or view.look != RATE:
+    if nodes is None or view.node or view.look != RATE:
         return []
-    chosen = places.chosen(view.nodes)
+    chosen = nodes.chosen(view.nodes)
     found = []
     for word, first in (("Earlier", view.first - MOST_SMALL), ("More", view.first + MOST_SMALL)):
         if -MOST_SMALL < first < len(chosen):

@@ -72,14 +72,14 @@ class _Gathered:
     low: tuple[float, float] = (np.inf, np.inf)
     high: tuple[float, float] = (-np.inf, -np.inf)
 
-    def add(self, x: Array, y: Array, place: Array) -> None:
+    def add(self, x: Array, y: Array, node: Array) -> None:
         if not len(x):
             return
         self.count += len(x)
         self.low = (min(self.low[0], float(x.min())), min(self.low[1], float(y.min())))
         self.high = (max(self.high[0], float(x.max())), max(self.high[1], float(y.max())))
         if self.count <= MOST_POINTS:
-            self.points.append((x, y, place))
+            self.points.append((x, y, node))
         else:
             self.points = []
 
@@ -90,15 +90,15 @@ class _Gathered:
 def paired(
     data_set: DataSet, table: Table, pairing: Pairing, selection: Selection
 ) -> dict[str, Array]:
-    """`count`, the number of records, with `x`, `y` and `place` of each; or, of more than
+    """`count`, the number of records, with `x`, `y` and `node` of each; or, of more than
     MOST_POINTS, with `cells`, a row for each step of y, and their `ends` (x from, x to, y from,
     y to)."""
     fields = [_field(table, pairing.x.field), _field(table, pairing.y.field)]
     shape = (_steps(fields[1], LINES), _steps(fields[0], COLUMNS))
     cells = np.zeros(shape[0] * shape[1]) if pairing.known else None
     gathered = _Gathered([])
-    for x, y, place in _points(data_set, table, fields, pairing, selection):
-        gathered.add(x, y, place)
+    for x, y, node in _points(data_set, table, fields, pairing, selection):
+        gathered.add(x, y, node)
         if cells is not None and pairing.known:
             _add(cells, shape, pairing, pairing.known, x, y)
     count = np.array([gathered.count], np.float64)
@@ -131,7 +131,7 @@ def _points(
     for batch in scan(data_set, table, fields, selection):
         x, y = batch.values
         kept = pairing.x.inside(x) & pairing.y.inside(y)
-        yield x[kept], y[kept], batch.place[kept]
+        yield x[kept], y[kept], batch.node[kept]
 
 
 def _add(
@@ -149,6 +149,6 @@ def _add(
 
 def _joined(points: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
     if not points:
-        return {"x": np.zeros(0), "y": np.zeros(0), "place": np.zeros(0)}
-    x, y, place = (np.concatenate(one).astype(np.float64) for one in zip(*points, strict=True))
-    return {"x": x, "y": y, "place": place}
+        return {"x": np.zeros(0), "y": np.zeros(0), "node": np.zeros(0)}
+    x, y, node = (np.concatenate(one).astype(np.float64) for one in zip(*points, strict=True))
+    return {"x": x, "y": y, "node": node}

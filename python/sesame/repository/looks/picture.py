@@ -50,15 +50,15 @@ class _Svg:
 
     def _path(self, points: Points, how: str) -> None:
         if points:
-            places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            self._parts.append(f'<path d="M{places}" {how}/>')
+            nodes = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            self._parts.append(f'<path d="M{nodes}" {how}/>')
 
     def dots(self, points: Points, colour: str) -> None:
         """One element for all of them."""
         if points:
-            places = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
+            nodes = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
             how = f'stroke="{colour}" stroke-width="3" stroke-linecap="round" opacity="0.8"'
-            self._parts.append(f'<path d="{places}" {how}/>')
+            self._parts.append(f'<path d="{nodes}" {how}/>')
 
     def text(self, x: float, y: float, text: str, **how: Any) -> None:
         anchor = {"l": "start", "m": "middle", "r": "end"}[how.get("anchor", "l")]

@@ -18,10 +18,10 @@ from sesame.repository.looks.bins import Adding, Grid, added
 from sesame.repository.looks.described import (
     DURATION,
     MOST_NAMES,
-    MOST_PLACES,
+    MOST_NODES,
     OTHERS,
     WORDS,
-    Places,
+    Nodes,
     ShownField,
     Table,
     describe,
@@ -70,8 +70,8 @@ def _prepared(data_set: DataSet, name: str, file: Path) -> dict[str, Any]:
     table = surveyed(data_set, describe(data_set, name))
     if not table.when:
         return {"table": to_json(table), "file": "", "blocks": []}
-    bins = int(np.clip(CELLS // table.places.count, LEAST_BINS, MOST_BINS))
-    grid = Grid.over(table.begin, table.end, 1 << (bins.bit_length() - 1), table.places.count)
+    bins = int(np.clip(CELLS // table.nodes.count, LEAST_BINS, MOST_BINS))
+    grid = Grid.over(table.begin, table.end, 1 << (bins.bit_length() - 1), table.nodes.count)
     measures = table.amounts[:MOST_MEASURES]
     blocks = _write(file, added(data_set, table, measures, Selection(), grid), measures)
     return {"table": to_json(table), "file": file.name, "bins": grid.bins, "blocks": blocks}
@@ -136,7 +136,7 @@ def surveyed(data_set: DataSet, table: Table) -> Table:
     for found in data_set.batches(table.name, [one.name for one in named]) if named else ():
         for one in named:
             _count(survey.names.setdefault(one.name, Counter()), found.column(one.name))
-    places = _places(table, survey, is_named)
+    nodes = _nodes(table, survey, is_named)
     begin, end = survey.time.least, survey.time.most
     if not begin <= end:
         table, begin, end = replace(table, when=""), 0.0, 1.0
@@ -144,7 +144,7 @@ def surveyed(data_set: DataSet, table: Table) -> Table:
     return replace(
         table,
         fields=tuple(_with_range(one, survey) for one in table.fields),
-        places=places,
+        nodes=nodes,
         begin=begin,
         end=max(end, begin + _least_span(begin)),
         durations=(made.least, made.most, made.positive),
@@ -176,21 +176,21 @@ def _count(counter: Counter[str], column: Any) -> None:
             counter[str(one["values"])] += one["counts"]
 
 
-def _places(table: Table, survey: _Survey, is_named: set[str]) -> Places:
+def _nodes(table: Table, survey: _Survey, is_named: set[str]) -> Nodes:
     if not table.where:
-        return Places(1)
+        return Nodes(1)
     word = WORDS.get(table.where, table.where)
     if table.where in is_named:
         names = sorted(survey.names[table.where], key=_natural)
-        if len(names) > MOST_PLACES:
-            names = [*names[: MOST_PLACES - 1], OTHERS]
-        return Places(max(len(names), 1), word, values=tuple(names) or ("",))
+        if len(names) > MOST_NODES:
+            names = [*names[: MOST_NODES - 1], OTHERS]
+        return Nodes(max(len(names), 1), word, values=tuple(names) or ("",))
     found = survey.ranges[table.where]
     if not found.least <= found.most:
-        return Places(1)
+        return Nodes(1)
     first, last = int(found.least), int(found.most)
-    each = -(-(last - first + 1) // MOST_PLACES)
-    return Places(-(-(last - first + 1) // each), word, first, each)
+    each = -(-(last - first + 1) // MOST_NODES)
+    return Nodes(-(-(last - first + 1) // each), word, first, each)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

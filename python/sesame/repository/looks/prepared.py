@@ -14,7 +14,7 @@ import numpy as np
 
 from sesame.errors import InputError
 from sesame.repository.looks.bins import Amounts, Grid
-from sesame.repository.looks.described import MOST_PLACES, Table, from_json
+from sesame.repository.looks.described import MOST_NODES, Table, from_json
 from sesame.repository.looks.prepare import INDEX, MOST_BINS, MOST_TABLES, VERSION, WRONG_RECORDS
 
 LARGEST_INDEX = 32 << 20
@@ -45,7 +45,7 @@ class Prepared:
 
         assert self.grid is not None
         offset, size = self.blocks[field, kind]
-        whole = self.grid.places * self.grid.bins * BYTES
+        whole = self.grid.nodes * self.grid.bins * BYTES
         with self.file.open("rb") as stream:
             stream.seek(offset)
             packed = stream.read(min(size, 2 * whole + 1024))
@@ -74,14 +74,14 @@ def read_prepared(directory: Path) -> dict[str, Prepared]:
 
 def _prepared(directory: Path, one: Mapping[str, Any]) -> Prepared:
     table = from_json(one["table"])
-    if not 1 <= table.places.count <= MOST_PLACES:
+    if not 1 <= table.nodes.count <= MOST_NODES:
         raise ValueError("nodes")
     grid = None
     if table.when:
         bins = int(one["bins"])
         if not 1 <= bins <= MOST_BINS or not table.begin < table.end:
             raise ValueError("bins")
-        grid = Grid.over(table.begin, table.end, bins, table.places.count)
+        grid = Grid.over(table.begin, table.end, bins, table.nodes.count)
     file = directory / Path(str(one["file"]) or "none").name
     blocks = {
         (str(each["field"]), str(each["kind"])): (int(each["offset"]), int(each["size"]))

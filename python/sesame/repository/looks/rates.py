@@ -22,13 +22,13 @@ MOST_SHARES = 4  # prepared bins are shown if they are at most this many times w
 
 @dataclass(frozen=True)
 class Counted:
-    """`of`: the field, None for the records. Arrays have a row for each of the `places`."""
+    """`of`: the field, None for the records. Arrays have a row for each of the `nodes`."""
 
     table: Table
     of: ShownField | None
     show: str
     grid: Grid
-    places: tuple[int, ...]
+    nodes: tuple[int, ...]
     amounts: Amounts
     is_prepared: bool
     last: float = 1.0  # how long the last interval is, of the others
@@ -64,7 +64,7 @@ class Counted:
             return self
         amounts = coarser(self.amounts, each)
         count = amounts.counts.shape[1]
-        grid = Grid(self.grid.begin, self.grid.width * each, count, self.grid.places)
+        grid = Grid(self.grid.begin, self.grid.width * each, count, self.grid.nodes)
         last = (self.grid.bins - each * (count - 1)) / each
         return replace(self, grid=grid, amounts=amounts, last=last)
 
@@ -102,7 +102,7 @@ def counted(prepared: Prepared, view: View, ask: Ask) -> Counted:
         of = table.get(view.of, table.amounts)
     elif view.show in ("mean", "most"):
         raise InputError("choose a field, of which the mean or the largest is shown")
-    places = tuple(table.places.chosen(view.node or view.nodes))
+    nodes = tuple(table.nodes.chosen(view.node or view.nodes))
     begin = table.begin if view.begin is None else max(view.begin, table.begin)
     end = table.end if view.end is None else min(view.end, table.end)
     if not begin < end:
@@ -110,8 +110,8 @@ def counted(prepared: Prepared, view: View, ask: Ask) -> Counted:
             f"from, to: there are records from {table.begin:.6g} s to {table.end:.6g} s"
         )
     if _is_fine_enough(prepared, view, begin, end):
-        return _of_prepared(prepared, view, of, places, begin, end)
-    return _of_records(prepared, view, of, places, begin, end, ask)
+        return _of_prepared(prepared, view, of, nodes, begin, end)
+    return _of_records(prepared, view, of, nodes, begin, end, ask)
 
 
 def _is_fine_enough(prepared: Prepared, view: View, begin: float, end: float) -> bool:
@@ -127,7 +127,7 @@ def _of_prepared(
     prepared: Prepared,
     view: View,
     of: ShownField | None,
-    places: tuple[int, ...],
+    nodes: tuple[int, ...],
     begin: float,
     end: float,
 ) -> Counted:
@@ -137,10 +137,10 @@ def _of_prepared(
     first = int(np.clip(np.floor((begin - grid.begin) / grid.width + 1e-9), 0, grid.bins - 1))
     last = int(np.clip(np.ceil((end - grid.begin) / grid.width - 1e-9), first + 1, grid.bins))
     whole = prepared.amounts(view.of)
-    rows = list(places)
+    rows = list(nodes)
     chosen = Amounts(*(one[rows, first:last] for one in vars(whole).values()))
-    part = Grid(grid.begin + first * grid.width, grid.width, last - first, grid.places)
-    found = Counted(prepared.table, of, view.show, part, places, chosen, True)
+    part = Grid(grid.begin + first * grid.width, grid.width, last - first, grid.nodes)
+    found = Counted(prepared.table, of, view.show, part, nodes, chosen, True)
     return found.coarser(view.bins or BINS)
 
 
@@ -148,13 +148,13 @@ def _of_records(
     prepared: Prepared,
     view: View,
     of: ShownField | None,
-    places: tuple[int, ...],
+    nodes: tuple[int, ...],
     begin: float,
     end: float,
     ask: Ask,
 ) -> Counted:
     bins = view.bins or BINS
-    is_all = len(places) == prepared.table.places.count
+    is_all = len(nodes) == prepared.table.nodes.count
     request = {
         "what": "bins",
         "table": to_json(prepared.table),
@@ -165,18 +165,18 @@ def _of_records(
         "selection": {
             "begin": begin,
             "end": None if end == prepared.table.end else end,
-            "places": None if is_all else list(places),
+            "nodes": None if is_all else list(nodes),
             "only": checked_only(prepared.table, view),
         },
     }
     found = ask(request)
-    rows = list(places)
+    rows = list(nodes)
     counts = found["counts"][rows]
     sums = found["sums"][rows] if view.of else counts
     most = found["most"][rows] if view.of else np.where(counts > 0, 1.0, -np.inf)
-    grid = Grid.over(begin, end, bins, prepared.table.places.count)
+    grid = Grid.over(begin, end, bins, prepared.table.nodes.count)
     amounts = Amounts(counts, sums, most)
-    return Counted(prepared.table, of, view.show, grid, places, amounts, False)
+    return Counted(prepared.table, of, view.show, grid, nodes, amounts, False)
 
 
 def checked_only(table: Table, view: View) -> list[tuple[str, str]]:

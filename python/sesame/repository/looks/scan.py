@@ -25,7 +25,7 @@ class Selection:
 
     begin: float | None = None
     end: float | None = None
-    places: tuple[int, ...] | None = None
+    nodes: tuple[int, ...] | None = None
     only: tuple[tuple[str, str], ...] = ()
 
 
@@ -33,7 +33,7 @@ class Selection:
 class Batch:
     """Records, with arrays of the same length. Times are in seconds."""
 
-    place: Array
+    node: Array
     begin: Array | None
     end: Array | None  # of counters
     values: tuple[Array, ...]  # of the fields asked for, as floats
@@ -115,15 +115,15 @@ def _of_group(
 
 
 def _batch(found: pa.RecordBatch, first: int, table: Table, fields: Sequence[ShownField]) -> Batch:
-    place = (
-        table.places.numbers(found.column(table.where))
+    node = (
+        table.nodes.numbers(found.column(table.where))
         if table.where
         else np.zeros(len(found), np.int64)
     )
     begin = _numbers(found, table, table.when) if table.when else None
     end = _end(found, table, begin) if table.is_counter else None
     values = tuple(_values(found, first, table, one, begin) for one in fields)
-    return Batch(place, begin, end, values)
+    return Batch(node, begin, end, values)
 
 
 def _values(
@@ -134,7 +134,7 @@ def _values(
     if field.name == DURATION:
         return _durations(found, table, begin)
     if field.kind == "name":
-        return _places_of_names(found, field)
+        return _numbers_of_names(found, field)
     return _numbers(found, table, field.name)
 
 
@@ -151,12 +151,12 @@ def _durations(found: pa.RecordBatch, table: Table, begin: Array | None) -> Arra
     return rounded
 
 
-def _places_of_names(found: pa.RecordBatch, field: ShownField) -> Array:
+def _numbers_of_names(found: pa.RecordBatch, field: ShownField) -> Array:
     """The number of each name among the field's values; NaN for one that is not among them."""
-    from sesame.repository.looks.described import OTHERS, Places
+    from sesame.repository.looks.described import OTHERS, Nodes
 
-    places = Places(len(field.values) + 1, values=(*field.values, OTHERS))
-    numbers = places.numbers(found.column(field.name)).astype(float)
+    nodes = Nodes(len(field.values) + 1, values=(*field.values, OTHERS))
+    numbers = nodes.numbers(found.column(field.name)).astype(float)
     return np.where(numbers < len(field.values), numbers, np.nan)
 
 
@@ -182,10 +182,10 @@ def _selected(
     if batch.begin is not None and selection.begin is not None:
         reaches = batch.end > selection.begin if batch.end is not None else None
         conditions.append(batch.begin >= selection.begin if reaches is None else reaches)
-    if selection.places is not None:
-        is_chosen = np.zeros(table.places.count, bool)
-        is_chosen[list(selection.places)] = True
-        conditions.append(is_chosen[batch.place])
+    if selection.nodes is not None:
+        is_chosen = np.zeros(table.nodes.count, bool)
+        is_chosen[list(selection.nodes)] = True
+        conditions.append(is_chosen[batch.node])
     conditions += [_has(found.column(name), text) for name, text in selection.only]
     return np.logical_and.reduce(conditions) if conditions else None
 
@@ -212,7 +212,7 @@ def _only(batch: Batch, kept: Array) -> Batch:
         return None if values is None else values[kept]
 
     return Batch(
-        batch.place[kept],
+        batch.node[kept],
         chosen(batch.begin),
         chosen(batch.end),
         tuple(one[kept] for one in batch.values),

@@ -87,7 +87,7 @@ def show(prepared: Prepared | None, levels: Levels | None, view: View, ask: Ask)
 
 def _rate(found: Counted, view: View) -> Shown:
     title = f"{_what(found)} {SHOWN[found.show]}"
-    nodes = _nodes_in_words(found, view)
+    shown_nodes = _nodes_in_words(found, view)
     chart = Chart(LARGE, legend=False)
     _time_axis(chart, found.table.begin, found.table.end, view)
     chart.y(f"{_what(found)} ({found.unit})" if found.unit else _what(found), zero=True)
@@ -98,15 +98,15 @@ def _rate(found: Counted, view: View) -> Shown:
     values = found.together()
     y = np.append(values, values[-1])
     filled = view.yscale != LOG
-    chart.line(nodes, x, y, "blue", stepped=True, filled=filled, width=1.2)
+    chart.line(shown_nodes, x, y, "blue", stepped=True, filled=filled, width=1.2)
     width = format_quantity(found.grid.width, "s")
     source = "from the sums made at import" if found.is_prepared else "from the records"
     about = f"{found.grid.bins:,} intervals of {width}, {source}."
-    small = _small(found, view) if not view.node and len(found.places) > 1 else None
+    small = _small(found, view) if not view.node and len(found.nodes) > 1 else None
     return Shown(
         title,
         about,
-        [(f"{title}, {nodes}", chart)],
+        [(f"{title}, {shown_nodes}", chart)],
         ["node", "from_s", "to_s", "records", *_column_names(found)],
         lambda: _rate_rows(found),
         small,
@@ -120,17 +120,17 @@ def _what(found: Counted) -> str:
 
 
 def _nodes_in_words(found: Counted, view: View) -> str:
-    if len(found.places) == 1:
-        return found.table.places.name(found.places[0])
-    word = found.table.places.word or "node"
+    if len(found.nodes) == 1:
+        return found.table.nodes.name(found.nodes[0])
+    word = found.table.nodes.word or "node"
     of = "the largest of" if found.show == "most" else "together"
     if found.show == "most":
-        return f"{of} {len(found.places):,} {word}s"
-    return f"{len(found.places):,} {word}s {of}"
+        return f"{of} {len(found.nodes):,} {word}s"
+    return f"{len(found.nodes):,} {word}s {of}"
 
 
 def _small(found: Counted, view: View) -> Small:
-    places = found.places[view.first : view.first + MOST_SMALL]
+    nodes = found.nodes[view.first : view.first + MOST_SMALL]
     coarse = found.coarser(SMALL_BINS)
     chosen = slice(view.first, view.first + MOST_SMALL)
     values = coarse.values()[chosen]
@@ -140,8 +140,8 @@ def _small(found: Counted, view: View) -> Small:
         f"{_amount(float(total), found.of)}, at most {_short(float(peak), found.unit)}"
         for total, peak in zip(totals, peaks, strict=True)
     ]
-    names = [found.table.places.name(place) for place in places]
-    keys = [found.table.places.key(place) for place in places]
+    names = [found.table.nodes.name(node) for node in nodes]
+    keys = [found.table.nodes.key(node) for node in nodes]
     return Small(keys, names, said, values, float(np.nanmax(values, initial=0.0)))
 
 
@@ -165,8 +165,8 @@ def _column_names(found: Counted) -> list[str]:
 
 def _rate_rows(found: Counted) -> Iterable[Sequence[Any]]:
     edges, amounts = found.edges().tolist(), found.amounts
-    for row, place in enumerate(found.places):
-        name = found.table.places.name(place)
+    for row, node in enumerate(found.nodes):
+        name = found.table.nodes.name(node)
         for i, (begin, end) in enumerate(itertools.pairwise(edges)):
             count = amounts.counts[row, i]
             if count == 0 and amounts.sums[row, i] == 0:
@@ -216,15 +216,15 @@ def _pair(table: Table, view: View, ask: Ask) -> Shown:
         about += ", a point each." if count else "; there are none in this range."
         columns = [x.name, y.name, "node"]
         rows = [
-            (a, b, table.places.name(int(place)))
-            for a, b, place in zip(answer["x"], answer["y"], answer["place"], strict=True)
+            (a, b, table.nodes.name(int(node)))
+            for a, b, node in zip(answer["x"], answer["y"], answer["node"], strict=True)
         ]
     return Shown(title, about, [(title, chart)], columns, lambda: rows)
 
 
 def _pair_request(table: Table, view: View, x: ShownField, y: ShownField) -> dict[str, Any]:
-    places = table.places.chosen(view.node or view.nodes)
-    is_all = len(places) == table.places.count
+    nodes = table.nodes.chosen(view.node or view.nodes)
+    is_all = len(nodes) == table.nodes.count
     selected = bool(view.only) or not is_all or view.begin is not None or view.end is not None
     x_log, y_log = view.xscale == LOG, view.yscale == LOG
     ends = (*_ends(x, x_log, view.xmin, view.xmax), *_ends(y, y_log, view.ymin, view.ymax))
@@ -239,7 +239,7 @@ def _pair_request(table: Table, view: View, x: ShownField, y: ShownField) -> dic
         "selection": {
             "begin": view.begin,
             "end": view.end,
-            "places": None if is_all else places,
+            "nodes": None if is_all else nodes,
             "only": checked_only(table, view),
         },
     }
