@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Curve, Outcome
 from sesame.evaluation.records import Observation
 
@@ -49,8 +50,11 @@ def joined(days: Iterable[int]) -> list[tuple[int, int]]:
 
 def observations(probe: str, rows: Iterable[Sequence[Any]]) -> list[Observation]:
     return [
-        Observation(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or "")
-        for began, outcome, step, reason in rows
+        Observation(
+            *(probe, began / 1e6, OUTCOMES[outcome], step or "", reason or ""),
+            load=None if average is None else Load(average, others),
+        )
+        for began, outcome, step, reason, average, others in rows
     ]
 
 

@@ -26,7 +26,10 @@ def probe_failures(site: Site, store: Store, begin: float, end: float) -> list[P
         for probe in all_probes(site, store)
         if not probe.availability
     ]
-    notes = {target: [one for one in store.notes(target) if one.planned] for _, target in names}
+    notes = {
+        target: [one for one in store.notes(target) if one.planned]
+        for target in {target for _, target in names}
+    }
     found = []
     for (probe, target), ran in zip(names, store.around_failures(names, begin, end), strict=True):
         failures = [
@@ -35,5 +38,5 @@ def probe_failures(site: Site, store: Store, begin: float, end: float) -> list[P
             if one.began < end and one.last_failed >= begin
         ]
         if failures:
-            found.append(ProbeFailures(probe, target, with_loads(store, target, failures)))
+            found.append(ProbeFailures(probe, target, with_loads(store, target, failures, ran)))
     return found

@@ -80,15 +80,25 @@ def incidents_of(
     return _merged(sorted(found, key=lambda one: (one.not_before, one.began)))
 
 
-def with_loads(store: Store, target: str, found: Sequence[Series]) -> list[Series]:
-    """With the loads of the first failure and of the pass before, where they are known."""
-    loads = store.loads_at(
-        [(one.probe, target, at) for one in found for at in (one.began, one.not_before)]
-    )
-    pairs = zip(loads[::2], loads[1::2], strict=True)
+def with_loads(
+    store: Store, target: str, found: Sequence[Series], results: Iterable[Observation]
+) -> list[Series]:
+    """With the loads of the first failure and of the pass before, where they are known: from
+    `results` or, as these are not all, from the store."""
+    loads = {(one.probe, one.began): one.load for one in results if one.load is not None}
+    wanted = [(one.probe, at) for one in found for at in (one.began, one.not_before)]
+    missing = [one for one in wanted if one not in loads]
+    asked = store.loads_at([(probe, target, at) for probe, at in missing])
+    loads |= {one: load for one, load in zip(missing, asked, strict=True) if load is not None}
     return [
-        replace(one, load=then, load_before=before if one.not_before < one.began else None)
-        for one, (then, before) in zip(found, pairs, strict=True)
+        replace(
+            one,
+            load=loads.get((one.probe, one.began)),
+            load_before=loads.get((one.probe, one.not_before))
+            if one.not_before < one.began
+            else None,
+        )
+        for one in found
     ]
 
 

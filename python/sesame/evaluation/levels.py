@@ -108,12 +108,13 @@ def _by_part(
     period: tuple[float, float],
 ) -> dict[Series, dict[str, Level]]:
     """From runs, if they are shorter than a day."""
+    periods = {name: parts(*period, name) for name in {*part.values()}}
     short = [one for one in every if PARTS.get(part[one], DAY) < DAY]
     figures = dict(zip(short, store.figures([one.number for one in short], *period), strict=True))
     return {
-        one: _levels_of(*figures[one], parts(*period, part[one]))
+        one: _levels_of(*figures[one], periods[part[one]])
         if one in figures
-        else days.by_period(parts(*period, part[one]))
+        else days.by_period(periods[part[one]])
         for one, days in every.items()
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sesame.evaluation.load import Load
 from sesame.evaluation.probing import Outcome
 
 
@@ -28,6 +29,7 @@ class Observation(NamedTuple):
     step: str = ""
     reason: str = ""
     is_joined: bool = False  # all results since the one before passed, and were left out
+    load: Load | None = None  # as far as it was read
 
 
 class ProbeCounts(NamedTuple):

@@ -350,8 +350,8 @@ class Store:
     ) -> list[Observation]:
         """The results of each [low, high)."""
         found = self._database.rows_of_each(
-            "SELECT result.began, outcome, step, reason FROM result LEFT JOIN detail "
-            "ON detail.probe = result.probe AND detail.began = result.began "
+            "SELECT result.began, outcome, step, reason, average, others FROM result "
+            "LEFT JOIN detail ON detail.probe = result.probe AND detail.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? ORDER BY 1",
             [(number, *span) for span in spans],
         )
@@ -447,7 +447,7 @@ class Store:
         """For each (probe, target, release, day), the last result that passed or failed."""
         unobserved = OUTCOMES.index(Outcome.NOT_OBSERVED)
         found = self._database.rows_of_each(
-            "SELECT result.began, outcome, step, reason FROM result "
+            "SELECT result.began, outcome, step, reason, average, others FROM result "
             "JOIN release ON release.id = result.release LEFT JOIN detail "
             "ON detail.probe = result.probe AND detail.began = result.began "
             "WHERE result.probe = ? AND result.began >= ? AND result.began < ? "

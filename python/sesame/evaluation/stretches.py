@@ -19,7 +19,7 @@ from sesame.evaluation.estimates import (
     time_up,
 )
 from sesame.evaluation.incidents import Incident, incidents_of, samples_of, with_loads
-from sesame.evaluation.periods import months, part_of, parts, weeks
+from sesame.evaluation.periods import WEEK, months, part_of, parts, weeks
 from sesame.evaluation.probing import MAINTENANCE
 from sesame.evaluation.site import Probe, Site
 from sesame.evaluation.store import Note, Observation, Store
@@ -148,17 +148,20 @@ class _Target:
 
     def summary(self, off: Sequence[Unseen]) -> TargetSummary:
         begin, end = self._period
+        by_week = [self._stretch(*one) for one in weeks(begin, end)]
+        of_part = [] if self._part == WEEK else parts(begin, end, self._part)
         return TargetSummary(
             self._name,
             self._stretch("all", begin, end),
             [self._stretch(*one) for one in months(begin, end)],
-            [self._stretch(*one) for one in weeks(begin, end)],
+            by_week,
             self._part,
-            [self._stretch(*one) for one in parts(begin, end, self._part)],
+            by_week if self._part == WEEK else [self._stretch(*one) for one in of_part],
             with_loads(
                 self._store,
                 self._name,
                 [one for one in self._incidents if one.began < end and one.ended >= begin],
+                self._ran,
             ),
             self._unseen(off),
         )
