@@ -32,7 +32,7 @@ help:
 	@echo "make format     format the sources"
 	@echo "make sanitize   C++ tests with the address and undefined-behaviour sanitizers"
 	@echo "make wheel      build dist/*.whl in a fresh Debian 12 (as root, with debootstrap)"
-	@echo "make test-wheel  try it in fresh roots of Debian 12 and 13 without a compiler"
+	@echo "make test-wheel  build it, and try it in fresh roots of Debian 12 and 13 without a compiler"
 	@echo "make clean      remove what was built"
 
 setup: $(VENV)/.ready
@@ -101,7 +101,7 @@ sanitize: setup $(VENV)/.ready-to-build-tests
 wheel:
 	@bash tools/wheel/build.sh
 
-test-wheel:
+test-wheel: wheel
 	@bash tools/wheel/test.sh bookworm trixie
 
 clean:
