@@ -10,6 +10,7 @@
 #include "core/mpi/objects/constants.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/op.h"
 #include "core/mpi/objects/pack.h"
 
@@ -56,7 +57,7 @@ inline void copy(const void* from, Count from_count, const DatatypeObject& from_
     const Count from_bytes = from_count * from_type.size();
     const Count to_bytes = to_count * to_type.size();
     const Count bytes = from_bytes < to_bytes ? from_bytes : to_bytes;
-    if (bytes > 0 && from != to) std::memmove(to, from, static_cast<size_t>(bytes));
+    if (bytes > 0 && from != to) copy_bytes(to, from, static_cast<size_t>(bytes));
   } else if (from != to || &from_type != &to_type) {
     copy_typed(from, from_count, from_type, to, to_count, to_type);
   }

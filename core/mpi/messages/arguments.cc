@@ -3,6 +3,7 @@
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/datatype_table.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
@@ -62,7 +63,7 @@ int check_buffer(const void* buffer, Count count, Datatype datatype, const Datat
   *type = this_rank().datatypes.find(datatype);
   if (*type == nullptr || !(*type)->is_committed()) [[unlikely]]
     return bad_type(datatype, *type);
-  if (buffer == nullptr && count > 0 && (*type)->is_contiguous() && (*type)->size() > 0 &&
+  if (address_there(buffer) == 0 && count > 0 && (*type)->is_contiguous() && (*type)->size() > 0 &&
       (*type)->is_predefined()) [[unlikely]]
     return null_buffer();
   return MPI_SUCCESS;

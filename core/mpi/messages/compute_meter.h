@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.h"
@@ -53,7 +54,7 @@ class ComputeMeter {
 
   // The program resumes computing now.
   void resume() {
-    if (options_.mode != ComputeMode::kMeasured) return;
+    if (options_.mode != ComputeMode::kMeasured || is_given_) return;
     const uint64_t ticks = read_counter();
     if (ticks - charged_at_ > long_ticks_) [[unlikely]]
       set_checkpoint(ticks);
@@ -63,6 +64,8 @@ class ComputeMeter {
   // Host compute time since resume(), unscaled; zero unless measured.
   SimTime measure() {
     if (options_.mode != ComputeMode::kMeasured) return SimTime::zero();
+    if (is_given_) [[unlikely]]
+      return std::exchange(given_, SimTime::zero());
     const uint64_t ticks = read_counter();
     uint64_t elapsed = ticks - resumed_at_;
     if (elapsed > long_ticks_) [[unlikely]]
@@ -70,6 +73,13 @@ class ComputeMeter {
     charged_at_ = ticks;
     elapsed = elapsed > overhead_ticks_ ? elapsed - overhead_ticks_ : 0;
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(elapsed) * ps_per_tick_));
+  }
+
+  // For ranks that are processes of their own, and measure with a copy of this meter: adds to what
+  // measure() returns next.
+  void give(SimTime measured) {
+    is_given_ = true;
+    given_ += measured;
   }
 
   // The time of the two clock readings around a sample, which limits the resolution. Zero until
@@ -99,6 +109,8 @@ class ComputeMeter {
   // thread was off the CPU.
   uint64_t checkpoint_ticks_ = 0;
   int64_t checkpoint_cpu_ns_ = 0;
+  bool is_given_ = false;
+  SimTime given_;
 };
 
 }  // namespace sesame::mpi

@@ -36,7 +36,7 @@ void move_direct(const Operation& send, RequestObject& receive, Count accepted) 
   if (accepted == 0 || !receive.carries_data) return;
   if (send.type->is_contiguous() && receive.type->is_contiguous()) {
     if (receive.buffer != send.buffer) {
-      std::memmove(receive.buffer, send.buffer, static_cast<size_t>(accepted));
+      copy_bytes(receive.buffer, send.buffer, static_cast<size_t>(accepted));
     }
   } else {
     copy_typed(send.buffer, send.count, *send.type, receive.buffer, receive.count, *receive.type);
@@ -48,7 +48,7 @@ void move_queued(const QueuedMessage& message, RequestObject& receive, Count acc
   if (message.payload == nullptr) {
     move_direct(*message.sender(), receive, accepted);
   } else if (receive.type->is_contiguous()) {
-    std::memcpy(receive.buffer, message.payload, static_cast<size_t>(accepted));
+    copy_bytes(receive.buffer, message.payload, static_cast<size_t>(accepted));
   } else {
     unpack_range(message.payload, receive.buffer, receive.count, *receive.type, 0, accepted);
   }

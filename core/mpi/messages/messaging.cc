@@ -7,6 +7,7 @@
 #include "core/mpi/messages/in_flight.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
@@ -21,7 +22,7 @@ AttachedBuffer* take_attached(RequestObject& send) {
 
 void pack_payload(const Operation& send, char* out, Count bytes) {
   if (send.type->is_contiguous()) {
-    std::memcpy(out, send.buffer, static_cast<size_t>(bytes));
+    copy_bytes(out, send.buffer, static_cast<size_t>(bytes));
   } else {
     pack_all(send.buffer, send.count, *send.type, out);
   }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 
 #include "core/base/check.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/op_reduction.h"
 #include "core/mpi/objects/pack.h"
 
@@ -43,6 +45,19 @@ constexpr uint32_t operations_of(TypeClass type_class) {
       return 0;
   }
   return 0;
+}
+
+// Reduces copies of vectors that are in another process. Predefined operations are for types whose
+// extent is positive and that begin at their address.
+[[gnu::cold]] void reduce_remote(ReduceFunction function, const void* in, void* inout, Count count,
+                                 const DatatypeObject& type) {
+  const auto bytes = static_cast<size_t>(type.span(count));
+  const auto operand = std::make_unique_for_overwrite<char[]>(bytes);
+  const auto result = std::make_unique_for_overwrite<char[]>(bytes);
+  copy_bytes(operand.get(), in, bytes);
+  copy_bytes(result.get(), inout, bytes);
+  function(operand.get(), result.get(), count);
+  copy_bytes(inout, result.get(), bytes);
 }
 
 ReduceFunction find_reduction(Op op, const DatatypeObject& type) {
@@ -164,6 +179,8 @@ void reduce_local(const void* in, void* inout, Count count, const DatatypeObject
     }
     const ReduceFunction function = find_reduction(op.handle(), type);
     CHECK(function != nullptr);
+    if (is_remote(in, inout)) [[unlikely]]
+      return reduce_remote(function, in, inout, count, type);
     return function(in, inout, count);
   }
   const Count longest =

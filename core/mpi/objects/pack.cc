@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_layout.h"
 #include "core/mpi/objects/datatype_table.h"
+#include "core/mpi/objects/memory.h"
 
 namespace sesame::mpi {
 namespace {
@@ -228,9 +230,15 @@ void move_range(const LayoutNode& node, char* user, Count first, Count last, Mov
 }
 
 template <bool kPack>
+[[gnu::cold]] void move_remote(char* user, Count count, const DatatypeObject& type, char* packed,
+                               Count start, Count length);
+
+template <bool kPack>
 void move(char* user, Count count, const DatatypeObject& type, char* packed, Count start,
           Count length) {
   if (length == 0) return;
+  if (is_remote(user, packed)) [[unlikely]]
+    return move_remote<kPack>(user, count, type, packed, start, length);
   Mover<kPack> mover{packed};
   if (type.is_contiguous()) return mover.block(user + start, length);
   LayoutNode outer;
@@ -238,6 +246,30 @@ void move(char* user, Count count, const DatatypeObject& type, char* packed, Cou
   CHECK(start >= 0 && length > 0 && start + length <= layout.size);
   if (layout.node == nullptr) return mover.block(user + layout.offset + start, length);
   move_range(*layout.node, user + layout.offset, start, start + length, mover);
+}
+
+// The same where a buffer is in another process, range by range.
+template <bool kPack>
+void move_remote(char* user, Count count, const DatatypeObject& type, char* packed, Count start,
+                 Count length) {
+  if (is_remote(packed)) {
+    const auto staging = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(length));
+    if (!kPack) copy_bytes(staging.get(), packed, static_cast<size_t>(length));
+    move<kPack>(user, count, type, staging.get(), start, length);
+    if (kPack) copy_bytes(packed, staging.get(), static_cast<size_t>(length));
+    return;
+  }
+  std::vector<RemoteRange> ranges;
+  ByteRangeCursor cursor(type, count);
+  cursor.seek(start);
+  ByteRange range;
+  for (Count left = length; left > 0 && cursor.next(&range, left); left -= range.length)
+    ranges.push_back({user + range.offset, static_cast<size_t>(range.length)});
+  if constexpr (kPack) {
+    remote_memory().read(ranges.data(), ranges.size(), packed);
+  } else {
+    remote_memory().write(ranges.data(), ranges.size(), packed);
+  }
 }
 
 }  // namespace
