@@ -7,6 +7,7 @@ Needs mpicc; SMPI is compared when smpicc and smpirun are installed (Debian: sim
 libsimgrid-dev).
 
     python bench/message_rate.py [--ranks 16,256,1024,4096] [--peer-ranks 1024] [--repeat 3]
+                                 [--ranks-as fibers|processes]
 """
 
 import argparse
@@ -22,7 +23,7 @@ from pathlib import Path
 PROGRAMS = Path(__file__).parent / "programs"
 MESSAGES_PER_ROUND = {"ring": 1, "halo": 4, "anysource": 1}
 # Enough rounds that a run takes a second or so.
-TARGET_MESSAGES = 6_000_000
+TARGET_MESSAGES = {"fibers": 6_000_000, "processes": 300_000}
 PEER_MESSAGES = 120_000
 
 PLATFORM = """<?xml version='1.0'?>
@@ -41,7 +42,7 @@ def build(compiler: str, name: str, directory: Path) -> Path:
     return program
 
 
-def sesame_run(program: Path, ranks: int, rounds: int) -> dict:
+def sesame_run(program: Path, ranks: int, rounds: int, ranks_as: str = "fibers") -> dict:
     command = [
         sys.executable,
         "-m",
@@ -53,6 +54,8 @@ def sesame_run(program: Path, ranks: int, rounds: int) -> dict:
         "infiniband",
         "--compute",
         "none",
+        "--ranks-as",
+        ranks_as,
         "--json",
         "--",
         str(program),
@@ -107,6 +110,7 @@ def main() -> None:
     parser.add_argument("--ranks", default="16,256,1024,4096")
     parser.add_argument("--peer-ranks", default="1024")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--ranks-as", choices=TARGET_MESSAGES, default="fibers")
     arguments = parser.parse_args()
     peer_ranks = {int(n) for n in arguments.peer_ranks.split(",") if n}
     has_peer = shutil.which("smpicc") and shutil.which("smpirun")
@@ -117,8 +121,11 @@ def main() -> None:
             program = build(compiler, program_name, directory)
             rates = {}
             for ranks in (int(n) for n in arguments.ranks.split(",")):
-                rounds = max(TARGET_MESSAGES // (ranks * per_round), 10)
-                runs = [sesame_run(program, ranks, rounds) for _ in range(arguments.repeat)]
+                ranks_as = arguments.ranks_as
+                rounds = max(TARGET_MESSAGES[ranks_as] // (ranks * per_round), 10)
+                runs = [
+                    sesame_run(program, ranks, rounds, ranks_as) for _ in range(arguments.repeat)
+                ]
                 rates[ranks] = statistics.median(run["messages_per_second"] for run in runs)
                 startup = statistics.median(run["startup_s"] for run in runs)
                 memory = statistics.median(run["peak_rss_bytes"] for run in runs)
