@@ -15,7 +15,12 @@ namespace {
 
 // Programs and libraries may hold copies of these variables, of Open MPI's sizes: ours are not
 // smaller (512 bytes and more in Open MPI 4.1 for all but groups, infos, messages and requests).
+// Where ranks are processes the C library's loader makes the copies, and warns of larger variables.
+#ifdef SESAME_RANK_IS_PROCESS
+constexpr size_t kVariableBytes = sizeof(PredefinedHandle) + 8;
+#else
 constexpr size_t kVariableBytes = 2048;
+#endif
 struct Variable {
   PredefinedHandle handle;
   char unused[kVariableBytes - sizeof(PredefinedHandle)];

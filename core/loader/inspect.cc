@@ -63,15 +63,24 @@ Result<std::string> find_program(const std::string& name) {
   return std::string(resolved);
 }
 
-Result<> refuse_script(const std::string& name, const std::string& path) {
+// The first line of a script; empty: it is none.
+std::string script_line(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  char mark[2] = {};
   std::string line;
-  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  if (!file.read(mark, 2) || mark[0] != '#' || mark[1] != '!') return {};
+  std::getline(file, line);
+  return "#!" + line;
+}
+
+Result<> refuse_script(const std::string& name, const std::string& path) {
+  const std::string line = script_line(path);
+  if (line.empty()) return {};
   return error(quoted(name) + " is a script (" + line + "), expected an MPI program in binary form",
                "name the program that the script starts");
 }
 
-Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
+Result<> refuse_static(const std::string& name, const ElfFile& file) {
   const uint16_t type = file.header().e_type;
   if (type != ET_EXEC && type != ET_DYN)
     return error(quoted(name) + " is an object or core file, expected a linked program");
@@ -83,15 +92,20 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
                      "MPI library",
                  "relink it without -static, against the shared MPI library");
   }
-  if (type == ET_EXEC)
-    return error(quoted(name) +
-                     " is not position-independent, so it can be loaded only once, "
-                     "expected a position-independent executable",
-                 "compile with -fPIE and relink with -pie (gcc's default; drop -no-pie)");
   if (file.interpreter().find("ld-linux") == std::string::npos)
     return error(quoted(name) + " is built for another C library (" + file.interpreter() +
                      "), expected the GNU C library",
                  "rebuild it on a GNU/Linux system");
+  return {};
+}
+
+Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
+  if (Result<> linked = refuse_static(name, file); !linked) return linked;
+  if (file.header().e_type == ET_EXEC)
+    return error(quoted(name) +
+                     " is not position-independent, so it can be loaded only once, "
+                     "expected a position-independent executable",
+                 "compile with -fPIE and relink with -pie (gcc's default; drop -no-pie)");
   if (file.find("malloc") != nullptr)
     return error(quoted(name) +
                      " brings its own malloc, which all ranks' libraries would mix "
@@ -225,6 +239,37 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   if (!mappings) return std::unexpected(mappings.error());
   program.mappings_per_rank = *mappings;
   return program;
+}
+
+Result<ProcessProgram> inspect_for_processes(const std::string& name) {
+  const Result<std::string> path = find_program(name);
+  if (!path) return std::unexpected(path.error());
+  if (!script_line(*path).empty()) return ProcessProgram{*path, {}};
+  const Result<ElfFile> file = ElfFile::open(*path);
+  if (!file) return std::unexpected(file.error());
+  if (Result<> usable = refuse_static(name, *file); !usable) return std::unexpected(usable.error());
+  Result<Closure> closure = find_closure(*file, file->interpreter(), {});
+  if (!closure) return std::unexpected(closure.error());
+  if (Result<> complete = refuse_missing(name, *closure); !complete)
+    return std::unexpected(complete.error());
+  if (Result<> refused = refuse_sanitizers(name, *closure); !refused)
+    return std::unexpected(refused.error());
+  if (closure->mpi_libraries.empty()) return ProcessProgram{*path, {}};
+  const Result<BinaryInterface> interface = decide_interface(name, *closure);
+  if (!interface) return std::unexpected(interface.error());
+  return ProcessProgram{*path, *interface};
+}
+
+std::string reason_for_processes(const std::string& name) {
+  const Result<std::string> path = find_program(name);
+  if (!path) return {};
+  if (!script_line(*path).empty()) return "it is a script";
+  const size_t slash = path->rfind('/');
+  if (path->compare(slash + 1, 6, "python") == 0) return "Python loads MPI while it runs";
+  const Result<ElfFile> file = ElfFile::open(*path);
+  if (!file || file->header().e_type != ET_EXEC || file->interpreter().empty()) return {};
+  const Result<ProcessProgram> program = inspect_for_processes(name);
+  return program && program->interface ? "it is not position-independent" : "";
 }
 
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {

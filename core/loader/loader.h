@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,19 @@ struct Program {
 // Finds a program (on PATH when the name has no slash) and decides whether it can be simulated.
 // Does not execute any of it.
 Result<Program> inspect_program(const std::string& name, const InspectOptions& options = {});
+
+// A program whose ranks run as processes of their own (core/remote).
+struct ProcessProgram {
+  std::string path;                          // absolute, symbolic links followed
+  std::optional<BinaryInterface> interface;  // empty: known when it loads its MPI library
+};
+
+// Finds a program, or a script, that can run as processes. Executes none of it.
+Result<ProcessProgram> inspect_for_processes(const std::string& name);
+
+// Why ranks of this program must be processes ("it is a script"); empty: it can be copied, or it is
+// no program that is known to use MPI.
+std::string reason_for_processes(const std::string& name);
 
 // An Error if `ranks` copies, each with a stack of `mappings_per_stack`, exceed vm.max_map_count.
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack);

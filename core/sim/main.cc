@@ -1,8 +1,9 @@
 // The simulator process, one program for each MPI binary interface:
 //   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
 //                                           wrong input, 130 when interrupted
-//   sesame-simulator-…  --inspect PROGRAM   prints as JSON which MPI binary interface a program
-//                                           needs
+//   sesame-simulator-…  --inspect PROGRAM [fibers|processes]
+//       prints as JSON which MPI binary interface a program needs, and whether its ranks will be
+//       fibers or processes, or can be what is asked for
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -11,8 +12,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "core/loader/loader.h"
+#include "core/sim/process_ranks.h"
 #include "core/sim/result.h"
 #include "core/sim/scenario.h"
 #include "core/sim/simulation.h"
@@ -29,17 +33,35 @@ int refuse(const sesame::Error& error, const char* prefix = "error: ") {
   return kWrongInput;
 }
 
-int inspect(const char* name) {
-  auto program = sesame::loader::inspect_program(name);
-  if (!program) return refuse(program.error(), "");
-  nlohmann::json json{{"interface", sesame::loader::name_of(program->interface)},
-                      {"path", program->path}};
+int print_inspected(const char* ranks_as, const std::string& why, const std::string& path,
+                    std::optional<sesame::loader::BinaryInterface> interface) {
+  nlohmann::json json{{"ranks_as", ranks_as}, {"why", why}, {"path", path}, {"interface", nullptr}};
+  if (interface) json["interface"] = sesame::loader::name_of(*interface);
   std::printf("%s\n", json.dump().c_str());
   return 0;
 }
 
+// `ranks_as`: "fibers", "processes", or "" for fibers where they are possible.
+int inspect(const char* name, const std::string& ranks_as) {
+  using namespace sesame::loader;
+  std::string why = "you asked for it";
+  if (ranks_as.empty()) why = reason_for_processes(name);
+  if (ranks_as == "processes" || (ranks_as.empty() && !why.empty())) {
+    auto program = inspect_for_processes(name);
+    if (!program) return refuse(program.error(), "");
+    return print_inspected("processes", why, program->path, program->interface);
+  }
+  auto program = inspect_program(name);
+  if (!program) return refuse(program.error(), "");
+  return print_inspected("fibers", why.empty() ? "it can be copied" : why, program->path,
+                         program->interface);
+}
+
 // All files of a run are in a directory that the parent process made and removes.
-void interrupt(int) { sesame::loader::host_exit(kInterrupted); }
+void interrupt(int) {
+  sesame::sim::end_process_ranks();
+  sesame::loader::host_exit(kInterrupted);
+}
 
 int simulate(const char* path) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent removes the files that this process leaves
@@ -65,8 +87,9 @@ int simulate(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--inspect") == 0) return inspect(argv[2]);
+  if ((argc == 3 || argc == 4) && std::strcmp(argv[1], "--inspect") == 0)
+    return inspect(argv[2], argc == 4 ? argv[3] : "");
   if (argc == 2 && argv[1][0] != '-') return simulate(argv[1]);
-  std::fprintf(stderr, "usage: %s SCENARIO.json | --inspect PROGRAM\n", argv[0]);
+  std::fprintf(stderr, "usage: %s SCENARIO.json | --inspect PROGRAM [fibers|processes]\n", argv[0]);
   return kWrongInput;
 }

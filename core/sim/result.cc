@@ -192,7 +192,9 @@ Json to_json(const Simulation& simulation) {
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
   json["host_files"] = world.host_files;
-  json["libraries_opened_for_all_ranks"] = loader::libraries_opened_for_all_ranks();
+  json["libraries_opened_for_all_ranks"] = simulation.has_process_ranks()
+                                               ? std::vector<std::string>()
+                                               : loader::libraries_opened_for_all_ranks();
   json["storage"] = storage_table(simulation);
   add_storage_totals(simulation, json);
   if (const Recording* recording = simulation.recording()) {

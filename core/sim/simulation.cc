@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,8 @@ namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
 constexpr int kSampledRanks = 64;
+// A rank's fiber where ranks are processes: it runs only the simulator's own code.
+constexpr size_t kServingStackBytes = 256 << 10;
 // Durations below ten readings of the clock are measured with an error of 10 % and more.
 constexpr int64_t kShortReadings = 10;
 
@@ -87,10 +90,35 @@ struct Hooks {
     loader::run_program(*process_of(*strand->rank));
   }
 
+  static void run_process(pdes::Fiber* fiber) {
+    mpi::Rank& rank = *static_cast<mpi::Strand*>(fiber)->rank;
+    end_rank(running->process_ranks_->run(rank));
+  }
+  // The first process that uses MPI says which one.
+  static void connected(const std::string& name) {
+    using loader::BinaryInterface;
+    for (const auto interface :
+         {BinaryInterface::kMpich, BinaryInterface::kMpiStandard, BinaryInterface::kOpenMpi}) {
+      if (name != loader::name_of(interface)) continue;
+      if (running->interface_ && *running->interface_ != interface) {
+        abort_job(2, mpi::this_rank().name() + " uses another MPI (" + name +
+                         ") than the rank before it (" + loader::name_of(*running->interface_) +
+                         ")");
+      }
+      running->interface_ = interface;
+    }
+    running->mpi_was_used_ = true;
+    running->choose_collectives();
+  }
+
   static void exit_rank(int status) {
     mpi::Strand& strand = mpi::self();
     if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kExit);
-    mpi::Rank& rank = *strand.rank;
+    end_rank(status);
+  }
+
+  [[noreturn]] static void end_rank(int status) {
+    mpi::Rank& rank = *mpi::self().rank;
     rank.main.ended = true;
     rank.exit_status = status;
     ++running->ended_ranks_;
@@ -163,7 +191,8 @@ struct Hooks {
 Simulation::Simulation(Scenario scenario, machine::Machine machine, network::Network network)
     : scenario_(std::move(scenario)),
       machine_(std::move(machine)),
-      world_(std::make_unique<mpi::World>(std::move(network), scenario_.ranks)) {}
+      world_(std::make_unique<mpi::World>(std::move(network), scenario_.ranks)),
+      process_ranks_(make_process_ranks()) {}
 
 // The ranks' copies, stacks and objects end with the process: their destructors would run code of
 // programs that have ended.
@@ -264,8 +293,12 @@ void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) cons
   rank.slowdown = machine_.slowdown_of(taken[node]);
 }
 
+int64_t Simulation::epoch_ns() const {
+  return scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
+}
+
 void Simulation::set_hooks() {
-  world_->executive.set_switch_hook(Hooks::on_switch);
+  if (process_ranks_ == nullptr) world_->executive.set_switch_hook(Hooks::on_switch);
   world_->executive.set_tick_hook(Hooks::on_tick);
   world_->hooks.abort_job = Hooks::abort_job;
   world_->hooks.node_name = Hooks::name_of_node;
@@ -288,8 +321,7 @@ void Simulation::set_hooks() {
   hooks.write_output = write_program_output;
   hooks.current_call = Hooks::current_call;
   if (world_->mounts != nullptr) hooks.files = &program_file_hooks(*world_);
-  hooks.epoch_ns =
-      scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
+  hooks.epoch_ns = epoch_ns();
   loader::set_hooks(hooks);
   configure_program_output(scenario_.label_output, scenario_.program_stdout_to_stderr);
   loader::install_crash_reporter();
@@ -342,14 +374,46 @@ void Simulation::choose_collectives() {
       (machine_.collectives == CollectiveRules::kProgram && has_open_mpi);
 }
 
+Result<> Simulation::start_processes() {
+  const auto program = loader::inspect_for_processes(scenario_.program);
+  if (!program) return std::unexpected(program.error());
+  interface_ = program->interface;
+  choose_collectives();
+  if (auto entered = enter_working_directory(); !entered) return entered;
+  stacks_ =
+      std::make_unique<pdes::StackPool>(kServingStackBytes, static_cast<size_t>(scenario_.ranks));
+  loader::LaunchArguments& launch = launches_.emplace_back();
+  launch.arguments.push_back(scenario_.program);
+  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
+                          scenario_.arguments.end());
+  make_environment(&launch);
+  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
+  std::vector<int> nodes;
+  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
+  ProcessStart start{scenario_, program->path, launch, {}, Hooks::connected, *world_, epoch_ns()};
+  for (const RankPlace& place : places_of(nodes, {}))
+    start.own_variables.push_back(own_variables(place));
+  for (auto& rank : world_->ranks) {
+    auto stack = stacks_->take();
+    if (!stack) return std::unexpected(stack.error());
+    rank->main.prepare(*stack, Hooks::run_process);
+  }
+  return process_ranks_->start(start);
+}
+
+Result<> Simulation::enter_working_directory() const {
+  if (scenario_.working_directory.empty() || chdir(scenario_.working_directory.c_str()) == 0)
+    return {};
+  return error_at(scenario_.working_directory, 0,
+                  std::string("cannot work in this directory: ") + std::strerror(errno));
+}
+
 Result<> Simulation::load_ranks() {
+  if (process_ranks_ != nullptr) return start_processes();
   auto image = open_image(scenario_.program, scenario_.ranks);
   if (!image) return std::unexpected(image.error());
   choose_collectives();
-  if (!scenario_.working_directory.empty() && chdir(scenario_.working_directory.c_str()) != 0) {
-    return error_at(scenario_.working_directory, 0,
-                    std::string("cannot work in this directory: ") + std::strerror(errno));
-  }
+  if (auto entered = enter_working_directory(); !entered) return entered;
   loader::LaunchArguments& launch = launches_.emplace_back();
   launch.arguments.push_back(scenario_.program);
   launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
@@ -378,13 +442,16 @@ Result<int> Simulation::run() {
   begin_seconds_ = monotonic_seconds();
   for (auto& rank : world_->ranks) world_->executive.make_ready(rank->main);
   {
-    const PollingWatch watch(*world_);
+    std::optional<PollingWatch> watch;
+    if (process_ranks_ == nullptr) watch.emplace(*world_);
     world_->executive.run();
   }
+  if (process_ranks_ != nullptr) process_ranks_->finish();
   wall_seconds_ = monotonic_seconds() - begin_seconds_;
   loader::activate(nullptr);
   flush_program_output();
   determine_outcome();
+  if (auto used = check_that_mpi_was_used(); !used) return std::unexpected(used.error());
   report_progress(true);
   // Before the tables are written: the temporary file that they are read from is mapped.
   peak_memory_bytes_ = peak_resident_bytes();
@@ -424,6 +491,13 @@ void Simulation::determine_outcome() {
     if (!rank->initialized || rank->finalized) continue;
     return conclude(Outcome::kFailed, 1, rank->name() + " ended without calling MPI_Finalize");
   }
+}
+
+Result<> Simulation::check_that_mpi_was_used() const {
+  if (process_ranks_ == nullptr || mpi_was_used_ || outcome_ != Outcome::kCompleted) return {};
+  return error(
+      "'" + scenario_.program + "' is not an MPI program: none of its processes loaded MPI",
+      "name a program that does");
 }
 
 void Simulation::report_progress(bool always) {

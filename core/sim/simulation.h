@@ -17,6 +17,7 @@
 #include "core/machine/machine.h"
 #include "core/mpi/messages/world.h"
 #include "core/sim/open_mpi_environment.h"
+#include "core/sim/process_ranks.h"
 #include "core/sim/recording.h"
 #include "core/sim/scenario.h"
 
@@ -44,6 +45,7 @@ class Simulation {
   int exit_status() const { return exit_status_; }
   // Null when nothing is recorded.
   const Recording* recording() const { return recording_.get(); }
+  bool has_process_ranks() const { return process_ranks_ != nullptr; }
   double startup_seconds() const { return startup_seconds_; }
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
   // Peak resident memory of this process until run() began to write records.
@@ -54,6 +56,9 @@ class Simulation {
 
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
+  Result<> start_processes();
+  Result<> enter_working_directory() const;
+  Result<> check_that_mpi_was_used() const;
   void choose_collectives();
   Result<> read_compute_times();
   Result<> start_recording();
@@ -66,6 +71,7 @@ class Simulation {
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
+  int64_t epoch_ns() const;
   void set_hooks();
   void determine_outcome();
   void report_progress(bool always);
@@ -101,7 +107,10 @@ class Simulation {
   std::deque<loader::LaunchArguments> launches_;
   std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
+  std::unique_ptr<ProcessRanks>
+      process_ranks_;  // null: ranks are fibers with copies of the program
   std::unique_ptr<Recording> recording_;
+  bool mpi_was_used_ = false;  // by a rank that is a process
   Outcome outcome_ = Outcome::kCompleted;
   std::string outcome_text_;
   int exit_status_ = 0;

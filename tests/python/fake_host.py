@@ -30,7 +30,8 @@ def inspect(program: str) -> int:
     if program == "not-mpi":
         print("not-mpi: this is not an MPI program\nhint: link it to MPICH", file=sys.stderr)
         return 2
-    print(json.dumps({"interface": "mpiabi" if program == "abi" else "mpich"}))
+    interface = "mpiabi" if program == "abi" else "mpich"
+    print(json.dumps({"interface": interface, "ranks_as": "fibers", "why": "it can be copied"}))
     return 0
 
 

@@ -20,6 +20,7 @@ CORE_LAYERS = [
     {"storage"},
     {"mpi", "replay"},
     {"abi", "loader", "player"},
+    {"remote"},
     {"sim"},
     {"bindings"},
 ]

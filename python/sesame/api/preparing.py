@@ -17,7 +17,7 @@ from sesame.datasets import is_data_set
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
-from sesame.simulation.host import inspect_program
+from sesame.simulation.host import RANKS_AS, inspect_program
 from sesame.simulation.settings import (
     check_rank_counts,
     check_repeat,
@@ -49,6 +49,7 @@ class RunSettings:
     collective: str | None
     seed: int
     shuffle: int | None
+    ranks_as: str | None
     label: bool
     stack_size: str
     private_libraries: Sequence[str]
@@ -122,6 +123,10 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
         raise InputError(
             f"{setting('mappings')} is for traced runs: a program names its files itself"
         )
+    if settings.ranks_as not in (None, *RANKS_AS):
+        raise InputError(
+            f"{setting('ranks_as', settings.ranks_as)}: expected {' or '.join(RANKS_AS)}"
+        )
     compute = parse_compute(settings.compute or "measured")
     check_repeat(settings.repeat, compute)
     scenario = replace(
@@ -131,7 +136,18 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
         environment=tuple((settings.environment or {}).items()),
         working_directory=None if settings.cwd is None else Path(settings.cwd).resolve(),
     )
-    return scenario, find_host(inspect_program(scenario.program))
+    inspected = inspect_program(scenario.program, settings.ranks_as)
+    if inspected.ranks_as == "processes":
+        scenario = replace(
+            scenario,
+            ranks_as="processes",
+            notes=(
+                *scenario.notes,
+                f"each rank is a process ({inspected.why}): its files and sockets are the host's, "
+                "and take no simulated time",
+            ),
+        )
+    return scenario, inspected.simulator
 
 
 def _of_trace(settings: RunSettings, ranks: int | None, directory: Path) -> tuple[Scenario, Path]:

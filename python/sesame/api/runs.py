@@ -55,6 +55,7 @@ def simulate(
     collective: str | None = None,
     seed: int = 1,
     shuffle: int | None = None,
+    ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
     label: bool = False,
@@ -71,7 +72,7 @@ def simulate(
     run (NAME.sesame), whose calls are played. Collectives use its MPI's algorithms. `machine` is a
     `Machine`, the name of a model or a machine file; `settings` changes keys of it for this
     run ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets
-    its own copy of them. `stack_size` is the size of each rank's stack.
+    its own copy of them. `stack_size` is that of each rank; `ranks_as` "fibers" or "processes".
     `compute` says where the time of computation comes from: "measured" (default), "measured:2" (two
     copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; for a traced
     run "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
@@ -79,11 +80,10 @@ def simulate(
     `mappings` moves directories of a traced run's files ({"/scratch/run": "."}). `collective` is
     the strategy of collective accesses ("two-phase", …).
     `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
-    deleted with the last reference to it. Without `records` it has sums only; `keep_raw` also keeps
-    the raw streams. The program's standard output is dropped unless `show_output`; what it writes
-    to stderr is passed to `sys.stderr` at the end. `label` puts the rank before each line.
-    Times are seconds in `info.result` ("predicted_time_s") and data frames, integers of picoseconds
-    in tables. `info.result["outcome"]` says whether the run completed.
+    deleted with the last reference to it. Without `records` it has sums only; `keep_raw` keeps the
+    raw streams, too. Standard output is dropped unless `show_output`; what the program writes to
+    stderr goes to `sys.stderr` at the end. `label` puts the rank before each line. Times are s in
+    `info.result` and data frames, ps in tables. `info.result["outcome"]`: whether it completed.
 
     Raises InputError for a wrong argument, program or machine; OutputError if the data set
     cannot be written; SimulationError when the simulator ends without a result.
@@ -91,8 +91,8 @@ def simulate(
     target = machine_of(machine).set(settings or {})
     wanted = RunSettings(
         program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
-        mappings, discard_data, collective, seed, shuffle, label, stack_size, private_libraries,
-        files,
+        mappings, discard_data, collective, seed, shuffle, ranks_as, label, stack_size,
+        private_libraries, files,
     )  # fmt: skip
     shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
     return _simulate(wanted, ranks, keep, shown, _Output(output, force))
@@ -117,6 +117,7 @@ def series(
     collective: str | None = None,
     seed: int = 1,
     shuffle: int | None = None,
+    ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
     label: bool = False,
@@ -139,8 +140,8 @@ def series(
     machines = {label: one.set(settings or {}) for label, one in machines_by_label(machine).items()}
     wanted = RunSettings(
         program, arguments, next(iter(machines.values())), compute, repeat, scale_compute,
-        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, label,
-        stack_size, private_libraries,
+        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
+        label, stack_size, private_libraries,
     )  # fmt: skip
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
     shown = display or CapturedOutput(quiet=not show_output)

@@ -16,7 +16,7 @@ from sesame.api.display import CapturedOutput, Display
 from sesame.api.machine import Machine, machine_of
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.host_load import LoadWatch
-from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute
+from sesame.simulation import Host, RunResult, Scenario, parse_compute
 from sesame.simulation import simulate as run_scenario
 from sesame.simulation.host import inspect_program
 from sesame.simulation.settings import parse_placement
@@ -138,7 +138,7 @@ class _Simulated:
     ) -> BenchRun:
         from sesame.workloads import run_simulated
 
-        executable = find_host(inspect_program(str(built.program)))
+        executable = inspect_program(str(built.program)).simulator
 
         def simulate(scenario: Scenario) -> RunResult:
             scenario = replace(scenario, overrides=machine.overrides)

@@ -16,7 +16,7 @@ from sesame.analysis.calibration import ComputeFit, NetworkFit, fit_network
 from sesame.errors import WorkloadError
 from sesame.host_load import HostLoad, LoadWatch
 from sesame.machines import find_machine
-from sesame.simulation import Compute, Host, find_host
+from sesame.simulation import Compute, Host
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
 from sesame.trust import Doubt, median_of
@@ -167,7 +167,7 @@ def checked(run: BenchRun) -> dict[str, Any]:
 
 
 def _simulated(built: Built, arguments: tuple[str, ...]) -> BenchRun:
-    executable = find_host(inspect_program(str(built.program)))
+    executable = inspect_program(str(built.program)).simulator
     host = Host(executable, stdout=subprocess.DEVNULL)
     return run_simulated(
         built,

@@ -155,7 +155,7 @@ def _fraction(text: str) -> float:
 
 def _compare(recorded: Recorded, machine: Path, options: MachineCheckOptions) -> Comparison:
     from sesame.analysis.against import compare
-    from sesame.simulation import Host, find_host, parse_compute
+    from sesame.simulation import Host, parse_compute
     from sesame.simulation import simulate as run_simulation
     from sesame.simulation.host import inspect_program
     from sesame.simulation.settings import parse_placement
@@ -170,7 +170,7 @@ def _compare(recorded: Recorded, machine: Path, options: MachineCheckOptions) ->
     # The measured curve includes the program's own work between messages already.
     compute = options.compute or ("none" if recorded.curve is not None else "measured")
     built = build_workload(find_workload(recorded.workload), find_compiler(options.mpi))
-    executable = find_host(inspect_program(str(built.program)))
+    executable = inspect_program(str(built.program)).simulator
     host = Host(executable, stdout=subprocess.DEVNULL)
     with (
         Console(stderr=True).status(f"simulating {recorded.workload}"),

@@ -40,6 +40,7 @@ from sesame.cli.traced import ProgramOrTrace
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Sweep, points_of
+from sesame.simulation.host import RANKS_AS
 from sesame.simulation.settings import MOST_RANKS
 from sesame.trust import Doubt, merged
 
@@ -56,7 +57,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
         ProgramOrTrace,
         Run=("ranks", "compute", "repeat", "sweeps", "scale_compute", "seed", "shuffle"),
         Machine=("machine", "overrides", "placement"),
-        Program=("environment", "cwd", "label", "stack_size", "private_libraries"),
+        Program=("environment", "cwd", "label", "stack_size", "private_libraries", "ranks_as"),
         Files=("files", "mappings", "discard_data", "collective"),
         Output=(
             "output",
@@ -151,6 +152,12 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option("--label", is_flag=True, help="Print the rank before each line of output.")
 @click.option("--stack-size", default="8MiB", metavar="SIZE", help="Stack of each rank.")
 @private_library_option
+@click.option(
+    "--ranks-as",
+    type=click.Choice(RANKS_AS),
+    help="Run ranks as copies of the program in one process, or each as a process of its own; by "
+    "default processes where a program cannot be copied: scripts, Python, no-PIE executables.",
+)
 @environment_option
 @click.option(
     "--cwd",
@@ -256,6 +263,7 @@ def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
         "label": options.label,
         "stack_size": options.stack_size,
         "private_libraries": options.private_libraries,
+        "ranks_as": options.ranks_as,
         "force": options.force,
         "display": TerminalDisplay(program_stdout="stderr" if options.as_json else "stdout"),
     }

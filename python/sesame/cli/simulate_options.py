@@ -19,6 +19,7 @@ class SimulateOptions:
     label: bool
     stack_size: str
     private_libraries: tuple[str, ...]
+    ranks_as: str | None
     mappings: tuple[str, ...]
     # where it is run
     machine: tuple[str, ...]

@@ -28,7 +28,7 @@ from sesame.errors import InputError, SimulationError
 from sesame.machines import find_machine
 from sesame.machines.values import machine_key
 from sesame.settings import setting
-from sesame.simulation import Compute, Host, Keep, Scenario, find_host, parse_compute, simulate_into
+from sesame.simulation import Compute, Host, Keep, Scenario, parse_compute, simulate_into
 from sesame.simulation.host import inspect_program
 
 DETERMINISTIC = ("none", "fixed")
@@ -317,7 +317,7 @@ def _compared(baseline: Path, path: Path) -> Difference:
 
 
 def _run(scenario: Scenario, path: Path, force: bool, start: Callable[[Path], Host]) -> None:
-    host = start(find_host(inspect_program(scenario.program)))
+    host = start(inspect_program(scenario.program).simulator)
     with DataSetWriter(path, force=force) as writer:
         outcome = simulate_into(writer, scenario, host, Keep(records=False))
     if outcome.exit_status != 0 or outcome.result["outcome"] != "completed":

@@ -15,7 +15,7 @@ from typing import Any
 from sesame.errors import WorkloadError
 from sesame.machines import find_machine
 from sesame.reproduction.experiment import BLOCK_BYTES, Case, Measured
-from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute, simulate
+from sesame.simulation import Host, RunResult, Scenario, parse_compute, simulate
 from sesame.simulation.host import inspect_program
 from sesame.workloads import (
     BenchRun,
@@ -74,7 +74,7 @@ class Runner:
 
     def _run(self, case: Case) -> Measured:
         built = self._built[case.workload]
-        executable = find_host(inspect_program(str(built.program)))
+        executable = inspect_program(str(built.program)).simulator
         with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
 
             def run_host(scenario: Scenario) -> RunResult:

@@ -18,11 +18,12 @@ from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
 INTERFACES = ("mpich", "mpiabi", "openmpi")
+RANKS_AS = ("fibers", "processes")
 PATIENCE_S = 5.0  # from SIGINT to SIGKILL
 
 
-def find_host(interface: str) -> Path:
-    """The path of the simulator for an MPI binary interface, one of INTERFACES.
+def find_host(interface: str | None) -> Path:
+    """The path of the simulator for an MPI binary interface, one of INTERFACES, or "processes".
 
     Raises SesameError if it is not installed.
     """
@@ -34,13 +35,31 @@ def find_player() -> Path:
     return find_installed("sesame-player")
 
 
-def inspect_program(program: str) -> str:
-    """The MPI binary interface to which a program is linked, one of INTERFACES.
+@dataclass(frozen=True)
+class Inspected:
+    """How the ranks of a program can run."""
+
+    ranks_as: str  # one of RANKS_AS
+    why: str  # "it is a script"
+    interface: str | None  # one of INTERFACES; None: known when a process loads its MPI
+
+    @property
+    def simulator(self) -> Path:
+        """The simulator for the program. Raises SesameError if it is not installed."""
+        return find_host(self.interface if self.ranks_as == "fibers" else "processes")
+
+
+def inspect_program(program: str, ranks_as: str | None = "fibers") -> Inspected:
+    """How the ranks of a program can run; `ranks_as` None: as fibers if they can.
 
     Raises InputError with the reason if the program cannot be simulated.
     """
+    asked = [] if ranks_as is None else [ranks_as]
     answer = subprocess.run(
-        [find_host("mpich"), "--inspect", program], capture_output=True, text=True, check=False
+        [find_host("mpich"), "--inspect", program, *asked],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if answer.returncode not in (0, 2):
         raise SimulationError(
@@ -49,10 +68,8 @@ def inspect_program(program: str) -> str:
     if answer.returncode == 2:
         message, _, hint = answer.stderr.strip().partition("\nhint: ")
         raise InputError(message or f"{program}: cannot be simulated", hint=hint or None)
-    interface = json.loads(answer.stdout)["interface"]
-    if interface not in INTERFACES:
-        raise InputError(f"{program}: linked to an MPI of the interface {interface}")
-    return str(interface)
+    found = json.loads(answer.stdout)
+    return Inspected(found["ranks_as"], found["why"], found["interface"])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+#include <limits.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/mpi/messages/world.h"
+#include "core/remote/messages.h"
+#include "core/remote/process.h"
+
+namespace sesame::remote {
+namespace {
+
+constexpr size_t kSmallWrite = 2048;
+
+[[noreturn]] void fail_at(const void* address, const char* what) {
+  const mpi::Rank& rank = mpi::this_rank();
+  char place[32];
+  std::snprintf(place, sizeof place, "0x%lx",
+                static_cast<unsigned long>(mpi::address_there(address)));
+  rank.world.hooks.abort_job(
+      128 + 11, rank.world.ranks[static_cast<size_t>(mpi::rank_of_address(address))]->name() +
+                    ": the simulator cannot " + what + " its buffer at " + place + ": " +
+                    std::strerror(errno));
+  __builtin_unreachable();
+}
+
+using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                             unsigned long);
+
+// Moves all ranges by as few system calls as possible.
+void transfer(Transfer call, pid_t process, const mpi::RemoteRange* ranges, size_t count,
+              char* packed, const char* what) {
+  iovec there[IOV_MAX];
+  for (size_t next = 0; next < count;) {
+    const size_t batch = std::min<size_t>(count - next, IOV_MAX);
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch; ++i) {
+      const mpi::RemoteRange& range = ranges[next + i];
+      there[i] = {reinterpret_cast<void*>(mpi::address_there(range.address)), range.bytes};
+      bytes += range.bytes;
+    }
+    const iovec here{packed, bytes};
+    const ssize_t moved = call(process, &here, 1, there, batch, 0);
+    if (moved != static_cast<ssize_t>(bytes)) fail_at(ranges[next].address, what);
+    packed += bytes;
+    next += batch;
+  }
+}
+
+}  // namespace
+
+// What a request has sent or a reply will write; false if the process's memory must be looked at.
+bool ProcessMemory::read_known(uint64_t address, size_t bytes, char* to) {
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+    if (address >= write->address + write->bytes || write->address >= address + bytes) continue;
+    if (address < write->address || address + bytes > write->address + write->bytes) {
+      make_writes();
+      return false;
+    }
+    std::memcpy(to, kept_.data() + write->at + (address - write->address), bytes);
+    return true;
+  }
+  for (const Window& window : windows_) {
+    if (address < window.address || address + bytes > window.address + window.bytes) continue;
+    std::memcpy(to, window.data + (address - window.address), bytes);
+    return true;
+  }
+  return false;
+}
+
+void ProcessMemory::read(const mpi::RemoteRange* ranges, size_t count, char* packed) {
+  std::vector<mpi::RemoteRange> unknown;
+  if (count == 1) {
+    if (read_known(mpi::address_there(ranges->address), ranges->bytes, packed)) return;
+  } else {
+    make_writes();
+  }
+  transfer(process_vm_readv, slot_.owner.load(), ranges, count, packed, "read");
+}
+
+void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const char* packed) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) bytes += 16 + padded(ranges[i].bytes);
+  if (bytes > kSmallWrite || kept_.size() + bytes > kWriteBytes) make_writes();
+  if (bytes > kSmallWrite) {
+    return transfer(process_vm_writev, slot_.owner.load(), ranges, count, const_cast<char*>(packed),
+                    "write");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t address = mpi::address_there(ranges[i].address);
+    const size_t size = ranges[i].bytes;
+    const size_t begin = kept_.size();
+    kept_.resize(begin + 16 + padded(size));
+    std::memcpy(kept_.data() + begin, &address, 8);
+    std::memcpy(kept_.data() + begin + 8, &size, 8);
+    std::memcpy(kept_.data() + begin + 16, packed, size);
+    writes_.push_back({address, size, begin + 16});
+    packed += size;
+  }
+}
+
+// Makes the kept writes now.
+void ProcessMemory::make_writes() {
+  for (const Write& write : writes_) {
+    const mpi::RemoteRange range{mpi::remote_address(slot_.rank, write.address), write.bytes};
+    transfer(process_vm_writev, slot_.owner.load(), &range, 1, kept_.data() + write.at, "write");
+  }
+  writes_.clear();
+  kept_.clear();
+}
+
+uint32_t ProcessMemory::hand_over_writes() {
+  const auto bytes = static_cast<uint32_t>(kept_.size());
+  if (bytes > 0) std::memcpy(slot_.writes, kept_.data(), bytes);
+  writes_.clear();
+  kept_.clear();
+  return bytes;
+}
+
+}  // namespace sesame::remote

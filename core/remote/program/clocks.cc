@@ -1,0 +1,185 @@
+// Clocks of a rank's process show simulated time, and sleeping lets it pass. Threads that the
+// program starts, and processes that are no rank, get the C library's functions.
+#include <dlfcn.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/remote/program/connection.h"
+
+namespace sesame::remote {
+namespace {
+
+constexpr int64_t kBillion = 1'000'000'000;
+
+// The C library's own function of this name.
+template <typename Function>
+Function real(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+#define SESAME_REAL(name) static const auto real_##name = real<decltype(&::name)>(#name)
+
+// The slot if the calling thread may ask for simulated time.
+Slot* simulated() {
+  Slot* const slot = sesame_rank_slot();
+  if (slot == nullptr || sesame_rank_is_busy()) return nullptr;
+  return syscall(SYS_gettid) == getpid() ? slot : nullptr;
+}
+
+int64_t ask(Slot& slot, RequestKind kind, int64_t argument = 0) {
+  Writer(slot.message, kMessageBytes).put(argument);
+  Header header{};
+  header.kind = static_cast<uint16_t>(kind);
+  header.bytes = 8;
+  sesame_rank_exchange(header);
+  return Reader(slot.message).get<int64_t>();
+}
+
+bool is_processor_clock(clockid_t clock) {
+  return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0;
+}
+
+bool is_calendar_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+}
+
+int64_t calendar_ns(Slot& slot) {
+  return slot.epoch_ns + ask(slot, RequestKind::kReadClock) / 1000;
+}
+
+int64_t clock_ns(Slot& slot, clockid_t clock) {
+  if (is_processor_clock(clock)) return ask(slot, RequestKind::kReadProcessorClock) / 1000;
+  if (is_calendar_clock(clock)) return calendar_ns(slot);
+  return ask(slot, RequestKind::kReadClock) / 1000;
+}
+
+timespec to_timespec(int64_t ns) { return {ns / kBillion, ns % kBillion}; }
+
+void sleep_ns(Slot& slot, int64_t seconds, int64_t ns) {
+  constexpr int64_t kLongest = 50 * 86400;  // simulated time ends after 106 days
+  ask(slot, RequestKind::kSleep, (std::min(seconds, kLongest) * kBillion + ns) * 1000);
+}
+
+bool is_valid(const timespec& duration) {
+  return duration.tv_sec >= 0 && duration.tv_nsec >= 0 && duration.tv_nsec < kBillion;
+}
+
+}  // namespace
+
+#define SESAME_CLOCK extern "C" __attribute__((visibility("default")))
+
+SESAME_CLOCK int clock_gettime(clockid_t clock, timespec* result) noexcept {
+  SESAME_REAL(clock_gettime);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_clock_gettime(clock, result);
+  *result = to_timespec(clock_ns(*slot, clock));
+  return 0;
+}
+
+SESAME_CLOCK int gettimeofday(timeval* result, void* zone) noexcept {
+  SESAME_REAL(gettimeofday);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_gettimeofday(result, zone);
+  if (zone != nullptr) memset(zone, 0, sizeof(struct timezone));
+  if (result == nullptr) return 0;
+  const int64_t ns = calendar_ns(*slot);
+  *result = {ns / kBillion, ns % kBillion / 1000};
+  return 0;
+}
+
+SESAME_CLOCK time_t time(time_t* result) noexcept {
+  SESAME_REAL(time);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_time(result);
+  const time_t now = calendar_ns(*slot) / kBillion;
+  if (result != nullptr) *result = now;
+  return now;
+}
+
+SESAME_CLOCK int timespec_get(timespec* result, int base) noexcept {
+  SESAME_REAL(timespec_get);
+  Slot* const slot = simulated();
+  if (slot == nullptr || base != TIME_UTC) return real_timespec_get(result, base);
+  *result = to_timespec(calendar_ns(*slot));
+  return base;
+}
+
+SESAME_CLOCK clock_t clock() noexcept {
+  SESAME_REAL(clock);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_clock();
+  return clock_ns(*slot, CLOCK_PROCESS_CPUTIME_ID) / (kBillion / CLOCKS_PER_SEC);
+}
+
+SESAME_CLOCK int nanosleep(const timespec* duration, timespec* remaining) {
+  SESAME_REAL(nanosleep);
+  Slot* const slot = simulated();
+  if (slot == nullptr || !is_valid(*duration)) return real_nanosleep(duration, remaining);
+  sleep_ns(*slot, duration->tv_sec, duration->tv_nsec);
+  return 0;
+}
+
+SESAME_CLOCK int clock_nanosleep(clockid_t clock, int flags, const timespec* duration,
+                                 timespec* remaining) {
+  SESAME_REAL(clock_nanosleep);
+  Slot* const slot = simulated();
+  if (slot == nullptr || !is_valid(*duration))
+    return real_clock_nanosleep(clock, flags, duration, remaining);
+  int64_t ns = duration->tv_sec * kBillion + duration->tv_nsec;
+  if ((flags & TIMER_ABSTIME) != 0) ns -= clock_ns(*slot, clock);
+  if (ns > 0) sleep_ns(*slot, ns / kBillion, ns % kBillion);
+  return 0;
+}
+
+SESAME_CLOCK int usleep(useconds_t duration) {
+  SESAME_REAL(usleep);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_usleep(duration);
+  sleep_ns(*slot, 0, int64_t{duration} * 1000);
+  return 0;
+}
+
+SESAME_CLOCK unsigned int sleep(unsigned int seconds) {
+  SESAME_REAL(sleep);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_sleep(seconds);
+  sleep_ns(*slot, seconds, 0);
+  return 0;
+}
+
+SESAME_CLOCK int sched_yield() noexcept {
+  SESAME_REAL(sched_yield);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_sched_yield();
+  sleep_ns(*slot, 0, 100);
+  return 0;
+}
+
+SESAME_CLOCK int gethostname(char* name, size_t size) noexcept {
+  SESAME_REAL(gethostname);
+  Slot* const slot = sesame_rank_slot();
+  if (slot == nullptr) return real_gethostname(name, size);
+  const size_t length = strnlen(slot->node_name, sizeof slot->node_name);
+  memcpy(name, slot->node_name, std::min(length + 1, size));
+  if (length < size) return 0;
+  errno = ENAMETOOLONG;
+  return -1;
+}
+
+SESAME_CLOCK int uname(utsname* names) noexcept {
+  SESAME_REAL(uname);
+  const int error = real_uname(names);
+  if (const Slot* slot = sesame_rank_slot(); slot != nullptr && error == 0) {
+    strncpy(names->nodename, slot->node_name, sizeof names->nodename - 1);
+    names->nodename[sizeof names->nodename - 1] = '\0';
+  }
+  return error;
+}
+
+}  // namespace sesame::remote

@@ -1,0 +1,125 @@
+#include "core/remote/program/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+namespace sesame::remote {
+namespace {
+
+struct Connection {
+  Slot* slot = nullptr;
+  pid_t process = 0;
+  CallbackRunner runner = nullptr;
+  mpi::ComputeMeter meter;
+  int depth = 0;  // requests that wait: more than one while a function of the program runs
+};
+Connection connection;
+
+[[noreturn]] void stop(const char* why) {
+  std::fprintf(stderr, "sesame: %s\n", why);
+  _exit(2);
+}
+
+// Maps the slot named by the environment; null: there is none.
+Slot* map_slot() {
+  const char* const text = getenv(kSlotVariable);
+  int simulator = 0, descriptor = 0, rank = 0;
+  if (text == nullptr || sscanf(text, "%d:%d:%d", &simulator, &descriptor, &rank) != 3)
+    return nullptr;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", simulator, descriptor);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* const memory = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                            static_cast<off_t>(sizeof(Slot)) * rank);
+  close(file);
+  return memory == MAP_FAILED ? nullptr : static_cast<Slot*>(memory);
+}
+
+// Makes this process the rank's. One that used MPI before must have ended, and finalized it.
+void claim(Slot& slot) {
+  int32_t owner = slot.owner.load();
+  for (;;) {
+    const bool has_ended = owner == 0 || (kill(owner, 0) != 0 && errno == ESRCH);
+    if (!has_ended) stop("two processes of one rank use MPI at the same time; expected one");
+    if (slot.owner.compare_exchange_strong(owner, getpid())) return;
+  }
+}
+
+void apply_writes(Slot& slot) {
+  Reader writes(slot.writes);
+  for (uint32_t done = 0; done < slot.header.write_bytes;) {
+    auto* const to = writes.get<void*>();
+    const auto bytes = writes.get<size_t>();
+    std::memcpy(to, writes.get_bytes(bytes), bytes);
+    done += static_cast<uint32_t>(16 + padded(bytes));
+  }
+}
+
+void post_and_wait(Slot& slot, const Header& header) {
+  slot.header = header;
+  give_turn(slot, Turn::kSimulator, slot.simulator_sleeps);
+  await_turn(slot, Turn::kSimulator, slot.program_sleeps);
+  apply_writes(slot);
+}
+
+void run_callback(Slot& slot) {
+  static char copy[kMessageBytes];  // the function may call MPI, which overwrites the slot
+  char* const mine = slot.header.bytes <= 4096 ? static_cast<char*>(__builtin_alloca(4096)) : copy;
+  std::memcpy(mine, slot.message, slot.header.bytes);
+  char result[512];
+  Reader reader(mine);
+  Writer writer(result, sizeof result);
+  connection.runner(reader, writer);
+  std::memcpy(slot.message, result, writer.bytes());
+  Header header{};
+  header.kind = static_cast<uint16_t>(RequestKind::kCallbackDone);
+  header.bytes = static_cast<uint32_t>(writer.bytes());
+  post_and_wait(slot, header);
+}
+
+void say_goodbye() {
+  if (sesame_rank_slot() == nullptr || connection.depth > 0) return;
+  Header header{};
+  header.kind = static_cast<uint16_t>(RequestKind::kGoodbye);
+  sesame_rank_exchange(header);
+}
+
+}  // namespace
+
+Slot* sesame_rank_slot() { return connection.process == getpid() ? connection.slot : nullptr; }
+
+bool sesame_rank_is_busy() { return connection.depth > 0; }
+
+Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
+  connection.runner = runner;
+  if (sesame_rank_slot() != nullptr) return connection.slot;
+  Slot* const slot = map_slot();
+  if (slot == nullptr) return nullptr;
+  claim(*slot);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process ends with the one that started it
+  connection.meter = slot->meter;
+  connection.process = getpid();
+  connection.slot = slot;
+  Writer(slot->message, kMessageBytes).put_text(interface);
+  Header header{};
+  header.kind = static_cast<uint16_t>(RequestKind::kHello);
+  header.bytes = 64;
+  sesame_rank_exchange(header);
+  atexit(say_goodbye);
+  return slot;
+}
+
+void sesame_rank_exchange(Header header) {
+  Slot& slot = *connection.slot;
+  if (connection.depth++ == 0) header.computed_ps = connection.meter.measure().ps();
+  post_and_wait(slot, header);
+  while (static_cast<ReplyKind>(slot.header.kind) == ReplyKind::kCallback) run_callback(slot);
+  if (--connection.depth == 0) connection.meter.resume();
+}
+
+}  // namespace sesame::remote

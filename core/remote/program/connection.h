@@ -1,0 +1,32 @@
+// The connection of a rank's process to the simulator: libsesame-rank.so, which is preloaded into
+// every process that a rank starts. A process becomes the rank when it loads the MPI library of
+// Sesame (connect()); until then, and in children that it forks, nothing here changes anything.
+//
+// Use: connect() once; then, for each request, Lock, fill message(), exchange(), read reply(). The
+// memory of both is the same: read what is needed before the next request. These are the functions
+// of the library, which ends the process with a message if it cannot be the rank.
+#pragma once
+
+#include <cstdint>
+
+#include "core/remote/messages.h"
+#include "core/remote/wire.h"
+
+#define SESAME_SHARED extern "C" __attribute__((visibility("default")))
+
+namespace sesame::remote {
+
+// Runs the function of the program that the reply at `reply` asks for, and writes its result.
+using CallbackRunner = void (*)(Reader& reply, Writer& result);
+
+// `interface`: "mpich", "mpiabi" or "openmpi". Returns null where the process is no rank of a
+// simulation: MPI cannot be used then.
+SESAME_SHARED Slot* sesame_rank_connect(const char* interface, CallbackRunner runner);
+// The slot of this process; null: it is not connected, or this is a child of the process that is.
+SESAME_SHARED Slot* sesame_rank_slot();
+// Sends the request whose values have been written to the slot, and waits for its reply.
+SESAME_SHARED void sesame_rank_exchange(Header header);
+// Whether the calling thread is inside a request, so that it must not start another one.
+SESAME_SHARED bool sesame_rank_is_busy();
+
+}  // namespace sesame::remote

@@ -1,0 +1,235 @@
+#include "core/remote/program/requests.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "core/abi/handles.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+
+namespace sesame::mpi {
+namespace {
+
+// The call of the program that is running.
+struct Scope {
+  int depth = 0;
+  CallId id = CallId::None;
+  const void* caller = nullptr;
+  bool is_open = false;    // at the simulator
+  bool many = false;       // see needs_many_requests()
+  bool is_raised = false;  // the simulator has called the error handler
+  std::string detail;      // of an error that was found here
+};
+Scope& scope() {
+  static auto* const instance = new Scope;  // calls may come from exit handlers
+  return *instance;
+}
+
+remote::Header header_of(remote::RequestKind kind) {
+  Scope& current = scope();
+  remote::Header header{};
+  header.kind = static_cast<uint16_t>(kind);
+  header.scope = static_cast<uint16_t>(current.id);
+  header.caller = reinterpret_cast<uint64_t>(current.caller);
+  return header;
+}
+
+void send_empty(remote::RequestKind kind, uint8_t flags) {
+  remote::own_slot();
+  remote::Header header = header_of(kind);
+  header.flags = flags;
+  remote::sesame_rank_exchange(header);
+}
+
+}  // namespace
+
+CallScope::CallScope(CallId id, const void* caller) {
+  Scope& current = scope();
+  if (current.depth++ > 0) return;
+  current.id = id;
+  current.caller = caller;
+  current.is_open = false;
+  current.is_raised = false;
+  current.many = needs_many_requests(id);
+}
+
+CallScope::~CallScope() {
+  Scope& current = scope();
+  if (--current.depth > 0) return;
+  if (!current.is_open) {
+    send_empty(remote::RequestKind::kEmptyScope, remote::kOpensScope | remote::kClosesScope);
+  } else if (current.many) {
+    send_empty(remote::RequestKind::kCloseScope, remote::kClosesScope);
+  }
+}
+
+int CallScope::raise(Object kind, int64_t object, int error) {
+  Scope& current = scope();
+  if (current.is_raised) return error;
+  remote::Slot& slot = remote::own_slot();
+  remote::Writer writer(slot.message, remote::kMessageBytes);
+  writer.put(static_cast<int64_t>(kind));
+  writer.put(object);
+  writer.put(static_cast<int64_t>(error));
+  writer.put_text(current.detail.empty() ? nullptr : current.detail.c_str());
+  remote::Header header = header_of(remote::RequestKind::kRaise);
+  header.bytes = static_cast<uint32_t>(writer.bytes());
+  if (!current.is_open) header.flags = remote::kOpensScope;
+  if (!current.is_open) current.is_open = current.many = true;
+  current.detail.clear();
+  remote::sesame_rank_exchange(header);
+  return static_cast<int>(remote::Reader(slot.message).get<int64_t>());
+}
+
+void CallScope::not_implemented() {
+  send_empty(remote::RequestKind::kNotImplemented, remote::kOpensScope);
+  __builtin_unreachable();
+}
+
+int fail(int error_class, std::string detail) {
+  scope().detail = std::move(detail);
+  return error_class;
+}
+
+namespace {
+
+const void* find_symbol(const Rank&, const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+}  // namespace
+
+Rank& this_rank() {
+  static World world{{.program_function = find_symbol, .private_variable = find_symbol}};
+  static auto* const rank = [] {
+    auto* const made = new Rank(world);
+    made->interface_handles = abi::handles_of_program(*made);
+    return made;
+  }();
+  return *rank;
+}
+
+}  // namespace sesame::mpi
+
+namespace sesame::remote {
+
+Slot& own_slot() {
+  if (Slot* const slot = sesame_rank_slot()) return *slot;
+  std::fputs(
+      "sesame: a process that is no rank of the simulation called MPI: a rank's child, or a "
+      "program "
+      "without sesame simulate\n",
+      stderr);
+  _exit(2);
+}
+
+CallRequest::CallRequest(uint16_t function)
+    : slot_(own_slot()),
+      function_(function),
+      writer_(slot_.message, kMessageBytes),
+      reader_(slot_.message) {}
+
+void CallRequest::put_window(const void* buffer, Count count, Datatype datatype) {
+  // A predefined type has its size in its handle.
+  const Count size = (static_cast<uint32_t>(datatype) >> 26) == 0x13 ? datatype >> 8 & 0xff : 0;
+  constexpr Count kMostBytes = 1024;
+  const bool is_small = buffer != nullptr && reinterpret_cast<intptr_t>(buffer) > 0 && size > 0 &&
+                        count > 0 && count <= kMostBytes / size;
+  const auto bytes = static_cast<size_t>(is_small ? count * size : 0);
+  writer_.put(bytes);
+  writer_.put_bytes(buffer, bytes);
+}
+
+void CallRequest::put_array(IntArray values, Count count) {
+  if (values.is_null() || count < 0) {
+    put_array(static_cast<const Count*>(nullptr), 0);
+    return;
+  }
+  auto wide = std::make_unique_for_overwrite<Count[]>(static_cast<size_t>(count));
+  for (Count i = 0; i < count; ++i) wide[static_cast<size_t>(i)] = values[static_cast<size_t>(i)];
+  put_array(wide.get(), count);
+  wide_.push_back(std::move(wide));
+}
+
+void CallRequest::send() {
+  Scope& current = scope();
+  Header header = header_of(RequestKind::kCall);
+  header.function = function_;
+  header.bytes = static_cast<uint32_t>(writer_.bytes());
+  const bool opens = current.depth > 0 && !current.is_open;
+  if (opens) header.flags = static_cast<uint8_t>(kOpensScope | (current.many ? 0 : kClosesScope));
+  if (opens) current.is_open = true;
+  sesame_rank_exchange(header);
+  // Set last: a function of the program that this request runs may make requests, too.
+  current.is_raised = opens && !current.many;
+}
+
+int CallRequest::call() {
+  send();
+  return static_cast<int>(reader_.get<int64_t>());
+}
+
+double CallRequest::call_for_double() {
+  send();
+  return reader_.get<double>();
+}
+
+int64_t CallRequest::query() {
+  Header header{};
+  header.kind = static_cast<uint16_t>(RequestKind::kCall);
+  header.function = function_;
+  header.bytes = static_cast<uint32_t>(writer_.bytes());
+  sesame_rank_exchange(header);
+  return reader_.get<int64_t>();
+}
+
+void CallRequest::get_text(char* text) {
+  if (const char* const given = reader_.get_text()) std::strcpy(text, given);
+}
+
+namespace {
+
+Count ask(SpecialCall what, Comm comm) {
+  CallRequest request(static_cast<uint16_t>(what));
+  request.put(comm);
+  return request.query();
+}
+
+}  // namespace
+
+Count peers(Comm comm) { return ask(SpecialCall::kPeers, comm); }
+Count local_peers(Comm comm) { return ask(SpecialCall::kLocalPeers, comm); }
+Count send_peers(const void* sendbuf, Comm comm) {
+  return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
+}
+Count in_neighbors(Comm comm) { return ask(SpecialCall::kInNeighbors, comm); }
+Count out_neighbors(Comm comm) { return ask(SpecialCall::kOutNeighbors, comm); }
+Count dimensions(Comm comm) { return ask(SpecialCall::kDimensions, comm); }
+
+Count root_peers(int root, Comm comm) {
+  CallRequest request(static_cast<uint16_t>(SpecialCall::kRootPeers));
+  request.put(comm);
+  request.put(root);
+  return request.query();
+}
+
+Count last_of(const int* values, int count) {
+  return values != nullptr && count > 0 ? values[count - 1] : 0;
+}
+
+Count sum_of(const int* values, int count) {
+  Count sum = 0;
+  for (int i = 0; values != nullptr && i < count; ++i) sum += values[i];
+  return sum;
+}
+
+void unsupported(CallId id) {
+  Slot& slot = own_slot();
+  Header header{};
+  header.kind = static_cast<uint16_t>(RequestKind::kUnsupported);
+  header.function = static_cast<uint16_t>(id);
+  (void)slot;
+  sesame_rank_exchange(header);
+  __builtin_unreachable();
+}
+
+}  // namespace sesame::remote

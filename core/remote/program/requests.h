@@ -1,0 +1,122 @@
+// Requests for functions of MPI, for the generated code of the rank's side (generate_remote.py):
+// the arguments are written in order by put…(), then call() sends them, then what comes back
+// through arguments is read in the same order by get…().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/mpi/call_ids.h"
+#include "core/mpi/calls/call.h"
+#include "core/mpi/objects/callbacks.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/int_array.h"
+#include "core/remote/program/connection.h"
+#include "core/remote/wire.h"
+
+namespace sesame::remote {
+
+using namespace sesame::mpi;
+
+class CallRequest {
+ public:
+  explicit CallRequest(uint16_t function);
+
+  template <typename T>
+  void put(T value) {
+    writer_.put(value);
+  }
+  void put_text(const char* text) { writer_.put_text(text); }
+  // A variable of the program: null, ignored (MPI_STATUS_IGNORE), or its value.
+  template <typename T>
+  void put_variable(const T* variable);
+  // The bytes of a small buffer that the call sends, so that the simulator need not look for them.
+  void put_window(const void* buffer, Count count, Datatype datatype);
+  // An array: its bytes, or its address if it is long.
+  template <typename T>
+  void put_array(const T* values, Count count);
+  void put_array(IntArray values, Count count);
+
+  // Sends the request; its outcome.
+  int call();
+  double call_for_double();
+  // Sends a question that is no call of the program; its answer.
+  int64_t query();
+
+  template <typename T>
+  void get_variable(T* variable);
+  template <typename T>
+  void get_array(T* values, Count count);
+  void get_text(char* text);
+  template <typename T>
+  T get() {
+    return reader_.get<T>();
+  }
+
+ private:
+  void send();
+
+  Slot& slot_;
+  uint16_t function_;
+  Writer writer_;
+  Reader reader_;
+  std::vector<std::unique_ptr<Count[]>> wide_;  // long arrays, widened
+};
+
+// The slot of this process. Ends the process with a message when it is no rank.
+Slot& own_slot();
+
+// Lengths of arrays that the program does not give (functions.table). 0 where the communicator is
+// wrong, which the call itself will find.
+Count peers(Comm comm);
+Count local_peers(Comm comm);
+Count send_peers(const void* sendbuf, Comm comm);
+Count in_neighbors(Comm comm);
+Count out_neighbors(Comm comm);
+Count dimensions(Comm comm);
+// Of an array that only the root gives.
+Count root_peers(int root, Comm comm);
+Count last_of(const int* values, int count);
+Count sum_of(const int* values, int count);
+
+// Ends the job: the program has called what ranks as processes do not have.
+[[noreturn]] void unsupported(CallId id);
+
+// ---- Templates ----
+
+inline bool is_ignored(const void* variable) { return variable == MPI_STATUS_IGNORE; }
+
+template <typename T>
+void CallRequest::put_variable(const T* variable) {
+  const bool has_value = variable != nullptr && !is_ignored(variable);
+  writer_.put<int64_t>(has_value ? 1 : variable == nullptr ? 0 : 2);
+  if (has_value) writer_.put_bytes(variable, sizeof(T));
+}
+
+template <typename T>
+void CallRequest::get_variable(T* variable) {
+  if (variable == nullptr || is_ignored(variable)) return;
+  std::memcpy(static_cast<void*>(variable), reader_.get_bytes(sizeof(T)), sizeof(T));
+}
+
+template <typename T>
+void CallRequest::put_array(const T* values, Count count) {
+  if (values == nullptr || is_ignored(values) || count < 0) count = 0;
+  const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+  const bool is_inline = bytes <= kMostInline && bytes + 64 <= writer_.left() / 2;
+  writer_.put(reinterpret_cast<uint64_t>(values));
+  writer_.put(bytes);
+  writer_.put<int64_t>(is_inline);
+  if (is_inline) writer_.put_bytes(values, bytes);
+}
+
+template <typename T>
+void CallRequest::get_array(T* values, Count) {
+  // 0 bytes: unchanged, or written by the simulator where it is.
+  const auto bytes = reader_.get<size_t>();
+  const char* const from = reader_.get_bytes(bytes);
+  if (bytes > 0) std::memcpy(static_cast<void*>(values), from, bytes);
+}
+
+}  // namespace sesame::remote

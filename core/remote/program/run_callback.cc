@@ -1,0 +1,98 @@
+// Runs functions of the program that the simulator asks for, and connects the process as soon as
+// the MPI library is loaded.
+#include <cstdlib>
+
+#include "core/mpi/objects/callbacks.h"
+#include "core/remote/program/requests.h"
+
+namespace sesame::remote {
+namespace {
+
+ProxiedFunction read_function(Reader& reader) {
+  const auto function = reader.get<Function>();
+  return {function, reader.get<Function>()};
+}
+
+void run_operation(Reader& reader) {
+  const ProxiedFunction function = read_function(reader);
+  const auto kind = reader.get<CallbackKind>();
+  const auto* const in = reader.get<const void*>();
+  auto* const inout = reader.get<void*>();
+  const auto count = reader.get<Count>();
+  callbacks().invoke_op(function, kind, in, inout, count, reader.get<Datatype>());
+}
+
+void copy_attribute(Reader& reader, Writer& result) {
+  const ProxiedFunction function = read_function(reader);
+  const auto owner = reader.get<AttributeOwner>();
+  const int object = reader.get<int>();
+  const int keyval = reader.get<int>();
+  auto* const extra_state = reader.get<void*>();
+  const auto type = reader.get<AttributeType>();
+  void* copy = nullptr;
+  bool keep = false;
+  result.put<int64_t>(callbacks().copy_attribute(function, owner, object, keyval, extra_state, type,
+                                                 reader.get<void*>(), &copy, &keep));
+  result.put(copy);
+  result.put(keep);
+}
+
+void delete_attribute(Reader& reader, Writer& result) {
+  const ProxiedFunction function = read_function(reader);
+  const auto owner = reader.get<AttributeOwner>();
+  const int object = reader.get<int>();
+  const int keyval = reader.get<int>();
+  auto* const extra_state = reader.get<void*>();
+  const auto type = reader.get<AttributeType>();
+  result.put<int64_t>(callbacks().delete_attribute(function, owner, object, keyval, extra_state,
+                                                   type, reader.get<void*>()));
+}
+
+template <typename Handle>
+void run_errhandler(int (*handler)(const ProxiedFunction&, Handle, int), Reader& reader,
+                    Writer& result) {
+  const ProxiedFunction function = read_function(reader);
+  const auto object = reader.get<Handle>();
+  result.put<int64_t>(handler(function, object, reader.get<int>()));
+}
+
+// Memory for operands that are not in the process, until the next request for it.
+void reserve(Reader& reader, Writer& result) {
+  static void* memory = nullptr;
+  static size_t size = 0;
+  const auto bytes = reader.get<size_t>();
+  if (bytes > size) {
+    std::free(memory);
+    memory = std::malloc(bytes);
+    size = bytes;
+  }
+  result.put(memory);
+}
+
+void run(Reader& reader, Writer& result) {
+  switch (reader.get<CallbackKindOnWire>()) {
+    case CallbackKindOnWire::kOperation:
+      return run_operation(reader);
+    case CallbackKindOnWire::kCopyAttribute:
+      return copy_attribute(reader, result);
+    case CallbackKindOnWire::kDeleteAttribute:
+      return delete_attribute(reader, result);
+    case CallbackKindOnWire::kCommErrhandler:
+      return run_errhandler(callbacks().comm_errhandler, reader, result);
+    case CallbackKindOnWire::kWinErrhandler:
+      return run_errhandler(callbacks().win_errhandler, reader, result);
+    case CallbackKindOnWire::kFileErrhandler:
+      return run_errhandler(callbacks().file_errhandler, reader, result);
+    case CallbackKindOnWire::kSessionErrhandler:
+      return run_errhandler(callbacks().session_errhandler, reader, result);
+    case CallbackKindOnWire::kErrorCode:
+      return result.put<int64_t>(callbacks().error_code(reader.get<int>()));
+    case CallbackKindOnWire::kReserve:
+      return reserve(reader, result);
+  }
+}
+
+__attribute__((constructor)) void connect() { sesame_rank_connect(SESAME_INTERFACE, run); }
+
+}  // namespace
+}  // namespace sesame::remote

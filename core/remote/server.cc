@@ -1,0 +1,255 @@
+#include "core/remote/server.h"
+
+#include <cstring>
+
+#include "core/mpi/calls/environment.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/remote/incoming.h"
+
+namespace sesame::remote {
+namespace {
+
+Processes* all = nullptr;
+void (*on_connected)(const std::string& interface) = nullptr;
+
+// Messages up to this size are copied to the fiber's stack, others to the heap.
+constexpr size_t kOnStack = 4096;
+
+void reply(Process& process, const Writer& writer, ReplyKind kind) {
+  Header& header = process.slot.header;
+  header = {};
+  header.kind = static_cast<uint16_t>(kind);
+  header.bytes = static_cast<uint32_t>(writer.bytes());
+  header.write_bytes = process.memory.hand_over_writes();
+  process.slot.must_sleep = 0;
+  give_turn(process.slot, Turn::kProgram, process.slot.program_sleeps);
+  // The rank that ran before waits: its process must not keep a processor from this one.
+  static Process* last = nullptr;
+  if (last != nullptr && last != &process) last->slot.must_sleep = 1;
+  last = &process;
+}
+
+// Waits for the next request; false if the program has ended.
+bool await_request(Process& process) {
+  if (process.has_ended.load()) return false;
+  return await_turn(process.slot, Turn::kProgram, process.slot.simulator_sleeps) != Turn::kEnded;
+}
+
+Writer writer_of(Process& process) { return {process.slot.message, kMessageBytes}; }
+
+void finish_with(Process& process, int64_t value) {
+  Writer writer = writer_of(process);
+  writer.put(value);
+  reply(process, writer, ReplyKind::kReturn);
+}
+
+CallId call_of(uint16_t number) { return static_cast<CallId>(number); }
+
+Serve find_serve(uint16_t function) {
+  const Serve special = serve_special(static_cast<SpecialCall>(function));
+  return special != nullptr ? special : serve_function(call_of(function));
+}
+
+void serve_call(Process& process, const Header& header, const char* values) {
+  const Serve serve = find_serve(header.function);
+  CHECK(serve != nullptr);
+  const size_t windows = process.memory.windows();
+  const auto* const caller = reinterpret_cast<const void*>(header.caller);
+  const bool opens = (header.flags & kOpensScope) != 0;
+  const bool closes = (header.flags & kClosesScope) != 0;
+  Writer writer = writer_of(process);
+  if (opens && closes) {
+    CallScope scope(call_of(header.scope), caller);
+    Incoming call(process, values, writer, &scope);
+    serve(call);
+  } else {
+    if (opens) process.scope.emplace(call_of(header.scope), caller);
+    Incoming call(process, values, writer, nullptr);
+    serve(call);
+  }
+  process.memory.leave_windows(windows);
+  reply(process, writer, ReplyKind::kReturn);
+}
+
+void serve_raise(Process& process, const Header& header, const char* values) {
+  if ((header.flags & kOpensScope) != 0)
+    process.scope.emplace(call_of(header.scope), reinterpret_cast<const void*>(header.caller));
+  Reader reader(values);
+  const auto kind = reader.get<int64_t>();  // CallScope::Object of the program's side
+  const auto object = reader.get<int64_t>();
+  auto error = static_cast<int>(reader.get<int64_t>());
+  if (const char* const detail = reader.get_text()) fail(error, detail);
+  // An error in a function of the program may belong to a call without a scope of its own.
+  std::optional<CallScope> own;
+  if (!process.scope) own.emplace(call_of(header.scope));
+  CallScope& scope = process.scope ? *process.scope : *own;
+  switch (kind) {
+    case 1:
+      error = scope.finish_comm(error, static_cast<Comm>(object));
+      break;
+    case 2:
+      error = scope.finish_win(error, static_cast<Win>(object));
+      break;
+    case 4:
+      error = scope.finish_session(error, static_cast<Session>(object));
+      break;
+    default:
+      error = scope.finish(error);
+  }
+  finish_with(process, error);
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  const Rank& rank = this_rank();
+  rank.world.hooks.abort_job(2, rank.name() + " " + what);
+  __builtin_unreachable();
+}
+
+void serve_hello(Process& process, const char* values) {
+  process.interface = Reader(values).get_text();
+  on_connected(process.interface);
+  finish_with(process, 0);
+}
+
+void serve(Process& process, const Header& header, const char* values) {
+  Rank& rank = this_rank();
+  rank.world.meter.give(SimTime::from_ps(header.computed_ps));
+  const auto* const caller = reinterpret_cast<const void*>(header.caller);
+  switch (static_cast<RequestKind>(header.kind)) {
+    case RequestKind::kHello:
+      return serve_hello(process, values);
+    case RequestKind::kCall:
+      return serve_call(process, header, values);
+    case RequestKind::kEmptyScope: {
+      {
+        const CallScope scope(call_of(header.scope), caller);
+      }
+      return finish_with(process, 0);
+    }
+    case RequestKind::kCloseScope:
+      process.scope.reset();
+      return finish_with(process, 0);
+    case RequestKind::kRaise:
+      return serve_raise(process, header, values);
+    case RequestKind::kNotImplemented:
+      CallScope(call_of(header.scope), caller).not_implemented();
+    case RequestKind::kUnsupported:
+      refuse(std::string("called ") + call_name(call_of(header.function)) +
+             ", which ranks that are processes do not have yet");
+    case RequestKind::kReadClock:
+      return finish_with(process, read_clock().ps());
+    case RequestKind::kReadProcessorClock:
+      read_clock();
+      return finish_with(process, rank.computed.ps());
+    case RequestKind::kSleep:
+      sleep_for(SimTime::from_ps(Reader(values).get<int64_t>()));
+      return finish_with(process, 0);
+    case RequestKind::kGoodbye:
+      if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kExit);
+      return finish_with(process, 0);
+    case RequestKind::kCallbackDone:
+      CHECK(false);
+  }
+}
+
+// Serves the request in the slot, whose values it copies: functions of the program that the call
+// runs may use the slot.
+void serve_request(Process& process) {
+  const Header header = process.slot.header;
+  if (header.bytes <= kOnStack) {
+    alignas(16) char values[kOnStack];
+    std::memcpy(values, process.slot.message, header.bytes);
+    return serve(process, header, values);
+  }
+  const auto values = std::make_unique_for_overwrite<char[]>(header.bytes);
+  std::memcpy(values.get(), process.slot.message, header.bytes);
+  serve(process, header, values.get());
+}
+
+void read_memory(const RemoteRange* ranges, size_t count, void* packed) {
+  const auto rank = static_cast<size_t>(rank_of_address(ranges->address));
+  (*all)[rank]->memory.read(ranges, count, static_cast<char*>(packed));
+}
+
+void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
+  const auto rank = static_cast<size_t>(rank_of_address(ranges->address));
+  (*all)[rank]->memory.write(ranges, count, static_cast<const char*>(packed));
+}
+
+}  // namespace
+
+void start_serving(Processes& processes, void (*connected)(const std::string& interface)) {
+  all = &processes;
+  on_connected = connected;
+  set_remote_memory({read_memory, write_memory});
+}
+
+Process& this_process() { return *(*all)[static_cast<size_t>(this_rank().id)]; }
+
+void serve_rank(Process& process) {
+  while (await_request(process)) serve_request(process);
+}
+
+Writer begin_callback(Process& process, CallbackKindOnWire what) {
+  Writer writer = writer_of(process);
+  writer.put(what);
+  return writer;
+}
+
+Reader finish_callback(Process& process, const Writer& writer) {
+  reply(process, writer, ReplyKind::kCallback);
+  for (;;) {
+    if (!await_request(process)) refuse("ended in a function that MPI had called");
+    if (static_cast<RequestKind>(process.slot.header.kind) == RequestKind::kCallbackDone)
+      return Reader(process.slot.message);
+    serve_request(process);
+  }
+}
+
+// ---- Arguments ----
+
+void Incoming::window(const void* buffer) {
+  const auto bytes = reader_.get<size_t>();
+  const char* const data = reader_.get_bytes(bytes);
+  if (bytes > 0) process_.memory.add_window(address_there(buffer), bytes, data);
+}
+
+template <typename Pointer>
+Pointer Incoming::buffer() {
+  const auto address = reader_.get<uint64_t>();
+  const auto* const constant = reinterpret_cast<const void*>(address);
+  if (constant == MPI_IN_PLACE || constant == MPI_BUFFER_AUTOMATIC)
+    return reinterpret_cast<Pointer>(address);
+  return static_cast<Pointer>(remote_address(process_.rank, address));
+}
+template void* Incoming::buffer<void*>();
+template const void* Incoming::buffer<const void*>();
+
+ArrayBytes::ArrayBytes(Incoming& call)
+    : call_(call),
+      address_(call.value<uint64_t>()),
+      bytes_(call.value<size_t>()),
+      is_inline_(call.value<bool>()) {
+  constexpr uint64_t kFirstAddress = 4096;
+  if (is_inline_) {
+    data_ = const_cast<char*>(call.reader().get_bytes(bytes_));
+  } else {
+    copy_ = std::make_unique_for_overwrite<char[]>(bytes_);
+    copy_bytes(copy_.get(), remote_address(call.process().rank, address_), bytes_);
+    data_ = copy_.get();
+  }
+  if (address_ < kFirstAddress) data_ = reinterpret_cast<void*>(address_);
+}
+
+void ArrayBytes::store_bytes() {
+  const bool is_sent = is_inline_ && bytes_ > 0;
+  call_.reply().put(is_sent ? bytes_ : 0);
+  if (is_sent) {
+    call_.reply().put_bytes(data_, bytes_);
+  } else if (bytes_ > 0) {
+    copy_bytes(remote_address(call_.process().rank, address_), data_, bytes_);
+  }
+}
+
+}  // namespace sesame::remote

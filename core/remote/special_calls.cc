@@ -1,0 +1,201 @@
+// Requests that are no function of MPI (SpecialCall): attributes, proxies of other languages, and
+// the lengths of arrays that a program gives without them.
+#include "core/mpi/api.h"
+#include "core/mpi/messages/world.h"
+#include "core/remote/incoming.h"
+
+namespace sesame::remote {
+namespace {
+
+int get_attribute(AttributeOwner owner, int object, int keyval, AttributeType asked, void* value,
+                  int* flag) {
+  switch (owner) {
+    case AttributeOwner::kComm:
+      return Comm_get_attribute(object, keyval, asked, value, flag);
+    case AttributeOwner::kDatatype:
+      return Type_get_attribute(object, keyval, asked, value, flag);
+    case AttributeOwner::kWin:
+      return Win_get_attribute(object, keyval, asked, value, flag);
+  }
+  return MPI_ERR_INTERN;
+}
+
+int set_attribute(AttributeOwner owner, int object, int keyval, AttributeType type, void* value) {
+  switch (owner) {
+    case AttributeOwner::kComm:
+      return Comm_set_attribute(object, keyval, type, value);
+    case AttributeOwner::kDatatype:
+      return Type_set_attribute(object, keyval, type, value);
+    case AttributeOwner::kWin:
+      return Win_set_attribute(object, keyval, type, value);
+  }
+  return MPI_ERR_INTERN;
+}
+
+void finish(Incoming& call, AttributeOwner owner, int object, int outcome) {
+  if (owner == AttributeOwner::kComm) return call.finish_comm(outcome, object);
+  if (owner == AttributeOwner::kWin) return call.finish_win(outcome, object);
+  call.finish(outcome);
+}
+
+// C gets some integers by their address, which would be one of the simulator's: the process makes
+// its own of the integer.
+void serve_get_attribute(Incoming& call) {
+  const auto owner = call.value<AttributeOwner>();
+  const auto object = call.value<int>();
+  const auto keyval = call.value<int>();
+  const auto asked = call.value<AttributeType>();
+  const bool has_no_result = call.value<bool>();
+  Aint given = 0, integer = 0;
+  int flag = 0;
+  int outcome =
+      get_attribute(owner, object, keyval, asked, has_no_result ? nullptr : &given, &flag);
+  bool by_address = false;
+  if (outcome == MPI_SUCCESS && flag != 0 && asked == AttributeType::kPointer) {
+    outcome = get_attribute(owner, object, keyval, AttributeType::kAddressInteger, &integer, &flag);
+    by_address = given != integer;
+  }
+  finish(call, owner, object, outcome);
+  call.reply().put(flag != 0);
+  call.reply().put(by_address);
+  call.reply().put(by_address ? integer : given);
+}
+
+void serve_set_attribute(Incoming& call) {
+  const auto owner = call.value<AttributeOwner>();
+  const auto object = call.value<int>();
+  const auto keyval = call.value<int>();
+  const auto type = call.value<AttributeType>();
+  finish(call, owner, object, set_attribute(owner, object, keyval, type, call.value<void*>()));
+}
+
+void serve_keyval_proxies(Incoming& call) {
+  const auto keyval = call.value<int>();
+  const auto copy = call.value<Function>();
+  Keyval_set_proxies(keyval, copy, call.value<Function>());
+  call.returns(0);
+}
+
+void serve_op_proxy(Incoming& call) {
+  const auto op = call.value<Op>();
+  Op_set_proxy(op, call.value<Function>());
+  call.returns(0);
+}
+
+void serve_errhandler_proxy(Incoming& call) {
+  const auto errhandler = call.value<Errhandler>();
+  Errhandler_set_proxy(errhandler, call.value<Function>());
+  call.returns(0);
+}
+
+void serve_throw_by(Incoming& call) {
+  Errhandler_throw_by(call.value<Function>());
+  call.returns(0);
+}
+
+// ---- Lengths ----
+
+bool is_inter(Comm comm) {
+  int flag = 0;
+  return mpi::Comm_test_inter(comm, &flag) == MPI_SUCCESS && flag != 0;
+}
+
+Count size_of(Comm comm) {
+  int size = 0;
+  return mpi::Comm_size(comm, &size) == MPI_SUCCESS ? size : 0;
+}
+
+Count peers(Comm comm) {
+  int size = 0;
+  if (!is_inter(comm)) return size_of(comm);
+  return mpi::Comm_remote_size(comm, &size) == MPI_SUCCESS ? size : 0;
+}
+
+void serve_peers(Incoming& call) { call.reply().put<int64_t>(peers(call.value<Comm>())); }
+
+void serve_local_peers(Incoming& call) { call.reply().put<int64_t>(size_of(call.value<Comm>())); }
+
+void serve_root_peers(Incoming& call) {
+  const auto comm = call.value<Comm>();
+  const auto root = call.value<int>();
+  int rank = MPI_PROC_NULL;
+  const bool is_root = is_inter(comm) ? root == MPI_ROOT
+                                      : mpi::Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+  call.reply().put<int64_t>(is_root ? peers(comm) : 0);
+}
+
+struct Neighbors {
+  int in = 0;
+  int out = 0;
+};
+
+int dimensions(Comm comm) {
+  int count = 0;
+  return mpi::Cartdim_get(comm, &count) == MPI_SUCCESS ? count : 0;
+}
+
+Neighbors neighbors(Comm comm) {
+  Neighbors count;
+  int topology = MPI_UNDEFINED;
+  if (mpi::Topo_test(comm, &topology) != MPI_SUCCESS) return count;
+  if (topology == MPI_CART) {
+    count.in = count.out = 2 * dimensions(comm);
+  } else if (topology == MPI_GRAPH) {
+    int rank = 0;
+    if (mpi::Comm_rank(comm, &rank) == MPI_SUCCESS &&
+        mpi::Graph_neighbors_count(comm, rank, &count.in) == MPI_SUCCESS)
+      count.out = count.in;
+  } else if (topology == MPI_DIST_GRAPH) {
+    int weighted = 0;
+    mpi::Dist_graph_neighbors_count(comm, &count.in, &count.out, &weighted);
+  }
+  return count;
+}
+
+void serve_in_neighbors(Incoming& call) {
+  call.reply().put<int64_t>(neighbors(call.value<Comm>()).in);
+}
+void serve_out_neighbors(Incoming& call) {
+  call.reply().put<int64_t>(neighbors(call.value<Comm>()).out);
+}
+
+void serve_dimensions(Incoming& call) {
+  const auto comm = call.value<Comm>();
+  int topology = MPI_UNDEFINED;
+  const bool is_grid = mpi::Topo_test(comm, &topology) == MPI_SUCCESS && topology == MPI_CART;
+  call.reply().put<int64_t>(is_grid ? dimensions(comm) : 0);
+}
+
+}  // namespace
+
+Serve serve_special(SpecialCall what) {
+  switch (what) {
+    case SpecialCall::kGetAttribute:
+      return serve_get_attribute;
+    case SpecialCall::kSetAttribute:
+      return serve_set_attribute;
+    case SpecialCall::kSetKeyvalProxies:
+      return serve_keyval_proxies;
+    case SpecialCall::kSetOpProxy:
+      return serve_op_proxy;
+    case SpecialCall::kSetErrhandlerProxy:
+      return serve_errhandler_proxy;
+    case SpecialCall::kThrowBy:
+      return serve_throw_by;
+    case SpecialCall::kPeers:
+      return serve_peers;
+    case SpecialCall::kRootPeers:
+      return serve_root_peers;
+    case SpecialCall::kLocalPeers:
+      return serve_local_peers;
+    case SpecialCall::kInNeighbors:
+      return serve_in_neighbors;
+    case SpecialCall::kOutNeighbors:
+      return serve_out_neighbors;
+    case SpecialCall::kDimensions:
+      return serve_dimensions;
+  }
+  return nullptr;
+}
+
+}  // namespace sesame::remote

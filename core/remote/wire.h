@@ -1,0 +1,148 @@
+// What a rank that is a process of its own and the simulator have in common: one slot of shared
+// memory for each rank, through which calls and their results pass.
+//
+// The two sides take turns. The program writes a request and gives the turn to the simulator; the
+// simulator runs the call on the rank's fiber and gives the turn back with a reply. Between the two
+// the rank's process waits, so the simulator may read and write its memory. A reply may ask for a
+// call of one of the program's functions first (Reply::kCallback); its result is a request.
+//
+// A request or reply is a header and a sequence of values of 8 bytes and of byte strings, padded to
+// 8 bytes (messages.h). A reply is followed by what the simulator has written to the rank's memory:
+// address, size and bytes for each write. Times are picoseconds of simulated time unless a comment
+// says host time.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/mpi/messages/compute_meter.h"
+
+namespace sesame::remote {
+
+inline constexpr size_t kMessageBytes = 64 << 10;
+inline constexpr size_t kWriteBytes = 64 << 10;
+inline constexpr size_t kMostInline = 16 << 10;  // of one array; longer ones stay where they are
+// The environment variable that tells a process its slot: "PID:DESCRIPTOR:RANK" of the simulator.
+inline constexpr const char* kSlotVariable = "SESAME_RANK_SLOT";
+// And the one that tells it the directory of its libraries (program/find_mpi.c).
+inline constexpr const char* kLibrariesVariable = "SESAME_RANK_LIBRARIES";
+
+// kEnded: the program the rank was started as has ended. At first it is the program's turn.
+enum class Turn : uint32_t { kProgram, kSimulator, kEnded };
+
+enum class RequestKind : uint16_t {
+  kHello,           // the first one of a process: the name of its binary interface
+  kCall,            // a function of MPI
+  kEmptyScope,      // a call of the program that needs nothing of the simulator
+  kCloseScope,      // the end of a call of several requests
+  kRaise,           // an error that the process found itself: calls the error handler
+  kNotImplemented,  // a call that the simulated MPI does not have
+  kUnsupported,     // a call that ranks as processes do not have
+  kReadClock,
+  kReadProcessorClock,
+  kSleep,
+  kCallbackDone,
+  kGoodbye,  // the process ends by exit()
+};
+
+enum class ReplyKind : uint16_t { kReturn, kCallback };
+
+enum class CallbackKindOnWire : uint16_t {
+  kOperation,
+  kCopyAttribute,
+  kDeleteAttribute,
+  kCommErrhandler,
+  kWinErrhandler,
+  kFileErrhandler,
+  kSessionErrhandler,
+  kErrorCode,
+  kReserve,  // memory in the process for operands
+};
+
+// Of a request that belongs to a call of the program.
+inline constexpr uint8_t kOpensScope = 1;
+inline constexpr uint8_t kClosesScope = 2;
+
+struct Header {
+  uint16_t kind;      // RequestKind or ReplyKind
+  uint16_t function;  // what is called: a CallId, or a SpecialCall
+  uint16_t scope;     // the CallId of the program's call
+  uint8_t flags;
+  uint8_t unused;
+  uint32_t bytes;        // of the values that follow
+  uint32_t write_bytes;  // of replies: writes to the rank's memory
+  int64_t computed_ps;   // host time that the program computed since the last reply
+  uint64_t caller;       // address in the program
+};
+
+// Functions that are no function of MPI, with numbers after those of MPI's.
+enum class SpecialCall : uint16_t {
+  kGetAttribute = 2000,
+  kSetAttribute,
+  kSetKeyvalProxies,
+  kSetOpProxy,
+  kSetErrhandlerProxy,
+  kThrowBy,
+  kPeers,
+  kRootPeers,
+  kLocalPeers,
+  kInNeighbors,
+  kOutNeighbors,
+  kDimensions,
+};
+
+struct alignas(4096) Slot {
+  alignas(64) std::atomic<Turn> turn;
+  std::atomic<uint32_t> simulator_sleeps;
+  std::atomic<uint32_t> program_sleeps;
+  std::atomic<uint32_t> must_sleep;  // another rank runs: the program gives up its processor
+  // The process that has claimed the slot; 0: none yet.
+  alignas(64) std::atomic<int32_t> owner;
+  // Set before the program starts.
+  int32_t rank;
+  uint32_t spins;    // how often a side looks before it sleeps
+  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
+  char node_name[256];
+  mpi::ComputeMeter meter;  // configured
+  alignas(64) Header header;
+  alignas(64) char message[kMessageBytes];
+  char writes[kWriteBytes];
+};
+
+inline long futex(std::atomic<Turn>& word, int operation, Turn value, const timespec* limit) {
+  return syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
+}
+
+// Gives the turn to the other side; `sleeps` is the flag of that side.
+inline void give_turn(Slot& slot, Turn turn, std::atomic<uint32_t>& sleeps) {
+  slot.turn.store(turn);
+  if (sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1}, nullptr);
+}
+
+// Waits while `turn` is the other side's; returns whose turn it is. `sleeps` is the flag of this
+// side.
+inline Turn await_turn(Slot& slot, Turn others, std::atomic<uint32_t>& sleeps) {
+  for (uint32_t i = 0; i < slot.spins; ++i) {
+    const Turn turn = slot.turn.load(std::memory_order_acquire);
+    if (turn != others) return turn;
+    if (others == Turn::kSimulator && slot.must_sleep.load(std::memory_order_relaxed) != 0) break;
+    __builtin_ia32_pause();
+  }
+  for (;;) {
+    sleeps.store(1);
+    const Turn turn = slot.turn.load();
+    if (turn != others) {
+      sleeps.store(0);
+      return turn;
+    }
+    futex(slot.turn, FUTEX_WAIT, others, nullptr);
+    sleeps.store(0);
+  }
+}
+
+}  // namespace sesame::remote

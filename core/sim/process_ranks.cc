@@ -1,0 +1,98 @@
+#include "core/sim/process_ranks.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/remote/launch.h"
+#include "core/remote/server.h"
+#include "core/sim/program_output.h"
+
+namespace sesame::abi {
+
+// Handles are translated in the processes.
+const void* handles_of_program(const mpi::Rank&) { return nullptr; }
+
+}  // namespace sesame::abi
+
+namespace sesame::sim {
+namespace {
+
+// How often a side looks for its turn before it sleeps, if the host has several processors: about
+// 50 us. A process that computes for longer gives up its processor's time no more than that.
+constexpr uint32_t kSpins = 1500;
+
+std::vector<std::string> variables_in(const std::string& text) {
+  std::vector<std::string> variables;
+  for (size_t begin = 0; begin < text.size(); begin += variables.back().size() + 1)
+    variables.emplace_back(text.c_str() + begin);
+  return variables;
+}
+
+class Processes final : public ProcessRanks {
+ public:
+  Result<> start(const ProcessStart& start) override;
+  int run(mpi::Rank& rank) override;
+  void finish() override;
+
+ private:
+  void prepare_slots(const ProcessStart& start);
+
+  std::unique_ptr<remote::Launch> launch_;
+  remote::LaunchOptions options_;
+};
+
+void Processes::prepare_slots(const ProcessStart& start) {
+  cpu_set_t processors;
+  const bool has_processors =
+      sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
+  for (auto& process : launch_->processes()) {
+    remote::Slot& slot = process->slot;
+    const auto& hooks = start.world.hooks;
+    const int node = start.world.network.node_of(process->rank);
+    strncpy(slot.node_name, hooks.node_name(node), sizeof slot.node_name - 1);
+    slot.epoch_ns = start.epoch_ns;
+    slot.spins = has_processors ? kSpins : 0;
+    slot.meter = start.world.meter;
+  }
+}
+
+Result<> Processes::start(const ProcessStart& start) {
+  const auto libraries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  auto launch = remote::Launch::create(start.scenario.ranks);
+  if (!launch) return std::unexpected(launch.error());
+  launch_ = std::move(*launch);
+  prepare_slots(start);
+  remote::start_serving(launch_->processes(), start.connected);
+  options_.program = start.program;
+  options_.arguments = start.launch.arguments;
+  options_.environment = start.launch.environment;
+  for (const std::string& variables : start.own_variables)
+    options_.own_environment.push_back(variables_in(variables));
+  options_.libraries = libraries;
+  options_.write_output = write_program_output;
+  return launch_->start(options_);
+}
+
+int Processes::run(mpi::Rank& rank) {
+  remote::Process& process = *launch_->processes()[static_cast<size_t>(rank.id)];
+  remote::serve_rank(process);
+  if (!WIFSIGNALED(process.status)) return WEXITSTATUS(process.status);
+  const int number = WTERMSIG(process.status);
+  rank.world.hooks.abort_job(
+      128 + number,
+      rank.name() + " ended by signal " + std::to_string(number) + " (" + strsignal(number) + ")");
+  return 128 + number;
+}
+
+void Processes::finish() { launch_->finish(); }
+
+}  // namespace
+
+std::unique_ptr<ProcessRanks> make_process_ranks() { return std::make_unique<Processes>(); }
+void end_process_ranks() { remote::end_processes(); }
+
+}  // namespace sesame::sim

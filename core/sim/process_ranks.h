@@ -1,0 +1,47 @@
+// Ranks that are processes of their own (core/remote), for Simulation. Each simulator program has
+// them or not: link process_ranks.cc or no_process_ranks.cc.
+//
+// Use: make_process_ranks(), start() once, run() as the body of each rank's fiber, finish() when
+// all fibers have ended or the job has.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/loader/loader.h"
+#include "core/mpi/messages/world.h"
+#include "core/sim/scenario.h"
+
+namespace sesame::sim {
+
+struct ProcessStart {
+  const Scenario& scenario;
+  const std::string& program;  // path
+  const loader::LaunchArguments& launch;
+  std::vector<std::string>
+      own_variables;  // of each rank: "NAME=value" with a zero byte at its end, …
+  // Called with the name of a process's binary interface when it connects.
+  void (*connected)(const std::string& interface);
+  mpi::World& world;
+  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
+};
+
+class ProcessRanks {
+ public:
+  virtual ~ProcessRanks() = default;
+  virtual Result<> start(const ProcessStart& start) = 0;
+  // Serves the rank until its program has ended; its exit status. Ends the job if a signal ended
+  // it.
+  virtual int run(mpi::Rank& rank) = 0;
+  // Ends what is left of the processes, and passes on the rest of their output.
+  virtual void finish() = 0;
+};
+
+// Null where ranks are fibers.
+std::unique_ptr<ProcessRanks> make_process_ranks();
+// Ends all processes of ranks at once; may be called by a signal handler.
+void end_process_ranks();
+
+}  // namespace sesame::sim

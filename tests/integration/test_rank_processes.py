@@ -1,0 +1,250 @@
+"""Ranks that are processes of their own: the same answers and records as with fibers, programs that
+cannot be copied, and clean ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command_line import SESAME, Outcome
+from tests.integration.installations import ROOT
+
+PROGRAMS = ROOT / "tests/programs/processes"
+NOT_PIE = ("-no-pie", "-fno-pie")
+ON_INFINIBAND = ("--machine", "infiniband", "--placement", "cyclic", "--compute", "none")
+Simulate = Callable[..., Outcome]
+Compiled = Callable[..., Path]
+
+# Workloads and programs that compute, exchange and reduce in different ways.
+WORKLOADS = [
+    ("ep", 4, ("--class", "S")),
+    ("is", 4, ("--class", "S")),
+    ("cg", 4, ("--class", "S")),
+    ("mg", 4, ("--class", "S")),
+    ("ft", 4, ("--class", "S")),
+    ("lu", 4, ("--class", "S", "--steps", "5")),
+]
+SOURCES = [
+    ("tests/programs/processes/calls.c", ()),
+    ("tests/programs/answers/callbacks.c", ()),
+    ("tests/programs/answers/communicators.c", ()),
+    ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/topologies.c", ()),
+    ("tests/programs/answers/wildcards.c", ()),
+    ("tests/programs/answers/mpif.f90", ()),
+    ("examples/nbody.cc", ("256", "3")),
+    ("examples/heat.c", ("96", "100")),
+]
+MPIS_OF_SOURCES = ["debian", "openmpi", "wheel-abi"]
+
+
+def tables_of(data_set: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(data_set.glob("*.parquet"))}
+
+
+def executable(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def sorted_lines(text: str) -> list[str]:
+    """What different ranks print comes in any order from processes."""
+    return sorted(text.splitlines())
+
+
+@pytest.fixture
+def both_ways(simulate: Simulate, tmp_path: Path) -> Callable[..., None]:
+    """both_ways(ranks, program, *arguments): runs it as fibers and as processes, and compares."""
+
+    def check(ranks: int, program: Path, *arguments: str) -> None:
+        outputs = {}
+        for way in ("fibers", "processes"):
+            data_set = tmp_path / f"{way}.sesame"
+            outcome = simulate(
+                "-n", ranks, *ON_INFINIBAND, "--ranks-as", way, "-o", data_set,
+                "--", program, *arguments,
+            )  # fmt: skip
+            assert outcome.status == 0, outcome.stderr
+            outputs[way] = outcome.stdout
+        assert sorted_lines(outputs["fibers"]) == sorted_lines(outputs["processes"])
+        fibers = tables_of(tmp_path / "fibers.sesame")
+        assert "call.parquet" in fibers
+        assert fibers == tables_of(tmp_path / "processes.sesame")
+
+    return check
+
+
+@pytest.mark.parametrize(("name", "ranks", "arguments"), WORKLOADS)
+def test_a_workload_as_processes_has_the_records_of_fibers(
+    both_ways: Callable[..., None],
+    program: Callable[[str], Path],
+    name: str,
+    ranks: int,
+    arguments: tuple[str, ...],
+) -> None:
+    both_ways(ranks, program(name), *arguments)
+
+
+@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
+@pytest.mark.parametrize(("source", "arguments"), SOURCES)
+def test_a_program_as_processes_has_the_records_of_fibers(
+    both_ways: Callable[..., None],
+    compiled: Compiled,
+    source: str,
+    arguments: tuple[str, ...],
+    mpi: str,
+) -> None:
+    both_ways(3, compiled(source, mpi), *arguments)
+
+
+@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
+def test_an_executable_at_a_fixed_address_runs_as_processes(
+    simulate: Simulate, compiled: Compiled, mpi: str
+) -> None:
+    movable = compiled("tests/programs/processes/calls.c", mpi)
+    fixed = compiled("tests/programs/processes/calls.c", mpi, NOT_PIE)
+    expected = simulate("-n", 4, *ON_INFINIBAND, "--", movable)
+    outcome = simulate("-n", 4, *ON_INFINIBAND, "--", fixed)
+    assert outcome.status == 0, outcome.stderr
+    assert sorted_lines(outcome.stdout) == sorted_lines(expected.stdout)
+    assert "each rank is a process (it is not position-independent)" in outcome.stderr
+    assert "each rank" not in expected.stderr
+
+
+@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
+def test_a_script_starts_the_program_of_each_rank(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path, mpi: str
+) -> None:
+    program = compiled("tests/programs/processes/calls.c", mpi, NOT_PIE)
+    alone = simulate("-n", 2, *ON_INFINIBAND, "--", program)
+    script = executable(
+        tmp_path / "start.sh",
+        '#!/bin/sh\necho "the script with $# words"\n"$1"\necho "ended: $?"\n',
+    )
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", script, program, "x")
+    assert outcome.status == 0, outcome.stderr
+    added = ["the script with 2 words", "ended: 0"] * 2
+    assert sorted_lines(outcome.stdout) == sorted([*alone.stdout.splitlines(), *added])
+    assert "each rank is a process (it is a script)" in outcome.stderr
+
+
+def test_python_with_mpi4py(simulate: Simulate) -> None:
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed: pip install mpi4py")
+    outcome = simulate("-n", 4, *ON_INFINIBAND, "--", sys.executable, PROGRAMS / "app.py")
+    assert outcome.status == 0, outcome.stderr
+    lines = sorted_lines(outcome.stdout)
+    assert lines == sorted(
+        line
+        for rank in range(4)
+        for line in (
+            f"{rank}: [1, 2.5, None] and 5000 letters from {(rank - 1) % 4}",
+            f"{rank}: 10.0 [3, 9, 7] 0123 {[0, 1, 4, 9] if rank == 0 else None}",
+            f"{rank}: half of 2, slept [2.0, 2.0], on infiniband-{rank}",
+            f"{rank}: True",
+        )
+    )
+    assert "predicted time 2.00 s on 4 ranks" in outcome.stderr
+
+
+def test_labels_and_standard_input_are_those_of_ranks(simulate: Simulate) -> None:
+    script = "read line; echo got $line"
+    outcome = simulate(
+        "-n", 2, *ON_INFINIBAND, "--ranks-as", "processes", "--label", "--", "/bin/sh", "-c",
+        f"{script}; exit 3", stdin="words\n",
+    )  # fmt: skip
+    assert outcome.status == 3
+    assert sorted_lines(outcome.stdout) == ["[0] got words", "[1] got"]
+
+
+WAYS = [
+    ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
+    ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
+    ("window", 2, "rank 1 called MPI_Win_allocate, which ranks that are processes do not have yet"),
+    ("pointer", 139, "rank 1: the simulator cannot read its buffer at 0x10: Bad address"),
+]
+
+
+@pytest.mark.parametrize(("way", "status", "message"), WAYS)
+def test_the_way_a_rank_ended_is_reported(
+    simulate: Simulate, compiled: Compiled, way: str, status: int, message: str
+) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    outcome = simulate("-n", 3, *ON_INFINIBAND, "--", program, way)
+    assert outcome.status == status
+    assert message in outcome.stderr
+
+
+def processes_with(word: str) -> list[int]:
+    """The processes that have this word among theirs."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if word.encode() in words:
+            found.append(int(entry.name))
+    return found
+
+
+def none_left(word: str) -> bool:
+    for _ in range(100):
+        if not processes_with(word):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_child_of_a_rank_ends_with_the_run(simulate: Simulate, compiled: Compiled) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    seconds = str(100_000 + os.getpid())
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", program, "child", seconds)
+    assert outcome.status == 0, outcome.stderr
+    assert none_left(seconds)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_process(
+    compiled: Compiled, tmp_path: Path, number: signal.Signals
+) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    word = f"unique-{os.getpid()}-{number}"
+    command = [*SESAME, "simulate", "-n", "3", *ON_INFINIBAND, "--", str(program), "loop", word]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    while len(processes_with(word)) < 4:  # the command and the ranks
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(number)
+    assert run.wait(30) == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    assert none_left(word)
+
+
+def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -> None:
+    script = executable(tmp_path / "script.sh", "#!/bin/sh\ntrue\n")
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", script)
+    outcome.assert_refused("is not an MPI program: none of its processes loaded MPI")
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--ranks-as", "fibers", "--", script)
+    outcome.assert_refused("is a script (#!/bin/sh), expected an MPI program in binary form")
+
+
+def test_a_program_of_another_mpi_than_its_ranks_before_is_refused(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path
+) -> None:
+    programs = [compiled("tests/programs/processes/calls.c", mpi) for mpi in ("debian", "openmpi")]
+    script = executable(
+        tmp_path / "script.sh",
+        "#!/bin/sh\ncase $SESAME_RANK_SLOT in\n"
+        f"*:0) exec {programs[0]} ;;\n*) exec {programs[1]} ;;\nesac\n",
+    )
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", script)
+    assert outcome.status == 2
+    assert "uses another MPI" in outcome.stderr

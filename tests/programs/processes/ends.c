@@ -1,0 +1,30 @@
+/* Rank 1 ends as the argument says, while the others wait for it. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const char *way = rank == 1 ? argv[1] : "";
+  if (strcmp(way, "killed") == 0) raise(SIGKILL);
+  if (strcmp(way, "exit") == 0) _exit(0);
+  if (strcmp(way, "window") == 0) {
+    int *memory;
+    MPI_Win window;
+    MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+  }
+  if (strcmp(way, "pointer") == 0) MPI_Send((void *)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+  if (strcmp(way, "child") == 0 && fork() == 0) {
+    execlp("sleep", argv[2], argv[2], NULL); /* outlives its parent */
+    _exit(1);
+  }
+  if (strcmp(way, "loop") == 0)
+    for (;;) getppid();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
