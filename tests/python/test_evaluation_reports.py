@@ -160,7 +160,7 @@ def test_a_moment_that_was_not_observed_is_no_finding(site):
 
 
 def test_status_and_report_say_that_the_prober_is_off_now(site, sesame):
-    off_since = time.time() - 5 * HOUR
+    off_since = time.time() // 60 * 60 - 5 * HOUR  # its last run ends in the same minute
     with Store(site.database) as store:
         store.add(result(name, off_since - hour * HOUR) for name in ("p", "q") for hour in range(9))
     said = f"{shown(off_since)} UTC: the prober did not run"
