@@ -46,8 +46,11 @@ LIMITS = Limits(
 
 
 class Served:
-    def __init__(self, audit: AuditLog, limits: Limits = LIMITS) -> None:
-        access = Access([FixedTokens(CLIENTS)], open_paths=frozenset({"/openapi.json", "/slow"}))
+    def __init__(
+        self, audit: AuditLog, limits: Limits = LIMITS, *, is_public: bool = False
+    ) -> None:
+        open_paths = frozenset({"/openapi.json", "/slow"})
+        access = Access([FixedTokens(CLIENTS)], open_paths=open_paths, is_public=is_public)
         self.resume = threading.Event()
         self.stored: list[int] = []
         operations = Operations()
@@ -337,6 +340,15 @@ def test_a_known_client_may_wait_between_requests_but_not_within_a_head(log):
             client.settimeout(10)
         client.sendall(b"GET /number HTTP/1.1\r\n")
         assert client.recv(100) == b""
+    served.close()
+
+
+def test_an_answer_of_a_public_server_may_take_longer_than_a_head(log):
+    """The connection of a reader without a token was closed in the middle of a long answer."""
+    limits = dataclasses.replace(LIMITS, head_seconds=0.2)
+    served = Served(AuditLog(log), limits, is_public=True)
+    threading.Timer(4 * limits.head_seconds, served.resume.set).start()
+    assert served.ask("GET", "/slow")[:2] == (200, 1)
     served.close()
 
 

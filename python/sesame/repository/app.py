@@ -26,6 +26,8 @@ from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.protection import Protection
 
+# What a request may do is decided by the pages.
+PUBLIC = Access((), is_public=True)
 Recogniser = Callable[[str], Reader | None]
 REASONS = {
     403: "You may not do this.",
@@ -41,13 +43,6 @@ LIMITS = Limits(
     idle_seconds=75.0,
     unidentified=2048,
 )
-
-
-class _OpenToAll(Access):
-    """What a request may do is decided by the pages: much of a repository is public."""
-
-    def check(self, _: object) -> int:
-        return 0
 
 
 def _wants_json(request: Request) -> bool:
@@ -108,7 +103,7 @@ def make_app(
             Mount("/api/v1", api.make_api(repository, title)),
         ],
         middleware=[
-            Middleware(Protection, limits=limits, access=_OpenToAll(()), audit=audit),
+            Middleware(Protection, limits=limits, access=PUBLIC, audit=audit),
             Middleware(Identify, repository.engine, others=recognisers, secure=secure),
         ],
         exception_handlers={HTTPException: _http_error, SesameError: _refused},

@@ -24,7 +24,7 @@ from sesame.errors import InputError
 Array = np.ndarray[Any, Any]
 MOST_PROCESSES = 4  # kept, of one worker
 MOST_AT_ONCE = 2  # questions answered at the same time
-SECONDS = 30.0  # for an answer, with the time to wait for a turn
+SECONDS = 60.0  # for an answer, with the time to wait for a turn
 LARGEST_HEADER, LARGEST_ANSWER = 1 << 16, 64 << 20
 CHUNK = 1 << 18
 TYPES = ("<f8", "<i8")

@@ -17,7 +17,7 @@ from sesame.repository.looks.view import View
 Array = np.ndarray[Any, Any]
 Ask = Callable[[Mapping[str, Any]], dict[str, Array]]
 BINS = 512  # of a view that does not say how many; of small pictures a fraction
-MOST_SHARES = 4  # prepared bins are shown if they are at most this many times wider than asked for
+MOST_SHARES = 8  # prepared bins are shown if they are at most this many times wider than asked for
 
 
 @dataclass(frozen=True)

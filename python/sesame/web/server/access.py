@@ -58,12 +58,13 @@ class Access:
     tokens: Sequence[Tokens]
     rules: Sequence[Rule] = ()
     open_paths: frozenset[str] = frozenset()
+    is_public: bool = False  # requests need no token; what they may do is decided elsewhere
 
     def check(self, scope: Scope) -> int:
         """The status to refuse a request with, or 0: 401 without a valid token, 403 if its role
         does not permit the request. It needs the headers only, so that nothing of a request without
         a token is read. The client is stored in the scope."""
-        if scope["path"] in self.open_paths:
+        if self.is_public or scope["path"] in self.open_paths:
             return 0
         client = self._client_of(scope)
         if client is None:

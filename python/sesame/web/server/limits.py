@@ -18,8 +18,8 @@ class Limits:
     requests_of_client: int = 64
     connections: int = 512  # further ones are closed
     idle_seconds: float = 3600.0  # of a connection between requests
-    # Connections whose client is unknown yet: a further one closes the oldest one. A third of it
-    # with encryption.
+    # Connections whose client is unknown yet (of a public server: without a request): a further one
+    # closes the oldest one. A third of it with encryption.
     unidentified: int = 160
     # From the connection to its first request with a token, and for the headers of each request;
     # then the connection is closed.

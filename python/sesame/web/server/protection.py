@@ -93,7 +93,7 @@ class Protection:
             return 421
         if refused := self._access.check(scope):
             return refused
-        if CLIENT in scope:
+        if CLIENT in scope or self._access.is_public:
             scope.get("state", {}).get(ON_CLIENT, _do_nothing)()
         if self._has_too_many(scope.get(CLIENT)) or self._active.total() >= self._limits.requests:
             return 503
