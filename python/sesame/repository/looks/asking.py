@@ -24,6 +24,7 @@ from sesame.errors import InputError
 Array = np.ndarray[Any, Any]
 MOST_PROCESSES = 4  # kept, of one worker
 MOST_AT_ONCE = 2  # questions answered at the same time
+MOST_WAITING = 12  # others that wait for their turn; each has a thread of the server
 SECONDS = 60.0  # for an answer, with the time to wait for a turn
 LARGEST_HEADER, LARGEST_ANSWER = 1 << 16, 64 << 20
 CHUNK = 1 << 18
@@ -86,6 +87,7 @@ class Asking:
         self._lock = threading.Lock()
         self._processes: OrderedDict[Path, _Process] = OrderedDict()
         self._turns = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._waiting = threading.BoundedSemaphore(MOST_AT_ONCE + MOST_WAITING)
         weakref.finalize(self, _end_all, self._processes)
 
     def ask(self, data_set: Path, request: Mapping[str, Any]) -> dict[str, Array]:
@@ -120,12 +122,17 @@ class Asking:
 
     @contextlib.contextmanager
     def _turn(self, end: float) -> Iterator[None]:
-        if not self._turns.acquire(timeout=max(end - time.monotonic(), 0)):
+        if not self._waiting.acquire(blocking=False):
             raise TooLong("the server reads other records", hint="try again in a moment")
         try:
-            yield
+            if not self._turns.acquire(timeout=max(end - time.monotonic(), 0)):
+                raise TooLong("the server reads other records", hint="try again in a moment")
+            try:
+                yield
+            finally:
+                self._turns.release()
         finally:
-            self._turns.release()
+            self._waiting.release()
 
     def _of(self, data_set: Path) -> _Process:
         with self._lock:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -33,7 +34,7 @@ from sesame.web.chart import packed_json
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("uPlot.iife.min.js", "marks.js", "chart.js", "looks.js")
 DIRECTORY, PLAYBACK = "looks", "playback"  # below the derived files of a version
-KEPT = 64  # answers, of the last views
+KEPT = 16  # views shown last; each has some megabytes
 MOST_FIELDS = 200
 NOT_MADE = "The quick looks of this version could not be made, or are not made yet."
 
@@ -88,6 +89,8 @@ class _Pages:
         self._repository = repository
         self._asking = Asking()
         self._shown = lru_cache(KEPT)(self._show)
+        self._made = Lock()
+        self._being_made: dict[tuple[Any, ...], Lock] = {}
 
     def page(self, request: Request) -> Response:
         text = request.query_params.get("v", "")
@@ -183,7 +186,16 @@ class _Pages:
         return Looked(thing, version, tables, read_levels(derived / PLAYBACK))
 
     def _of(self, looked: Looked, view: View) -> Shown:
-        return self._shown(looked.version.thing, looked.version.number, view)
+        """Made once, also if several readers ask for it at the same time."""
+        key = (looked.version.thing, looked.version.number, view)
+        with self._made:
+            mine = self._being_made.setdefault(key, Lock())
+        try:
+            with mine:
+                return self._shown(*key)
+        finally:
+            with self._made:
+                self._being_made.pop(key, None)
 
     def _show(self, thing: str, number: int, view: View) -> Shown:
         """What a reader sees who may; versions never change."""

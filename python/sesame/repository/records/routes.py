@@ -124,6 +124,8 @@ def _analyses(
     if not versions:
         return list(found.values())
     home = f"/d/{versions[0].thing}"
+    about = "Counts over time, and any two fields against each other."
+    found["quick look"] = Analysis("quick look", about, f"{home}/look?type={record.name}")
     if _has_time_and_place(record):
         about = "Nodes of the machine coloured by a field of these records, over the run."
         key = f"{record.name}.records:rate"
