@@ -403,3 +403,11 @@ def test_pages_of_the_documentation_are_found(local):
     addresses = [one["address"] for one in found["hits"]]
     assert "/docs/formats/exchange" in addresses
     assert client.get(addresses[0]).status_code == 200
+
+
+def test_titles_are_suggested_before_pages_that_have_the_words(local):
+    client, repository = local
+    one = add(repository, add_account(repository, "ann"), "the second run")
+    for typed in ("the second run", "the sec"):
+        first = client.get("/search/suggest", params={"q": typed}).json()[0]
+        assert (first["about"], first["address"]) == ("the second run", f"/d/{one}")

@@ -71,6 +71,7 @@ def routes(repository: Repository) -> list[Route]:
 
 
 def _suggestions(repository: Repository, reader: Reader | None, typed: str) -> list[Suggestion]:
+    bring_up_to_date(repository)
     with repository.connection() as connection:
         return suggest(connection, typed, repository.visible_to(reader))
 

@@ -50,9 +50,19 @@ def suggest(connection: Connection, typed: str, visible: ColumnElement[bool]) ->
     ]
     if re.fullmatch(r"\w{2,}", last):
         query = Query(words=[*before.split(), f"{last}*"])
-        for hit in find(connection, query, visible).hits:
-            found.append(Suggestion(typed, hit.title, hit.address))
+        hits = [(hit.title, hit.address) for hit in find(connection, query, visible).hits]
+        for title, address in dict.fromkeys([*_titled(connection, typed, visible), *hits]):
+            found.append(Suggestion(typed, title, address))
     return found[:MOST]
+
+
+def _titled(
+    connection: Connection, typed: str, visible: ColumnElement[bool]
+) -> list[tuple[str, str]]:
+    """Titles that contain what has been typed, the newest first, and their addresses."""
+    named = _E.title.icontains(typed.strip(), autoescape=True)
+    query = select(_E.title, _E.address).where(named, seen(visible)).order_by(_E.changed.desc())
+    return [(title, address) for title, address in connection.execute(query.limit(MOST))]
 
 
 def _last_term(typed: str) -> tuple[str, str]:
