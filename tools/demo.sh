@@ -45,3 +45,4 @@ done
 echo "Open in a browser:"
 echo "  $PWD/demo/report.html          (infiniband)"
 echo "  $PWD/demo/report-paragon.html  (paragon)"
+echo "Or with play-back, comparison and search: $sesame serve demo"

@@ -12,8 +12,11 @@ from starlette.testclient import TestClient
 from tests.python.made_runs import write_run
 from tests.some_info import some_info
 
-from sesame.datasets import DataSetWriter, Field, RecordType
+from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
+from sesame.errors import InputError
 from sesame.repository.app import make_app
+from sesame.repository.compare import bounded
+from sesame.repository.compare.bounded import BoundedDataSet
 from sesame.repository.compare.sides import Compared, difference_of
 from sesame.repository.compare.study import (
     NO_SETTING,
@@ -193,6 +196,12 @@ def test_a_record_type_has_its_documentation_its_data_sets_and_its_analyses(
     assert "5 that you may read" in page and "16 ranks, run 0" in page
     newest = re.search(r'href="/d/(\w+)/play\?field=message.records:rate"', page)[1]
     assert client.get(f"/d/{newest}/play?field=message.records:rate").status_code == 200
+    with repository.connection() as connection:
+        version = repository.things.version(connection, newest)
+    views = [{"name": "time line", "about": "What every rank did when.", "needs": ["call"]}]
+    made = repository.derived(version) / "summary"
+    made.mkdir()
+    (made / "summary.json").write_text(json.dumps({"views": views}))
     call = client.get("/records/call").text
     assert "time line" in call and "What every rank did when." in call
     listed = client.get("/records").text
@@ -225,3 +234,15 @@ def test_counts_are_of_the_newest_versions_that_a_reader_sees(client, repository
     anyone = TestClient(make_app(repository)).get("/records/message")
     assert (anyone.status_code, "16 ranks" in anyone.text) == (200, False)
     assert "No data set that you may read has it" in anyone.text
+
+
+def test_a_comparison_that_would_read_too_much_is_refused(tmp_path, monkeypatch):
+    write_run(tmp_path / "run.sesame", 64, 'kind = "crossbar"', steps=8)
+    whole = DataSet(tmp_path / "run.sesame").table("call")
+    assert BoundedDataSet(tmp_path / "run.sesame").table("call").equals(whole)
+    columns = ["rank", "end_ps"]
+    some = BoundedDataSet(tmp_path / "run.sesame").table("call", columns)
+    assert some.column_names == columns
+    monkeypatch.setattr(bounded, "MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="of records would be read"):
+        BoundedDataSet(tmp_path / "run.sesame").table("call")

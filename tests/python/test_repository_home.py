@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.python.made_runs import write_run
 
 from sesame.datasets import all_record_types
+from sesame.repository import summary
 from sesame.repository.app import make_app
 from sesame.repository.cite import Cited, bibtex, datacite, info_text
 from sesame.repository.documentation import documents, pages_about
@@ -40,6 +41,21 @@ def test_a_home_page_links_each_record_type_to_its_documentation(served):
     assert 'href="/records/rank"' in text
     [documented] = set(re.findall(r'href="(/docs/formats/records#rank)"', text))
     assert 'id="rank"' in client.get(documented).text
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        ('kind = "mesh"\ndims = [2, 2]', "its content is not as expected (KeyError('ranks'))"),
+        ('kind = "crossbar"', "missing key nodes, expected a whole number"),
+    ],
+)
+def test_a_data_set_with_an_incomplete_result_says_why_it_has_no_report(tmp_path, shape, reason):
+    """Without paths of the server."""
+    write_run(tmp_path / "run.sesame", 4, shape)
+    summary.prepare(tmp_path / "run.sesame", tmp_path)
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found["why_not"].startswith(reason)
 
 
 def test_every_documented_record_type_has_a_section_and_every_link_of_the_manual_leads_somewhere(

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 from tests.python.block_traces import random_requests, write_msr
+from tests.some_info import some_info
 
 pytest.importorskip("sqlalchemy")
 
-from sesame.datasets import DataSet
+from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
 from sesame.exchange import import_trace
+from sesame.repository.preparing import PREPARATIONS, prepare_confined
 from sesame.repository.uploads.archives import is_archive, unpack
 from sesame.repository.uploads.child import ImportLimits, ImportRefused, plain_files, run_import
 from sesame.repository.uploads.importing import check_data_set
@@ -307,3 +309,62 @@ def test_a_name_of_a_table_that_leads_elsewhere_is_refused(tmp_path, run_path):
     (tmp_path / "run.sesame" / "info.json").write_text(json.dumps(info))
     with pytest.raises(InputError, match="no name of a record type"):
         check_data_set(tmp_path / "run.sesame")
+
+
+def test_records_of_megabytes_are_refused(tmp_path, received, monkeypatch):
+    """16,384 equal texts are a small file, and gigabytes in memory."""
+    monkeypatch.setattr("sesame.repository.uploads.importing.LARGEST_BATCH", 10 << 20)
+    some = RecordType("sample", "some", (Field("text", "text", "", "long"),))
+    with DataSetWriter(tmp_path / "run.sesame") as writer:
+        writer.write_described_batches(some, [{"text": ["x" * 10_000] * 2000}])
+        writer.finish(some_info())
+    assert (tmp_path / "run.sesame" / "sample.parquet").stat().st_size < 100_000
+    with pytest.raises(InputError, match=r"sample\.parquet: 16384 records are more than"):
+        check_data_set(tmp_path / "run.sesame")
+
+
+# ---- What `sesame serve DIR` prepares ----
+
+
+def test_a_found_data_set_is_prepared_in_a_confined_process(tmp_path, run_path):
+    derived, scratch = tmp_path / "derived", open_to_all(tmp_path / "scratch")
+    derived.mkdir()
+    copy = tmp_path / "run.sesame"
+    shutil.copytree(run_path, copy)
+    for one in copy.iterdir():
+        one.chmod(0o600)  # another user may not read it
+    assert prepare_confined(copy, derived, scratch) == []
+    assert {one.name for one in derived.iterdir()} == set(PREPARATIONS)
+    assert list(scratch.iterdir()) == []
+    before = (derived / "summary" / "summary.json").stat().st_mtime_ns
+    shutil.rmtree(derived / "search")
+    assert prepare_confined(copy, derived, scratch) == []
+    assert (derived / "search").is_dir()
+    assert (derived / "summary" / "summary.json").stat().st_mtime_ns == before
+
+
+def test_the_process_that_prepares_reads_nothing_else(tmp_path, run_path, monkeypatch):
+    secret, derived = tmp_path / "secret", tmp_path / "derived"
+    secret.write_text("x")
+    secret.chmod(0o644)
+    derived.mkdir()
+    hostile = f"""
+import json, sys, socket, sesame.repository.preparing as preparing
+def read(data, out):
+    for action in (lambda: open({str(secret)!r}).read(), lambda: socket.socket()):
+        try:
+            action()
+        except OSError as error:
+            print("refused", error.errno, file=sys.stderr)
+preparing.prepare = lambda data, made, known: [] if read(data, made) else []
+preparing.main(json.loads(sys.argv[1]))
+"""
+    real = subprocess.Popen
+
+    def started(command, **more):
+        return real((command[0], "-I", "-c", hostile, command[-1]), **more)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    said = prepare_confined(run_path, derived, open_to_all(tmp_path / "scratch"))
+    assert len(said) == 2
+    assert all(line.startswith("refused") for line in said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,13 +77,15 @@ class Side:
         return {name: _joined([times.get(name) for times in of_runs]) for name in names}
 
 
-def read_sides(sides: Sequence[Paths]) -> list[Side]:
-    """Each of `sides` is a data set, a directory of data sets, or a list of them. If real and
-    simulated runs are compared, all are read without their start (see `read_run`). Raises
-    InputError."""
+def read_sides(
+    sides: Sequence[Paths], opened_by: Callable[[Path], DataSet] = DataSet
+) -> list[Side]:
+    """Each of `sides` is a data set, a directory of data sets, or a list of them, opened by
+    `opened_by`. If real and simulated runs are compared, all are read without their start (see
+    `read_run`). Raises InputError."""
     if len(sides) < 2:
         raise InputError("expected two data sets or more to compare")
-    opened = [[DataSet(path) for path in _paths(side)] for side in sides]
+    opened = [[opened_by(path) for path in _paths(side)] for side in sides]
     kinds = {data_set.kind for side in opened for data_set in side}
     if Kind.BENCH in kinds and len(kinds) > 1:
         raise InputError(

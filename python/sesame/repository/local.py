@@ -9,8 +9,6 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from sesame.errors import InputError
 from sesame.repository.accounts.account import Account
 from sesame.repository.accounts.middleware import SESSION_KEY
 from sesame.repository.accounts.sessions import Sessions
+from sesame.repository.preparing import prepare_confined
 from sesame.repository.provenance import fill
 from sesame.repository.store import DATABASE, NewThing, Repository, Version, schema
 from sesame.web.server.roles import Role
@@ -126,11 +125,11 @@ def _add(
 
 
 def prepare(repository: Repository, version: Version, say: Callable[[str], None]) -> None:
-    """Makes what pages need of a version and lack, in a process of its own: it may need minutes and
-    much memory."""
+    """Makes what pages need of a version and lack, in a confined process: it may need minutes and
+    much memory, and the data set may come from elsewhere."""
     data, derived = repository.directory(version), repository.derived(version)
-    command = [sys.executable, "-m", "sesame.repository.preparing", str(data), str(derived)]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    for line in done.stderr.splitlines()[-5:]:
+    scratch = repository.cache / "partial"
+    scratch.mkdir(parents=True, exist_ok=True)
+    for line in prepare_confined(data, derived, scratch):
         say(f"{version.info.get('title')}: {line}")
     repository.keep_derived(version)

@@ -4,6 +4,7 @@ the analyses that fit, and the report."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,11 @@ def _study(data_set: DataSet, out: Path, found: dict[str, Any]) -> None:
         write_page(data_set, out / "report.html")
         found["has_report"] = True
     except SesameError as error:
-        found["why_not"] = error.message.replace(f"{data_set.path}: ", "")
+        # Not the path: it is one of the server's.
+        path = re.escape(str(getattr(error, "path", None) or data_set.path))
+        found["why_not"] = re.sub(rf"^{path}(:\d+)?: ", "", error.message)
+    except Exception as error:  # an info.json of elsewhere may lack what its kind should have
+        found["why_not"] = f"its content is not as expected ({error!r})"[:300]
 
 
 def read_summary(derived: Path) -> dict[str, Any] | None:

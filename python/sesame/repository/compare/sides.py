@@ -10,6 +10,7 @@ from pathlib import Path
 from sesame.comparison import Difference, Run, Side
 from sesame.comparison.difference import compare_sides
 from sesame.comparison.side import read_sides
+from sesame.repository.compare.bounded import BoundedDataSet
 from sesame.repository.store import LibraryItem, Version
 
 DIFFERENT_ANYWAY = ("seed",)  # settings in which repetitions may differ
@@ -57,7 +58,7 @@ def label_of(number: int) -> str:
 def _read(directories: tuple[Path, ...]) -> list[Run]:
     """The directories of versions never change. Reading them together decides whether the start of
     real runs counts."""
-    return [side.run for side in read_sides(directories)]
+    return [side.run for side in read_sides(directories, BoundedDataSet)]
 
 
 def _key(run: Run) -> tuple[object, ...]:

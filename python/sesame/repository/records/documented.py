@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sesame.analysis.views import views_of
-from sesame.datasets import DataSet, Kind, all_record_types
+from sesame.datasets import Kind, all_record_types
 from sesame.datasets.relations import JOINS, TABLES, Join
-from sesame.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -53,20 +51,20 @@ class Analysis:
     command: str = ""
 
 
-def views_with(data_set: DataSet, record_type: str) -> list[tuple[str, str]]:
-    """Name and sentence of the views of the data set that take the type: those that need it, and
-    those of a kind that does not say what it needs."""
-    try:
-        views = views_of(data_set)
-    except InputError:
+def views_with(
+    kind: str, views: Sequence[Mapping[str, Any]], record_type: str
+) -> list[tuple[str, str]]:
+    """Name and sentence of the `views` of a data set, as its summary lists them, that take the
+    type: those that need it, and those of a kind that does not say what it needs."""
+    if kind not in set(Kind):
         return []
-    return [(one.name, one.about) for one in views if _takes(one, data_set, record_type)]
+    return [(one["name"], one["about"]) for one in views if _takes(one, Kind(kind), record_type)]
 
 
-def _takes(view: Any, data_set: DataSet, record_type: str) -> bool:
-    if view.needs:
-        return record_type in view.needs
-    return record_type in _READ_BY_VIEWS.get((data_set.kind, view.name), _all_of(data_set.kind))
+def _takes(view: Mapping[str, Any], kind: Kind, record_type: str) -> bool:
+    if view["needs"]:
+        return record_type in view["needs"]
+    return record_type in _READ_BY_VIEWS.get((kind, view["name"]), _all_of(kind))
 
 
 # Views of traced runs come from one study, and do not say which tables they need.

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sesame.datasets import DataSet, all_record_types
+from sesame.datasets import all_record_types
+from sesame.repository import summary
 from sesame.repository.page import page
 from sesame.repository.records.documented import Analysis, Documented, documented, views_with
 from sesame.repository.store import Repository, Version, schema
@@ -117,8 +118,8 @@ def _analyses(
     for version in versions:
         of_kinds.setdefault(str(version.info.get("kind", "")), version)
     for kind, version in of_kinds.items():
-        data_set = DataSet(repository.directory(version))
-        for name, about in views_with(data_set, record.name):
+        made = summary.read_summary(repository.derived(version)) or {"views": []}
+        for name, about in views_with(kind, made["views"], record.name):
             title = f"{name} ({kind})" if len(of_kinds) > 1 else name
             found[title] = Analysis(title, about, command=f"sesame report {_short(version)}")
     if not versions:

@@ -23,6 +23,7 @@ from sesame.lazy import hide_pandas
 
 RESULT = "result.json"
 LARGEST_INFO = 32 << 20  # bytes
+ROWS, LARGEST_BATCH = 1 << 14, 256 << 20  # records read at once, and their bytes
 
 
 def main(request: dict[str, Any]) -> int:
@@ -131,11 +132,19 @@ def check_data_set(path: Path) -> None:
             raise InputError(f"info.json: the record type {name[:60]!r} has no number of rows")
         if not name.isidentifier():
             raise InputError(f"info.json: {name[:60]!r} is no name of a record type")
-        rows = sum(batch.num_rows for batch in data_set.batches(name))
+        rows = sum(_rows(name, batch) for batch in data_set.batches(name, rows=ROWS))
         if rows != described["rows"]:
             raise InputError(
                 f"{name}.parquet: it has {rows} records, info.json says {described['rows']}"
             )
+
+
+def _rows(name: str, batch: Any) -> int:
+    """Raises InputError for records so large that a page that reads some of them needs more memory
+    than it may have."""
+    if batch.nbytes > LARGEST_BATCH:
+        raise InputError(f"{name}.parquet: {ROWS} records are more than {LARGEST_BATCH} bytes")
+    return int(batch.num_rows)
 
 
 def _check_info(path: Path) -> None:
