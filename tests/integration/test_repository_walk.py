@@ -62,7 +62,10 @@ region = "us-east-1"
 """
 
 
-@pytest.fixture(params=[sqlite_and_files, postgresql_and_s3], ids=lambda one: one.__name__)
+SITES = [sqlite_and_files, pytest.param(postgresql_and_s3, marks=pytest.mark.long)]
+
+
+@pytest.fixture(params=SITES, ids=lambda one: one.__name__)
 def site(request, tmp_path) -> Iterator[str]:
     """The address of a site with the accounts of ROLES."""
     with socket.socket() as free:
