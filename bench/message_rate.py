@@ -42,7 +42,9 @@ def build(compiler: str, name: str, directory: Path) -> Path:
     return program
 
 
-def sesame_run(program: Path, ranks: int, rounds: int, ranks_as: str = "fibers") -> dict:
+def sesame_run(
+    program: Path, ranks: int, rounds: int, ranks_as: str = "fibers", *options: str
+) -> dict:
     command = [
         sys.executable,
         "-m",
@@ -57,6 +59,7 @@ def sesame_run(program: Path, ranks: int, rounds: int, ranks_as: str = "fibers")
         "--ranks-as",
         ranks_as,
         "--json",
+        *options,
         "--",
         str(program),
         str(rounds),

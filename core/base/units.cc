@@ -1,8 +1,8 @@
 #include "core/base/units.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 
 namespace sesame {
@@ -98,14 +98,6 @@ std::string format_scaled(double value, double step, std::span<const char* const
 }
 
 }  // namespace
-
-void SimTime::end_of_time() {
-  std::fputs(
-      "sesame: the simulated time is beyond its range of 106 days\n"
-      "hint: look for a sleep, a computation or a latency of the machine that takes days\n",
-      stderr);
-  std::_Exit(2);
-}
 
 Result<SimTime> parse_duration(std::string_view text) {
   const Quantity quantity{"a duration", "1.5 us", kDurationNames, kDurationUnits};

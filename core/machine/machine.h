@@ -39,6 +39,7 @@ struct NetworkParameters {
   SimTime hop_latency;          // added for every hop beyond the first
   uint64_t eager_limit = std::numeric_limits<uint64_t>::max();  // larger: rendezvous
   std::vector<Segment> segments;  // rising up_to; never empty; the last holds every size
+  [[no_unique_address]] Parameter bandwidth_key;  // which the time of bytes is due to
 };
 
 enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kDragonfly };

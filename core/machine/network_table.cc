@@ -43,8 +43,11 @@ Result<Segment> read_segment(const Document& document, const std::string& table,
   segment.latency = parameters.latency;
   segment.bandwidth = parameters.bandwidth;
   if (const Entry* latency = document.find(prefix + ".latency")) {
-    segment.latency = duration_of(*latency);
-    if (latency->override.empty()) segment.latency += shift.latency;
+    SimTime own = duration_of(*latency);
+    if (latency->override.empty()) own += shift.latency;
+    // What it has beyond the table's latency does not change with that.
+    const SimTime beyond = elapsed(parameters.latency, own);
+    segment.latency += beyond.due_to(Parameter::of(prefix + ".latency"));
     if (segment.latency < SimTime::zero()) {
       return document.wrong(
           *to_blame(document, {prefix + ".latency", table + ".latency"}),
@@ -167,6 +170,7 @@ Result<NetworkParameters> read_network(const Document& document, const std::stri
   NetworkParameters parameters;
   parameters.latency = duration_or(document, table + ".latency", {});
   parameters.bandwidth = bandwidth_or(document, table + ".bandwidth", 0);
+  parameters.bandwidth_key = Parameter::of(table + ".bandwidth");
   parameters.send_overhead = duration_or(document, table + ".send_overhead", {});
   parameters.receive_overhead = duration_or(document, table + ".receive_overhead", {});
   parameters.gap = duration_or(document, table + ".gap", {});

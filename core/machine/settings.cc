@@ -143,6 +143,7 @@ Result<> check_entries(const Document& document) {
       return document.wrong(entry, entry.key + " is a table, expected [" + entry.key +
                                        "] with keys below it, got " + entry.value.shown());
     }
+    if (key->kind == Kind::kDuration || key->kind == Kind::kBandwidth) Parameter::of(entry.key);
     const Problem problem = problem_of(*key, entry.value);
     if (!problem.message.empty()) {
       return document.wrong(entry, "wrong value for " + entry.key + ", " + problem.message,
@@ -152,7 +153,9 @@ Result<> check_entries(const Document& document) {
   return {};
 }
 
-SimTime duration_of(const Entry& entry) { return *parse_duration(entry.value.text); }
+SimTime duration_of(const Entry& entry) {
+  return parse_duration(entry.value.text)->due_to(Parameter::of(entry.key));
+}
 
 SimTime duration_or(const Document& document, std::string_view key, SimTime otherwise) {
   const Entry* entry = document.find(key);

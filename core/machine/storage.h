@@ -39,6 +39,7 @@ struct DeviceParameters {
   SimTime write_latency;
   double read_bandwidth = 0;
   double write_bandwidth = 0;
+  [[no_unique_address]] Parameter read_key, write_key;  // the last two, for sensitivities
 
   // kDisk: overhead + seek(distance) + rotation to the sector + transfer at the media rate. The
   // medium holds cylinders x heads x sectors_per_track x sector bytes, whatever `capacity` says.
@@ -65,7 +66,8 @@ struct DeviceParameters {
   SimTime block_erase;             // each program bears its share, 1 / pages_per_block
   double channel_bandwidth = 0;    // of one channel
   double interface_bandwidth = 0;  // to the I/O node; 0: as fast as the channels
-  int queue_depth = 32;            // requests that it works on at the same time
+  [[no_unique_address]] Parameter channel_key, interface_key;
+  int queue_depth = 32;  // requests that it works on at the same time
 };
 
 enum class WriteHit { kBack, kThrough };
@@ -81,7 +83,8 @@ struct CacheParameters {
   SimTime hit_time;                 // to find a block
   double copy_bandwidth = 0;        // from and to the cache; 0: at no cost
   double write_copy_bandwidth = 0;  // to the cache; 0: copy_bandwidth
-  int read_ahead = 0;               // blocks after a sequential miss; I/O nodes only
+  [[no_unique_address]] Parameter copy_key, write_copy_key;
+  int read_ahead = 0;  // blocks after a sequential miss; I/O nodes only
 };
 
 enum class StorageModel { kAnalytic, kFull };
@@ -152,6 +155,7 @@ struct StorageParameters {
   // The analytic level: latency + bytes / bandwidth for each request, one at a time per I/O node.
   SimTime analytic_latency;
   double analytic_bandwidth = 0;
+  [[no_unique_address]] Parameter analytic_key;
   CollectiveParameters collective;
 };
 

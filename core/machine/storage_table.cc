@@ -35,6 +35,11 @@ class Table {
   void bandwidth(const std::string& name, double& value) const {
     value = bandwidth_or(document_, key(name), value);
   }
+  // `parameter`: what times at this bandwidth are due to.
+  void bandwidth(const std::string& name, double& value, Parameter& parameter) const {
+    bandwidth(name, value);
+    parameter = Parameter::of(key(name));
+  }
   void size(const std::string& name, uint64_t& value) const {
     value = size_or(document_, key(name), value);
   }
@@ -86,8 +91,9 @@ CacheParameters read_cache(const Table& table, const std::string& prefix) {
   table.choice(prefix + "write_hit", kWriteHitWords, cache.write_hit);
   table.choice(prefix + "write_miss", kWriteMissWords, cache.write_miss);
   table.duration(prefix + "hit_time", cache.hit_time);
-  table.bandwidth(prefix + "copy_bandwidth", cache.copy_bandwidth);
-  table.bandwidth(prefix + "write_copy_bandwidth", cache.write_copy_bandwidth);
+  table.bandwidth(prefix + "copy_bandwidth", cache.copy_bandwidth, cache.copy_key);
+  table.bandwidth(prefix + "write_copy_bandwidth", cache.write_copy_bandwidth,
+                  cache.write_copy_key);
   table.count(prefix + "read_ahead", cache.read_ahead);
   return cache;
 }
@@ -107,8 +113,8 @@ DeviceParameters read_device(const Table& table) {
   table.duration("device.limit_refill", device.limit_refill);
   table.duration("device.read_latency", device.read_latency);
   table.duration("device.write_latency", device.write_latency);
-  table.bandwidth("device.read_bandwidth", device.read_bandwidth);
-  table.bandwidth("device.write_bandwidth", device.write_bandwidth);
+  table.bandwidth("device.read_bandwidth", device.read_bandwidth, device.read_key);
+  table.bandwidth("device.write_bandwidth", device.write_bandwidth, device.write_key);
   table.size("device.sector", device.sector);
   table.count("device.sectors_per_track", device.sectors_per_track);
   table.count("device.heads", device.heads);
@@ -129,8 +135,8 @@ DeviceParameters read_device(const Table& table) {
   table.duration("device.page_read", device.page_read);
   table.duration("device.page_program", device.page_program);
   table.duration("device.block_erase", device.block_erase);
-  table.bandwidth("device.channel_bandwidth", device.channel_bandwidth);
-  table.bandwidth("device.interface_bandwidth", device.interface_bandwidth);
+  table.bandwidth("device.channel_bandwidth", device.channel_bandwidth, device.channel_key);
+  table.bandwidth("device.interface_bandwidth", device.interface_bandwidth, device.interface_key);
   table.count("device.queue_depth", device.queue_depth);
   return device;
 }
@@ -181,7 +187,7 @@ StorageParameters read_values(const Table& table, bool shared) {
   storage.ionode_cache = read_cache(table, shared ? "cache.ionode." : "cache.");
   storage.device = read_device(table);
   table.duration("analytic.latency", storage.analytic_latency);
-  table.bandwidth("analytic.bandwidth", storage.analytic_bandwidth);
+  table.bandwidth("analytic.bandwidth", storage.analytic_bandwidth, storage.analytic_key);
   storage.collective = read_collective(table);
   return storage;
 }

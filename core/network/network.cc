@@ -53,7 +53,8 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
             parameters.gap,
             parameters.hop_latency,
             parameters.segments.front().latency - overheads,
-            parameters.stream_bandwidth > 0 ? 1e12 / parameters.stream_bandwidth : 0};
+            parameters.stream_bandwidth > 0 ? 1e12 / parameters.stream_bandwidth : 0,
+            parameters.bandwidth_key};
   uint64_t begin = 0;  // the smallest size of the next range
   for (const Segment& segment : parameters.segments) {
     CostRange range{segment.up_to, 1e12 / segment.bandwidth, segment.latency - overheads, true};
@@ -75,22 +76,24 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
   const CostRange* range = path.ranges.data();
   while (bytes > range->up_to) ++range;  // the last range has no limit
 
-  const SimTime transfer = transfer_time(bytes, range->ps_per_byte);
+  const SimTime transfer = transfer_time(bytes, range->ps_per_byte).due_to(path.bandwidth_key);
   const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
 
   MessageCost cost;
   cost.send_overhead = path.send_overhead;
   cost.receive_overhead = path.receive_overhead;
   cost.transfer = transfer;
-  const SimTime busy = path.stream_ps_per_byte > 0
-                           ? std::min(transfer, transfer_time(bytes, path.stream_ps_per_byte))
-                           : transfer;
+  const SimTime busy =
+      path.stream_ps_per_byte > 0
+          ? std::min(transfer,
+                     transfer_time(bytes, path.stream_ps_per_byte).due_to(path.bandwidth_key))
+          : transfer;
   cost.injection = later(path.gap, busy);
   cost.latency = range->wire + extra;
   cost.control_latency = path.control_wire + extra;
   if (range->rendezvous) {
     // Request, answer and data share the latency, so that the whole handshake fits in it.
-    const SimTime third = SimTime::from_ps(cost.latency.ps() / 3);
+    const SimTime third = cost.latency / 3;
     cost.control_latency = std::min(cost.control_latency, third);
     cost.latency -= cost.control_latency * 2;
     cost.rendezvous = true;
@@ -108,8 +111,10 @@ MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
 SimTime Network::copy_time(uint64_t bytes) const {
   if (copy_ps_per_byte_ == 0) return SimTime::zero();
   const double longest_ps = static_cast<double>(bytes) * copy_ps_per_byte_;
+  static const Parameter copy_bandwidth = Parameter::of("node.copy_bandwidth");
   const auto copied =
-      SimTime::from_ps(static_cast<int64_t>(std::min(longest_ps, kLongestTransferPs)));
+      SimTime::from_ps(static_cast<int64_t>(std::min(longest_ps, kLongestTransferPs)))
+          .due_to(copy_bandwidth);
   return std::min(copied, cost_on(inside_, 0, bytes).transfer);
 }
 

@@ -83,6 +83,7 @@ class Network {
     SimTime hop_latency;
     SimTime control_wire;       // wire latency of a zero-byte message, at one hop
     double stream_ps_per_byte;  // of injections; 0: as the transfer
+    [[no_unique_address]] Parameter bandwidth_key;
   };
 
   Network(const machine::Machine& machine, const std::vector<int>& nodes);

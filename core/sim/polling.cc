@@ -144,10 +144,7 @@ void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
   if (!executive.has_ready()) {
     const SimTime next = executive.events().earliest();
     if (next == SimTime::never()) abort_polling(strand, instruction);
-    if (next > strand.now) {
-      strand.waited += next - strand.now;
-      strand.now = next;
-    }
+    strand.waited += strand.wait_until(next);
   }
   mention_polling(strand, instruction);
   mpi::schedule_wake(strand, strand.now);

@@ -69,7 +69,7 @@ void* start_access(const OpenFile& file, Direction direction, const Extent& exte
   mpi::Strand& strand = mpi::self();
   auto* pending = new PendingAccess(strand);
   pending->extent = extent;
-  file.path().system->access(strand.now,
+  file.path().system->access(strand.departure(),
                              file.access(direction, mpi::client_of(strand), {&pending->extent, 1}),
                              pending->wait);
   return pending;

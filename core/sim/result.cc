@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/mpi/call_ids.h"
+#include "core/sim/sensitivity.h"
 #include "core/sim/simulation.h"
 #include "core/sim/storage_result.h"
 
@@ -201,6 +202,7 @@ Json to_json(const Simulation& simulation) {
     json["recorded_files"] = recording->files();
     json["recorded_rows"] = recording->rows();
   }
+  add_sensitivity(world, json);
   json["peak_rss_bytes"] = simulation.peak_memory_bytes();
   return json;
 }

@@ -23,6 +23,7 @@
 #include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
+#include "core/sim/sensitivity.h"
 
 extern char** environ;
 
@@ -118,7 +119,9 @@ struct Hooks {
   }
 
   [[noreturn]] static void end_rank(int status) {
-    mpi::Rank& rank = *mpi::self().rank;
+    mpi::Strand& strand = mpi::self();
+    mpi::Rank& rank = *strand.rank;
+    strand.now.pass({strand.rank_number, PathKind::kComputation});
     rank.main.ended = true;
     rank.exit_status = status;
     ++running->ended_ranks_;
@@ -209,10 +212,12 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   std::unique_ptr<Simulation> simulation(
       new Simulation(scenario, std::move(*machine), std::move(*network)));
   running = simulation.get();
+  prepare_sensitivity(scenario.ranks);
   mpi::ComputeOptions compute;
   compute.mode = scenario.compute;
   compute.ratio = simulation->machine_.compute_ratio;
-  compute.fixed = SimTime::from_ps(scenario.fixed_compute_ps);
+  compute.fixed =
+      SimTime::from_ps(scenario.fixed_compute_ps).due_to(Parameter::of("fixed computation"));
   simulation->world_->meter.configure(compute);
   if (auto read = simulation->read_compute_times(); !read) return std::unexpected(read.error());
   const std::vector<int> taken = simulation->occupied_cores(SimTime::zero());

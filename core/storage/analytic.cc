@@ -51,7 +51,7 @@ class AnalyticFileSystem : public FileSystem {
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
     const SimTime end = metadata_.serve(now, call, file, client.node);
-    files_.totals(file).metadata_time += end - now;
+    files_.totals(file).metadata_time += elapsed(now, end);
     schedule_completion(end, completion);
   }
 
@@ -95,15 +95,16 @@ class AnalyticFileSystem : public FileSystem {
         ++ionode.requests;
         (reads ? ionode.bytes_read : ionode.bytes_written) += range.bytes;
         const SimTime service =
-            parameters_.analytic_latency + SimTime::from_seconds(static_cast<double>(range.bytes) /
-                                                                 parameters_.analytic_bandwidth);
+            parameters_.analytic_latency +
+            SimTime::from_seconds(static_cast<double>(range.bytes) / parameters_.analytic_bandwidth)
+                .due_to(parameters_.analytic_key);
         ionode.busy += service;
         free_[node] = later(now, free_[node]) + service;
         end = later(end, free_[node]);
       });
     }
     FileStatistics& file = files_.totals(access.file);
-    (reads ? file.read_time : file.write_time) += end - now;
+    (reads ? file.read_time : file.write_time) += elapsed(now, end);
     return end;
   }
 

@@ -39,7 +39,7 @@ void Clients::resume(Request& request, SimTime now) {
   }
   FileStatistics& file = context_.files.totals(request.access.file);
   const bool reads = request.access.direction == Direction::kRead;
-  (reads ? file.read_time : file.write_time) += now - request.start;
+  (reads ? file.read_time : file.write_time) += elapsed(request.start, now);
   if (!reads) context_.files.extend_contents(request.access);
   Completion& completion = *request.completion;
   delete &request;

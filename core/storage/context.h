@@ -113,7 +113,8 @@ inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes,
   const bool is_write = direction == Direction::kWrite && cache.write_copy_bandwidth > 0;
   const double bandwidth = is_write ? cache.write_copy_bandwidth : cache.copy_bandwidth;
   if (bandwidth == 0) return {};
-  return SimTime::from_seconds(static_cast<double>(bytes) / bandwidth);
+  return SimTime::from_seconds(static_cast<double>(bytes) / bandwidth)
+      .due_to(is_write ? cache.write_copy_key : cache.copy_key);
 }
 
 // Calls visit(BlockKey, uint64_t cell_block, uint64_t begin, uint64_t end) for every block that a

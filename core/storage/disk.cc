@@ -113,9 +113,10 @@ class MechanicalDisk : public ServiceModel {
   }
 
   SimTime until_under_head(SimTime now, uint64_t sector) const {
-    const int64_t rotation = rotation_.ps();
-    const int64_t off = (spiral_offset(sector) + phase_ - now).ps() % rotation;
-    return SimTime::from_ps(off < 0 ? off + rotation : off);
+    const SimTime off = spiral_offset(sector) + phase_ - now;
+    int64_t turns = off.ps() / rotation_.ps();
+    if (off.ps() % rotation_.ps() < 0) --turns;
+    return off - rotation_ * turns;
   }
 
   // Moves the arm to the sector's cylinder and waits until the sector is under the head.
@@ -130,7 +131,7 @@ class MechanicalDisk : public ServiceModel {
     SimTime seek = constants_.seek.time(a < b ? b - a : a - b);
     if (track_of(last) != track_of(sector)) seek = later(seek, constants_.head_switch);
     const SimTime wait = until_under_head(now + seek, sector);
-    run_ = {sector, sector, now + seek + wait};
+    run_ = {sector, sector, later(now + seek + wait, now + seek)};
     return {seek, wait};
   }
 
@@ -160,8 +161,8 @@ class MechanicalDisk : public ServiceModel {
     }
     const SimTime end = transfer_over_bus(now, span, bytes);
     totals.seek_time += waited.seek;
-    totals.rotation_time += waited.rotation;
-    totals.transfer_time += end - now - waited.both();
+    totals.rotation_time += plain(waited.rotation);
+    totals.transfer_time += elapsed(now, end) - plain(waited.both());
     return end;
   }
 
@@ -186,11 +187,11 @@ class MechanicalDisk : public ServiceModel {
       if (writing_) now = later(now, end_of(run_.end));
       const Move move = move_to(now, span.begin);
       totals.seek_time += move.seek;
-      totals.rotation_time += move.rotation;
+      totals.rotation_time += plain(move.rotation);
     }
     writing_ = true;
     run_.end = span.end;
-    totals.transfer_time += end_of(span.end) - begin_of(span.begin);
+    totals.transfer_time += elapsed(begin_of(span.begin), end_of(span.end));
     if (!constants_.immediate_report) return end_of(span.end);
     const SimTime in_buffer = now + transfer_time(bytes, bus_);
     const uint64_t must_be_written = span.end - std::min(span.end, buffer_);

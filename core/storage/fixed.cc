@@ -7,12 +7,13 @@ namespace {
 class Fixed : public ServiceModel {
  public:
   explicit Fixed(const machine::DeviceParameters& parameters)
-      : read_{parameters.read_latency, ps_per_byte(parameters.read_bandwidth)},
-        write_{parameters.write_latency, ps_per_byte(parameters.write_bandwidth)} {}
+      : read_{parameters.read_latency, ps_per_byte(parameters.read_bandwidth), parameters.read_key},
+        write_{parameters.write_latency, ps_per_byte(parameters.write_bandwidth),
+               parameters.write_key} {}
 
   SimTime serve(SimTime start, const DeviceRequest& request, DeviceStatistics& totals) override {
     const Cost& cost = request.direction == Direction::kRead ? read_ : write_;
-    const SimTime transfer = transfer_time(request.bytes, cost.ps_per_byte);
+    const SimTime transfer = transfer_time(request.bytes, cost.ps_per_byte).due_to(cost.key);
     totals.transfer_time += transfer;
     head_ = request.address + request.bytes;
     return start + cost.latency + transfer;
@@ -24,6 +25,7 @@ class Fixed : public ServiceModel {
   struct Cost {
     SimTime latency;
     double ps_per_byte;
+    [[no_unique_address]] Parameter key;
   };
   Cost read_;
   Cost write_;

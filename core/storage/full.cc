@@ -34,7 +34,7 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
       }
       case State::kDone: {
         Completion& waiter = *completion;
-        context->files.totals(file).metadata_time += now - start;
+        context->files.totals(file).metadata_time += elapsed(start, now);
         delete this;
         waiter.done(now);
       }

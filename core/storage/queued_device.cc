@@ -53,7 +53,7 @@ class QueuedDevice : public Device, private pdes::ConditionalEvent {
     active_.pop_back();
     if (!queue_.empty()) {
       const WaitingRequest next = queue_.pop(model_->head_position());
-      totals_.queued += now - next.arrived;
+      totals_.queued += elapsed(next.arrived, now);
       start(now, next.request);
     }
     if (!active_.empty()) schedule();
@@ -68,7 +68,7 @@ class QueuedDevice : public Device, private pdes::ConditionalEvent {
     if (request.address != end_of_last_) ++totals_.seeks;
     end_of_last_ = request.address + request.bytes;
     const SimTime end = model_->serve(now, request, totals_);
-    totals_.busy += end - std::min(end, later(now, busy_until_));
+    totals_.busy += elapsed(std::min(end, later(now, busy_until_)), end);
     busy_until_ = later(busy_until_, end);
     active_.push_back({end, starts_++, request.completion});
     std::ranges::push_heap(active_, ends_after);

@@ -14,8 +14,7 @@ class SolidState : public ServiceModel {
   explicit SolidState(const machine::DeviceParameters& parameters)
       : parameters_(parameters),
         program_(parameters.page_program +
-                 SimTime::from_ps(parameters.block_erase.ps() /
-                                  static_cast<int64_t>(parameters.pages_per_block))),
+                 parameters.block_erase / static_cast<int64_t>(parameters.pages_per_block)),
         channel_(ps_per_byte(parameters.channel_bandwidth)),
         interface_(ps_per_byte(parameters.interface_bandwidth)),
         channel_free_(static_cast<size_t>(parameters.channels)),
@@ -50,20 +49,22 @@ class SolidState : public ServiceModel {
     SimTime& channel = channel_free(page);
     SimTime& die = die_free(page);
     const SimTime in_register = later(begin, die) + parameters_.page_read;
-    const SimTime moved = transfer_time(bytes, channel_);
+    const SimTime moved = transfer_time(bytes, channel_).due_to(parameters_.channel_key);
     die = channel = later(in_register, channel) + moved;
     totals.transfer_time += moved;
-    return interface_free_ = later(channel, interface_free_) + transfer_time(bytes, interface_);
+    return interface_free_ = later(channel, interface_free_) +
+                             transfer_time(bytes, interface_).due_to(parameters_.interface_key);
   }
 
   // A page that is written in part is read first.
   SimTime write_page(SimTime begin, uint64_t page, uint64_t bytes, DeviceStatistics& totals) {
     SimTime& channel = channel_free(page);
     SimTime& die = die_free(page);
-    interface_free_ = later(begin, interface_free_) + transfer_time(bytes, interface_);
+    interface_free_ = later(begin, interface_free_) +
+                      transfer_time(bytes, interface_).due_to(parameters_.interface_key);
     SimTime register_free = later(begin, die);
     if (bytes < parameters_.page) register_free += parameters_.page_read;
-    const SimTime moved = transfer_time(bytes, channel_);
+    const SimTime moved = transfer_time(bytes, channel_).due_to(parameters_.channel_key);
     channel = later(later(interface_free_, channel), register_free) + moved;
     totals.transfer_time += moved;
     return die = channel + program_;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sesame.api.replayed import replay
     from sesame.api.runs import series, simulate
     from sesame.api.series import Series
+    from sesame.api.what_if import WhatIf, what_if
     from sesame.api.workloads import bench
     from sesame.comparison.baseline import check
     from sesame.comparison.difference import Difference, compare
@@ -36,6 +37,7 @@ __all__ = [
     "OutputError",
     "Series",
     "SesameError",
+    "WhatIf",
     "__version__",
     "add_view",
     "bench",
@@ -47,6 +49,7 @@ __all__ = [
     "series",
     "simulate",
     "trace",
+    "what_if",
 ]
 
 

@@ -90,4 +90,11 @@ def test_joins_run_on_the_kinds_that_have_both_tables(of_every_kind, join):
             # Calls of files and processes that are in the data set: the join has rows.
             if name == "traced" and join.table == "io" and join.column in ("file", "rank"):
                 assert data_set.sql(join.query).fetchall()
-    assert ran or join.table in ("file_view", "preempted", "message", "call", "replayed")
+    assert ran or join.table in (
+        "file_view",
+        "preempted",
+        "message",
+        "call",
+        "replayed",
+        "critical_path",
+    )

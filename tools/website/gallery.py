@@ -68,6 +68,16 @@ ENTRIES = (
         ),
     ),
     Entry(
+        "what-would-help",
+        "What would help",
+        "How much of the predicted time each key of the machine causes, and the critical path.",
+        (
+            "sesame simulate -n 16 --machine sp2 --compute fixed:5us --sensitivity "
+            "--report what-would-help.html -- ./heat 64 200",
+        ),
+        tutorial="tutorial-whatif.md",
+    ),
+    Entry(
         "comparison",
         "Two machines compared",
         "Computation is measured once and used for both, so that the machines alone make the "

@@ -113,7 +113,8 @@ void CallScope::enter() {
   if (!may_be_repeated(id_) || computed > kIdleWork) strand_.idle_polls = 0;
   if (id_ != CallId::Wtime) strand_.clock_reads = 0;
   strand_.call = static_cast<uint16_t>(id_);
-  begin_ = strand_.now;
+  strand_.now.pass(strand_.place(PathKind::kComputation));
+  begin_ = plain(strand_.now);
   Rank& rank = *strand_.rank;
   rank.call_bytes = 0;
   rank.call_peer = -1;
@@ -126,7 +127,8 @@ void CallScope::leave() {
   const size_t slot = rank.world.call_slots.of(static_cast<uint16_t>(id_));
   CallProfile::Entry& entry = rank.profile.at(slot);
   ++entry.count;
-  entry.time += strand_.now - begin_;
+  strand_.now.pass(strand_.place());
+  entry.time += elapsed(begin_, strand_.now);
   entry.bytes += rank.call_bytes;
   if (rank.world.recorder != nullptr) {
     rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,

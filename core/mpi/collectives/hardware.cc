@@ -47,8 +47,10 @@ SwitchOperations& operations() {
 SimTime time_of(Count bytes) {
   const machine::CollectiveTables& tables = this_rank().world.collective_tables;
   if (tables.hardware_bandwidth <= 0) return tables.hardware_latency;
+  static const Parameter bandwidth = Parameter::of("collectives.hardware.bandwidth");
   const double ps = static_cast<double>(bytes) / tables.hardware_bandwidth * 1e12;
-  return tables.hardware_latency + SimTime::from_ps(static_cast<int64_t>(std::llround(ps)));
+  return tables.hardware_latency +
+         SimTime::from_ps(static_cast<int64_t>(std::llround(ps))).due_to(bandwidth);
 }
 
 // reduces the vectors of `ranks`, which are in order, into all of them. Each rank is the left
@@ -70,7 +72,7 @@ void enter(Transfer& transfer, void* vector, const Reduction* reduction) {
   const auto key = SwitchOperations::key_of(transfer);
   SwitchOperations::Entered& mine = entered[key];
   mine.ranks.push_back({transfer.rank(), vector, &request});
-  mine.last = std::max(mine.last, strand.now);
+  mine.last = later(mine.last, strand.departure());
   if (static_cast<int>(mine.ranks.size()) == transfer.size()) {
     SwitchOperations::Entered all = std::move(mine);
     entered.erase(key);

@@ -12,7 +12,7 @@ void charge_metadata(Strand& strand, const storage::ResolvedPath& path,
                      storage::MetadataCall call) {
   if (!path.is_simulated()) return;
   FileWait wait(strand);
-  path.system->metadata(strand.now, call, path.file, client_of(strand), wait);
+  path.system->metadata(strand.departure(), call, path.file, client_of(strand), wait);
   wait.wait();
 }
 
@@ -20,14 +20,14 @@ void charge_access(Strand& strand, const storage::ResolvedPath& path,
                    const storage::Access& access) {
   if (!path.is_simulated()) return;
   FileWait wait(strand);
-  path.system->access(strand.now, access, wait);
+  path.system->access(strand.departure(), access, wait);
   wait.wait();
 }
 
 void charge_flush(Strand& strand, const storage::ResolvedPath& path) {
   if (!path.is_simulated()) return;
   FileWait wait(strand);
-  path.system->flush(strand.now, path.file, client_of(strand), wait);
+  path.system->flush(strand.departure(), path.file, client_of(strand), wait);
   wait.wait();
 }
 

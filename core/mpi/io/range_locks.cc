@@ -50,10 +50,7 @@ void RangeLocks::unlock(Strand& strand, Extent range) {
     }
     held_.push_back(waiter.range);
     Strand& granted = *waiter.strand;
-    if (strand.now > granted.now) {
-      granted.waited += strand.now - granted.now;
-      granted.now = strand.now;
-    }
+    granted.waited += granted.wait_until(strand.departure());
     granted.rank->world.executive.make_ready(granted);
   }
   waiting_ = std::move(still_waiting);

@@ -32,9 +32,7 @@ void FileWait::wait() {
     strand_.rank->world.executive.block();
     is_blocked_ = false;
   }
-  if (at_ <= strand_.now) return;
-  add_io_time(strand_, at_ - strand_.now);
-  strand_.now = at_;
+  add_io_time(strand_, strand_.wait_until(at_, PathKind::kFile));
 }
 
 size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest) {
@@ -46,14 +44,12 @@ size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime la
   // A request that is not done yet may turn out to be complete before those that are.
   if (wake != SimTime::never()) schedule_wake(strand, later(wake, strand.now));
   strand.rank->world.executive.block();
-  const SimTime end = later(strand.now, strand.wake.time());
-  add_io_time(strand, end - strand.now);
-  strand.now = end;
+  add_io_time(strand, strand.wait_until(strand.wake.time(), PathKind::kFile));
   size_t first = waits.size();
   for (size_t i = 0; i < waits.size(); ++i) {
     FileWait& wait = *waits[i];
     wait.is_awaited_ = false;
-    if (!wait.is_done_ || wait.at_ > end) continue;
+    if (!wait.is_done_ || wait.at_ > strand.now) continue;
     if (first == waits.size() || wait.at_ < waits[first]->at_) first = i;
   }
   return first;

@@ -89,8 +89,10 @@ class ComputeMeter {
   // Converts host time to target time. `slowdown`: how many times longer the rank computes than if
   // it were alone on its node.
   SimTime scale(SimTime host, double slowdown) const {
+    static const Parameter ratio = Parameter::of("node.compute_ratio");
     const double factor = options_.ratio * slowdown;
-    return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * factor));
+    return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * factor))
+        .due_to(ratio);
   }
 
  private:

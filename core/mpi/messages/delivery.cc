@@ -54,10 +54,6 @@ void move_queued(const QueuedMessage& message, RequestObject& receive, Count acc
   }
 }
 
-void record_message(World& world, const MessageRecord& record) {
-  if (world.recorder != nullptr) world.recorder->record(record);
-}
-
 // Requests the injection of a rendezvous message whose send and receive are known. The data is
 // ready when the receiver's clear-to-send has reached the sender. The interface completes both
 // requests when it injects the data.
@@ -66,7 +62,9 @@ void inject_announced(World& world, int receiver, RequestObject& receive,
   Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
   auto* injection = new Injection;
   injection->cost = world.network.cost(sender.id, receiver, message.bytes);
-  injection->ready = later(message.arrival, receive.posted) + injection->cost.control_latency;
+  SimTime posted = receive.posted;
+  posted.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
+  injection->ready = later(message.arrival, posted) + injection->cost.control_latency;
   injection->send = message.sender();
   injection->receive = &receive;
   injection->attached = message.attached();
@@ -86,15 +84,20 @@ void inject_announced(World& world, int receiver, RequestObject& receive,
 void complete_matched(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
   if (message.rendezvous) return inject_announced(world, receiver, receive, message);
-  const SimTime received = later(message.arrival, receive.posted);
+  // No later(): the strand that waits compares with its own time, which is past `posted`.
+  const SimTime& received = message.arrival < receive.posted ? receive.posted : message.arrival;
   if (RequestObject* send = message.sender()) {
     const network::MessageCost cost =
         world.network.cost(message.source_world, receiver, message.bytes);
-    complete(*send, received + cost.control_latency);
+    SimTime answered = received;
+    answered.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
+    complete(*send, answered + cost.control_latency);
   }
-  record_message(world,
-                 {message.source_world, receiver, message.tag, message.context, message.bytes,
-                  message.sent, message.arrival, received + receive.overhead(), false});
+  if (world.recorder != nullptr) {
+    world.recorder->record(MessageRecord{message.source_world, receiver, message.tag,
+                                         message.context, message.bytes, message.sent,
+                                         message.arrival, received + receive.overhead(), false});
+  }
   if (AttachedBuffer* attached = message.attached()) {
     release_buffer(*attached, static_cast<Count>(message.bytes), received);
   }
@@ -117,7 +120,7 @@ void count_message(World& world, Channel& channel, int source_world, uint64_t by
 RequestObject* arrive(World& world, Matching& matching, Channel& channel,
                       MessageEnvelope& message) {
   count_message(world, channel, message.source_world, message.bytes);
-  message.arrival = later(message.arrival, channel.last_arrival);
+  if (message.arrival < channel.last_arrival) message.arrival = channel.last_arrival;
   channel.last_arrival = message.arrival;
   return matching.match_posted_receive(channel, message.context, message.tag);
 }

@@ -77,7 +77,7 @@ bool Interface::is_next(const Injection& injection) const {
 
 SimTime Interface::inject(Strand& strand, SimTime injection) {
   await_turn(strand);
-  return reserve(strand.now, injection);
+  return reserve(strand.departure(), injection);
 }
 
 void Interface::yield_until_next(Strand& strand) {

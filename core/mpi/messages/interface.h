@@ -22,6 +22,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/base/pool.h"
@@ -74,7 +75,7 @@ class Interface {
   // Starts the next injection at `ready` or when the interface is free, and returns that time.
   // REQUIRES: await_turn() has returned at this time.
   SimTime reserve(SimTime ready, SimTime injection) {
-    const SimTime start = later(ready, free_);
+    SimTime start = later(std::move(ready), free_);
     free_ = start + injection;
     return start;
   }

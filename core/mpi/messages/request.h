@@ -122,7 +122,7 @@ struct alignas(64) RequestObject : Pooled<RequestObject>, Operation {
     release(comm);
   }
 };
-static_assert(sizeof(RequestObject) == 128);
+static_assert(sizeof(RequestObject) == 128 || sizeof(SimTime) > sizeof(int64_t));
 
 // Starts loading a request into the cache, for use a few steps later.
 inline void prefetch_whole(const RequestObject& request) {

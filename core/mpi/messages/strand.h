@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/pdes/event_queue.h"
@@ -50,6 +51,25 @@ struct Strand : pdes::Fiber {
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()
+
+  // What the strand does now: a step of paths (SimTime::pass).
+  PathPlace place(PathKind kind = PathKind::kCall) const {
+    return {rank_number, kind, call, call == 0 ? nullptr : caller};
+  }
+  // The strand's time for something that it starts and that continues elsewhere: a message, an
+  // access to a file.
+  SimTime departure() const {
+    SimTime time = now;
+    time.depart(place());
+    return time;
+  }
+  // Advances the clock to the end of a wait, if it is not there yet. Returns how long it waited.
+  SimTime wait_until(const SimTime& time, PathKind kind = PathKind::kMessage) {
+    const SimTime wait = time > now ? elapsed(now, time) : SimTime::zero();
+    now = later(std::move(now), time);
+    now.arrive(place(kind));
+    return wait;
+  }
 
   // The order of the strand's events among those of the same time.
   pdes::EventOrder wake_order() const { return {pdes::EventClass::kWake, rank_number, number}; }

@@ -43,10 +43,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
   }
-  if (request.ready > strand.now) {
-    strand.waited += request.ready - strand.now;
-    strand.now = request.ready;
-  }
+  strand.waited += strand.wait_until(request.ready);
   strand.now += request.overhead();
 }
 
@@ -88,10 +85,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
   std::sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count),
             [](const RequestObject* a, const RequestObject* b) { return a->ready < b->ready; });
   for (const RequestObject* request : order.first(count)) {
-    if (request->ready > strand.now) {
-      strand.waited += request->ready - strand.now;
-      strand.now = request->ready;
-    }
+    strand.waited += strand.wait_until(request->ready);
     strand.now += request->overhead();
   }
 }
@@ -137,10 +131,7 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
     best = first_effect();
   }
   CHECK(best < requests.size());
-  if (requests[best]->ready > strand.now) {
-    strand.waited += requests[best]->ready - strand.now;
-    strand.now = requests[best]->ready;
-  }
+  strand.waited += strand.wait_until(requests[best]->ready);
   strand.now += requests[best]->overhead();
   return best;
 }
@@ -151,7 +142,7 @@ void schedule_wake(Strand& strand, SimTime time) {
 }
 
 void yield_until_now(Strand& strand) {
-  schedule_wake(strand, strand.now);
+  schedule_wake(strand, plain(strand.now));
   strand.executive->block();
 }
 

@@ -35,7 +35,7 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
       rank.id, window.world_rank(operation.target_), static_cast<uint64_t>(operation.data_bytes_));
   strand.now += cost.send_overhead;
   const SimTime start = rank.interface.inject(strand, cost.injection);
-  operation.sent_ = strand.now;
+  operation.sent_ = plain(strand.now);
   operation.acknowledgement_ = cost.control_latency;
   TargetState& target = window.targets[operation.target_];
   target.last_arrival = later(target.last_arrival, start + cost.latency + cost.transfer);

@@ -59,8 +59,7 @@ void poll_memory(Strand& strand) {
   strand.rank->memory_poller = &strand;
   strand.rank->world.executive.block();
   strand.rank->memory_poller = nullptr;
-  strand.waited += strand.wake.time() - strand.now;
-  strand.now = strand.wake.time();
+  strand.waited += strand.wait_until(strand.wake.time());
 }
 
 int Win_lock(int lock_type, int target, int assertion, Win win) {

@@ -9,13 +9,36 @@ from sesame.analysis.plots import Plot
 from sesame.analysis.views import View
 from sesame.datasets import DataSet
 
-NAMES = ("time line", "ranks", "MPI calls", "message matrix", "message sizes", "links", "network")
+NAMES = (
+    "time line",
+    "what would help",
+    "critical path",
+    "ranks",
+    "MPI calls",
+    "message matrix",
+    "message sizes",
+    "links",
+    "network",
+)
 
 
 def views_of(_: DataSet) -> list[View]:
     """The views of a simulated run, in the order of its page."""
     return [
         View("time line", "What every rank did when.", _time_line, ("call",)),
+        View(
+            "what would help",
+            "How much of the predicted time each key of the machine causes: a latency half as long "
+            "halves its share, a bandwidth twice as high too.",
+            _what_would_help,
+            ("critical_path",),
+        ),
+        View(
+            "critical path",
+            "The chain of computation, calls and messages that determines the predicted time.",
+            _critical_path,
+            ("critical_path",),
+        ),
         View("ranks", "Where the time of each rank went.", plots.rank_plot, ("rank",)),
         View(
             "MPI calls",
@@ -38,6 +61,18 @@ def views_of(_: DataSet) -> list[View]:
             ("message",),
         ),
     ]
+
+
+def _what_would_help(data_set: DataSet) -> Plot:
+    from sesame.analysis.critical_path import help_plot
+
+    return help_plot(data_set)
+
+
+def _critical_path(data_set: DataSet) -> Plot:
+    from sesame.analysis.critical_path import path_plot
+
+    return path_plot(data_set)
 
 
 def _links(data_set: DataSet) -> Plot:

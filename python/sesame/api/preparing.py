@@ -54,6 +54,7 @@ class RunSettings:
     stack_size: str
     private_libraries: Sequence[str]
     files: str | Path | None = None
+    sensitivity: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,11 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
     )
     inspected = inspect_program(scenario.program, settings.ranks_as)
     if inspected.ranks_as == "processes":
+        if settings.sensitivity:
+            raise InputError(
+                f"{setting('sensitivity', True)} is not for ranks that are processes, and this "
+                f"program's are ({inspected.why})"
+            )
         scenario = replace(
             scenario,
             ranks_as="processes",
@@ -147,7 +153,8 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
                 "and take no simulated time",
             ),
         )
-    return scenario, inspected.simulator
+        return scenario, inspected.simulator
+    return scenario, find_host(inspected.interface, sensitivity=settings.sensitivity)
 
 
 def _of_trace(settings: RunSettings, ranks: int | None, directory: Path) -> tuple[Scenario, Path]:
@@ -165,7 +172,7 @@ def _of_trace(settings: RunSettings, ranks: int | None, directory: Path) -> tupl
     compute = write_inputs(traced, settings.compute, settings.scale_compute, directory)
     scenario = _scenario(settings, traced.ranks, compute)
     scenario = played(scenario, traced, directory, storage_of(machine, overrides))
-    return scenario, find_host("mpich")
+    return scenario, find_host("mpich", sensitivity=settings.sensitivity)
 
 
 def check_traced_ranks(scenario: Scenario, counts: Sequence[int]) -> None:
@@ -215,6 +222,7 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         private_libraries=tuple(settings.private_libraries),
         seed=settings.seed,
         shuffle=settings.shuffle,
+        sensitivity=settings.sensitivity,
     )
 
 

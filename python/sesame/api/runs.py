@@ -58,6 +58,7 @@ def simulate(
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
+    sensitivity: bool = False,
     label: bool = False,
     records: bool = True,
     keep_raw: bool = False,
@@ -78,12 +79,12 @@ def simulate(
     run "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
     `files` is a directory in which simulated files are kept; `discard_data` keeps only their sizes.
     `mappings` moves directories of a traced run's files ({"/scratch/run": "."}). `collective` is
-    the strategy of collective accesses ("two-phase", …).
+    the strategy of collective accesses ("two-phase", …). `sensitivity`: for `sesame.what_if`.
     `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
     deleted with the last reference to it. Without `records` it has sums only; `keep_raw` keeps the
     raw streams, too. Standard output is dropped unless `show_output`; what the program writes to
-    stderr goes to `sys.stderr` at the end. `label` puts the rank before each line. Times are s in
-    `info.result` and data frames, ps in tables. `info.result["outcome"]`: whether it completed.
+    stderr goes to `sys.stderr` at the end. `label` puts the rank before each line. `info.result`
+    has seconds and the "outcome"; tables have ps.
 
     Raises InputError for a wrong argument, program or machine; OutputError if the data set
     cannot be written; SimulationError when the simulator ends without a result.
@@ -92,7 +93,7 @@ def simulate(
     wanted = RunSettings(
         program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
         mappings, discard_data, collective, seed, shuffle, ranks_as, label, stack_size,
-        private_libraries, files,
+        private_libraries, files, sensitivity,
     )  # fmt: skip
     shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
     return _simulate(wanted, ranks, keep, shown, _Output(output, force))

@@ -20,6 +20,7 @@ from sesame.settings import as_option, spelled
 
 VERBS = {
     "simulate": "sesame.cli.simulate:simulate",
+    "whatif": "sesame.cli.whatif:whatif",
     "trace": "sesame.cli.trace:trace",
     "machine": "sesame.cli.machine:machine",
     "info": "sesame.cli.info:info",
@@ -46,6 +47,7 @@ VERBS = {
 SECTIONS = {
     "Predict": {
         "simulate": "Predict how an MPI program runs on a machine.",
+        "whatif": "Predict what a change of the machine would do to a run.",
         "replay": "Repeat the I/O of a traced run on a real file system.",
         "overhead": "Predict what measuring costs, before it is switched on.",
         "machine": "List, show, check and calibrate machine models.",

@@ -55,7 +55,16 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.command(
     cls=grouped(
         ProgramOrTrace,
-        Run=("ranks", "compute", "repeat", "sweeps", "scale_compute", "seed", "shuffle"),
+        Run=(
+            "ranks",
+            "compute",
+            "repeat",
+            "sweeps",
+            "scale_compute",
+            "sensitivity",
+            "seed",
+            "shuffle",
+        ),
         Machine=("machine", "overrides", "placement"),
         Program=("environment", "cwd", "label", "stack_size", "private_libraries", "ranks_as"),
         Files=("files", "mappings", "discard_data", "collective"),
@@ -203,6 +212,12 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="Run ready ranks in a random order. Results must not change: a check of the simulator.",
 )
 @click.option(
+    "--sensitivity",
+    is_flag=True,
+    help="Also calculate how the time depends on each key of the machine, for `sesame whatif`, and "
+    "the critical path. Takes up to twice as long.",
+)
+@click.option(
     "--no-records",
     is_flag=True,
     help="Write only sums to the data set, not every call and message.",
@@ -294,6 +309,11 @@ def _check_outputs(options: SimulateOptions, *, is_series: bool) -> None:
         )
     if options.explain and options.no_records:
         raise InputError("--explain needs the records that --no-records leaves out")
+    if options.sensitivity and is_series:
+        raise InputError(
+            "--sensitivity is for one run, and this is a series",
+            hint="simulate one of its points with --sensitivity",
+        )
     if options.files is not None and is_series:
         raise InputError(
             "--files keeps the files of one run, and this is a series", hint=OWN_FILES_HINT
@@ -319,6 +339,7 @@ def _run_one(options: SimulateOptions, ranks: list[int] | None, common: dict[str
             **common,
             ranks=None if ranks is None else ranks[0],
             files=options.files,
+            sensitivity=options.sensitivity,
             records=shown and not options.no_records,
             keep_raw=options.keep_raw,
             output=options.output or Path(directory) / "run.sesame",

@@ -35,6 +35,7 @@ class SimulateOptions:
     scale_compute: float | None
     seed: int
     shuffle: int | None
+    sensitivity: bool
     # what is written
     output: Path | None
     report: Path | None

@@ -25,7 +25,7 @@ _STORAGE = ("storage_file", "storage_ionode", "storage_cache", "storage_activity
 TABLES: dict[Kind, KindTables] = {
     Kind.SIMULATED: KindTables(
         ("rank", "call_total", "pair", "message_size"),
-        ("call", "message", "io", "file", *_STORAGE),
+        ("call", "message", "io", "file", "critical_path", *_STORAGE),
     ),
     Kind.SERIES: KindTables(has_own="`point`: a row for each run, a column for each varied key"),
     Kind.TRACED: KindTables(
@@ -201,6 +201,17 @@ JOINS = (
         "select rank, sum(call.end_s - call.begin_s) as mpi_s, any_value(compute_s) as compute_s\n"
         "from call join rank using (rank)\n"
         "group by rank order by rank",
+    ),
+    Join(
+        "critical_path",
+        "rank",
+        "rank",
+        "rank",
+        "Time of the critical path on each rank, beside the time that the rank waited",
+        "select rank, sum(critical_path.end_s - critical_path.begin_s) as path_s,\n"
+        "any_value(wait_s) as wait_s\n"
+        "from critical_path join rank using (rank)\n"
+        "group by rank order by path_s desc",
     ),
     Join(
         "message",

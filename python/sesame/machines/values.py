@@ -39,7 +39,7 @@ def machine_key(text: str, overrides: Sequence[str] = ()) -> str:
     """A hash of all values except those of DESCRIBING: models that predict the same have the same
     key."""
     values = {
-        key: _in_one_unit(key, value)
+        key: in_one_unit(key, value)
         for key, value in machine_values(text, overrides).items()
         if key.split(".")[0] not in DESCRIBING
     }
@@ -57,7 +57,7 @@ def differing_values(
         (key, [None if model is None else model.get(key) for model in models])
         for key in keys
         if key.split(".")[0] not in DESCRIBING
-        and len({_in_one_unit(key, model.get(key)) for model in known}) > 1
+        and len({in_one_unit(key, model.get(key)) for model in known}) > 1
     ]
 
 
@@ -92,7 +92,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _in_one_unit(key: str, text: str | None) -> object:
+def in_one_unit(key: str, text: str | None) -> object:
     """A value in picoseconds, bytes or bytes per second if its key has that kind; else as it is."""
     if text is None:
         return None

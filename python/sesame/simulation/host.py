@@ -22,12 +22,13 @@ RANKS_AS = ("fibers", "processes")
 PATIENCE_S = 5.0  # from SIGINT to SIGKILL
 
 
-def find_host(interface: str | None) -> Path:
-    """The path of the simulator for an MPI binary interface, one of INTERFACES, or "processes".
+def find_host(interface: str | None, *, sensitivity: bool = False) -> Path:
+    """The path of the simulator for an MPI binary interface, one of INTERFACES, or "processes"; or
+    of the one for an interface that also calculates sensitivities.
 
     Raises SesameError if it is not installed.
     """
-    return find_installed(f"sesame-simulator-{interface}")
+    return find_installed(f"sesame-simulator-{interface}{'-sensitivity' if sensitivity else ''}")
 
 
 def find_player() -> Path:

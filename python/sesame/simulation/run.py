@@ -55,6 +55,9 @@ SCALARS = (
     "outcome",
     "outcome_text",
     "ranks_on_one_node",
+    "last_rank",
+    "sensitivity_s",
+    "sensitivity_range",
 )
 MOST_FILES_NAMED = 3  # in a note
 # Tables that the simulator writes.
@@ -385,6 +388,7 @@ def _checked(run: HostRun) -> dict[str, Any]:
 
 
 def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
+    from sesame.simulation.critical_path import write_critical_path
     from sesame.simulation.storage import write_storage
 
     ranks = result["rank_table"]
@@ -398,6 +402,7 @@ def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
     ]
     _write_rows(writer, "message_size", ("at_least_bytes", "count", "bytes"), sizes)
     write_storage(writer, result)
+    write_critical_path(writer, result)
 
 
 def _write_rows(writer: DataSetWriter, name: str, fields: tuple[str, ...], rows: list[Any]) -> None:

@@ -37,6 +37,7 @@ class Scenario:
     initial_files: tuple[tuple[str, int], ...] | None = None
     # Arguments of further copies (Compute.copies); None: those of the program.
     arguments_of_copies: tuple[str, ...] | None = None
+    sensitivity: bool = False  # how the time depends on the machine, and the critical path
     traced_open_mpi: bool = False  # a traced run is simulated, and its program used Open MPI
     # Not for the simulator: the traced run that is simulated, and notes for the user.
     trace: str | None = None
@@ -75,4 +76,5 @@ class Scenario:
             "discard_data": self.discard_data,
             "initial_files": None if self.initial_files is None else dict(self.initial_files),
             "traced_open_mpi": self.traced_open_mpi,
+            **({"sensitivity": True} if self.sensitivity else {}),
         }

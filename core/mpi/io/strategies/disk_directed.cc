@@ -37,8 +37,7 @@ struct DirectedCall : storage::Completion {
   }
   void wake_all(SimTime at) {
     for (Strand* strand : waiting) {
-      strand->waited += at - strand->now;
-      strand->now = at;
+      strand->waited += strand->wait_until(at, PathKind::kFile);
       strand->rank->world.executive.make_ready(*strand);
     }
   }
@@ -85,7 +84,7 @@ int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
   call->waiting.push_back(&strand);
   if (call->waiting.size() == static_cast<size_t>(transfer.size())) {
     calls.erase(transfer.tag());
-    call->start(strand.now);
+    call->start(strand.departure());
   }
   rank.world.executive.block();
   MPI_TRY(error);

@@ -14,6 +14,7 @@ from sesame.analysis.measuring import interval_in_words, measuring_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.storage import storage_sections
+from sesame.analysis.report.what_would_help import with_tables
 from sesame.analysis.timeline import rank_spans
 from sesame.analysis.views import views_of
 from sesame.datasets import DataSet, describe
@@ -87,7 +88,9 @@ def _cards(data_set: DataSet) -> list[tuple[str, str]]:
 
 
 def _sections(data_set: DataSet) -> list[Section]:
-    views = [view.section(data_set) for view in views_of(data_set)]
+    views = [
+        with_tables(data_set, view.name, view.section(data_set)) for view in views_of(data_set)
+    ]
     return [*explained_sections(data_set), *views, *storage_sections(data_set)]
 
 
