@@ -3,7 +3,7 @@
 Runs the ring, the 2-D halo exchange and receives of rank 0 from any source (bench/programs), of
 8-byte messages, compute time not counted: the most simulated work for each second of a user's run.
 Both simulators run in turn; the ratio is that of their medians of --repeat runs. Prints one line
-for each; the limit is 2.
+for each; the aim is 2.
 
     python bench/sensitivity_cost.py [--ranks 16,1024] [--repeat 5]
 """

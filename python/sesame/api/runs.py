@@ -82,9 +82,8 @@ def simulate(
     the strategy of collective accesses ("two-phase", …). `sensitivity`: for `sesame.what_if`.
     `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
     deleted with the last reference to it. Without `records` it has sums only; `keep_raw` keeps the
-    raw streams, too. Standard output is dropped unless `show_output`; what the program writes to
-    stderr goes to `sys.stderr` at the end. `label` puts the rank before each line. `info.result`
-    has seconds and the "outcome"; tables have ps.
+    raw streams, too. Standard output is dropped unless `show_output`; stderr goes to `sys.stderr`
+    at the end. `label` puts the rank before each line. Times are s in `info.result`, ps in tables.
 
     Raises InputError for a wrong argument, program or machine; OutputError if the data set
     cannot be written; SimulationError when the simulator ends without a result.

@@ -215,7 +215,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--sensitivity",
     is_flag=True,
     help="Also calculate how the time depends on each key of the machine, for `sesame whatif`, and "
-    "the critical path. Takes up to twice as long.",
+    "the critical path. Takes longer.",
 )
 @click.option(
     "--no-records",
