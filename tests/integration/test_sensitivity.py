@@ -256,7 +256,7 @@ def test_measured_computation_is_that_of_the_run(heat, simulate, tmp_path):
         "-n", 4, "--machine", "sp2", "--sensitivity", "-o", "run.sesame", "--", heat, 64, 20
     )
     assert done.status == 0, done.stderr
-    found = sesame.what_if(tmp_path / "run.sesame", {"node.compute_ratio": 1.001}, check=True)
+    found = sesame.what_if(tmp_path / "run.sesame", {"node.compute_ratio": "x1.001"}, check=True)
     assert found.simulated_run_s == pytest.approx(found.run_s, rel=1e-9)
     assert found.simulated_s == pytest.approx(found.predicted_s, rel=1e-6)
 

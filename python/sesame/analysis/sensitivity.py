@@ -182,7 +182,7 @@ def range_in_words(effect: Effect) -> str:
     """The changes of the value for which the slope holds, as far as is known: "-30 % to +5 %"."""
 
     def change(factor: float) -> str:
-        return f"{100 * (factor - 1):+.3g} %"
+        return f"{100 * (factor - 1):+.3g} %" if factor < 10 else f"x{factor:.3g}"
 
     match effect.lowest, effect.highest:
         case None, None:
