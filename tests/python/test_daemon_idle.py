@@ -88,12 +88,16 @@ def test_details_are_those_of_points_that_look_as_closely_as_they_can(sleeper):
 
 
 def test_who_asks_in_between_ends_a_rest_and_misses_nothing(sleeper):
-    assert sleeper.begin(1000)
-    time.sleep(3.5e-9 * INTERVAL_NS)
-    due_ns = sleeper.node.idle.due_ns
-    known = sleeper.node.history
-    assert 2 <= (sleeper.node.idle.due_ns - due_ns) / INTERVAL_NS <= len(known)
-    assert sleeper.has_ended(5)
+    for intervals in (3.5, 35, 350):  # on a busy machine its thread may get no processor
+        assert sleeper.begin(1000)
+        time.sleep(intervals * 1e-9 * INTERVAL_NS)
+        due_ns = sleeper.node.idle.due_ns
+        known = sleeper.node.history
+        passed = (sleeper.node.idle.due_ns - due_ns) / INTERVAL_NS
+        assert sleeper.has_ended(5)
+        if passed >= 2:
+            break
+    assert 2 <= passed <= len(known)
     check_stretch(known)
     time.sleep(2e-9 * INTERVAL_NS)
     assert sleeper.node.history == known
