@@ -34,9 +34,9 @@ TYPED = {
 MOST_UNGROUPED = 8
 # It writes a directory of data sets.
 OTHER_OUTPUT = {("collect",)}
-# They write a node model, a page, a table of runs or metrics for Prometheus.
+# They write a node model, a page, a table of runs, metrics for Prometheus or a backup.
 OTHER_OUTPUT |= {("overhead", verb) for verb in ("characterize", "factors", "sweep", "validate")}
-OTHER_OUTPUT |= {("evaluate", "metrics")}
+OTHER_OUTPUT |= {("evaluate", "metrics"), ("serve", "backup")}
 
 
 def command_of(words: tuple[str, ...]) -> click.Command:

@@ -23,6 +23,7 @@ MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
 KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 PS = 1e-12
+NOT_SHOWN = "No messages between nodes, too many to follow, or some of spawned ranks."
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,11 @@ class LinkUse:
 
 @functools.lru_cache(maxsize=1)  # two views of a page need it
 def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
-    """None if no message went from node to node, or there are too many to follow."""
+    """None if no message went from node to node, there are too many to follow, or some are of
+    spawned ranks, whose nodes are not in the records."""
     if data_set.record_types["message"]["rows"] > MOST_MESSAGES:
+        return None
+    if data_set.info["result"].get("spawned_ranks"):
         return None
     network, model = network_of(data_set)
     messages = messages_of(data_set, network)
@@ -132,7 +136,7 @@ def link_plot(data_set: DataSet) -> Plot:
         chart = Chart(120)
         chart.x("simulated time (s)", range=[0, 1])
         chart.y("link", range=[0, 1])
-        return Plot(chart, "No messages between nodes, or too many to follow.")
+        return Plot(chart, NOT_SHOWN)
     rows = len(use.names)
     factor, unit = time_unit(use.period_s * BINS)
     cell = use.period_s * factor

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sesame.analysis.link_use import link_use
+from sesame.analysis.link_use import NOT_SHOWN, link_use
 from sesame.analysis.plots import Plot
 from sesame.analysis.routes import IN, OUT
 from sesame.datasets import DataSet
@@ -33,7 +33,7 @@ def network_map(data_set: DataSet) -> Plot:
     chart.x("", grid=False, ticks=[])
     chart.y("", grid=False, ticks=[], reversed=True)
     if use is None:
-        return Plot(chart, "No messages between nodes, or too many to follow.")
+        return Plot(chart, NOT_SHOWN)
 
     # A large tree is drawn up to the last node that the run used.
     nodes = 1 + max(number for kind, number, _ in use.all if kind in (IN, OUT))

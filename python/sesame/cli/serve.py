@@ -106,7 +106,9 @@ def opened(directory: Path | None, config: Path | None) -> Iterator[Repository]:
 @CONFIG
 @click.option("-o", "--output", required=True, type=FILE, metavar="FILE.tar", help="The backup.")
 def backup(directory: Path | None, config: Path | None, output: Path) -> None:
-    """Write all things, discussions and accounts to one file, while it is served.
+    """Write everything to one file.
+
+    That is all things, discussions and accounts. It may be served meanwhile.
 
     \b
     sesame serve backup ~/perf -o perf.tar
@@ -129,7 +131,8 @@ def restore(source: Path, directory: Path | None, config: Path | None) -> None:
     """Fill a new repository from a backup. The database may be another one.
 
     \b
-    mkdir again; sesame serve restore perf.tar again
+    mkdir again
+    sesame serve restore perf.tar again
     """
     from sesame.repository.backup import restore as fill
 
