@@ -56,18 +56,19 @@ MAIN = (
 
 
 @pytest.mark.parametrize(
-    ("text", "flags", "compiler", "said"),
+    ("text", "flags", "compiler", "options", "said"),
     [
-        ("int main(void) { return 0; }", (), "cc", "MPI"),
-        (MAIN % "", ("-no-pie",), "mpicc.mpich", "position"),
-        ("int main(void) { return 0; }", ("-static",), "cc", "static"),
+        ("int main(void) { return 0; }", (), "cc", (), "MPI"),
+        (MAIN % "", ("-no-pie",), "mpicc.mpich", ("--ranks-as", "fibers"), "position"),
+        ("int main(void) { return 0; }", ("-static",), "cc", (), "static"),
     ],
     ids=["no MPI", "not position independent", "static"],
 )
 def test_a_program_that_cannot_run_is_refused_with_a_hint(
-    text, flags, compiler, said, tmp_path, simulate
+    text, flags, compiler, options, said, tmp_path, simulate
 ):
-    outcome = simulate(*ON, "--", build(tmp_path, text, *flags, compiler=compiler))
+    program = build(tmp_path, text, *flags, compiler=compiler)
+    outcome = simulate(*ON, *options, "--", program)
     assert outcome.status == 2
     assert said in outcome.stderr
     assert outcome.stdout == ""
