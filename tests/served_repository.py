@@ -8,14 +8,12 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any
-
-from hypercorn.asyncio import serve
-from hypercorn.config import Config
 
 from sesame.repository.app import make_app
 from sesame.repository.local import add_found
 from sesame.repository.store import Repository
+from sesame.web.server.listening import listen
+from sesame.web.server.serve import serve_until
 
 SECONDS = 60
 
@@ -30,11 +28,8 @@ class ServedRepository:
         self._app = make_app(
             self.repository, recognisers=[lambda _: None if has_accounts else reader]
         )
-        self._config = Config()
-        self._config.bind, self._config.loglevel = ["127.0.0.1:0"], "WARNING"
-        (listening,) = self._config.create_sockets().insecure_sockets
-        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        self._config.bind = [f"fd://{listening.detach()}"]
+        self._listening = listen("127.0.0.1:0", None, None)
+        self.url = self._listening.url
         self._loop = asyncio.new_event_loop()
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run)
@@ -54,8 +49,7 @@ class ServedRepository:
                 time.sleep(0.01)
 
     def _run(self) -> None:
-        app: Any = self._app
-        self._loop.run_until_complete(serve(app, self._config, shutdown_trigger=self._ended.wait))
+        self._loop.run_until_complete(serve_until(self._app, self._listening, self._ended))
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ended.set)
