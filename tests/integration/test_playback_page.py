@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from sqlalchemy import true
 from tests.browser import axe_script, faults
 from tests.python.made_runs import write_run
 from tests.served_repository import ServedRepository
+
+from sesame.repository.store import schema
 
 MESH = 'kind = "mesh"\ndims = [4, 8]'
 TREE = 'kind = "fat_tree"\narity = [4, 4]'
@@ -42,7 +43,7 @@ def browser(debian_program) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def addresses(served) -> dict[str, str]:
     with served.repository.connection() as connection:
-        things = served.repository.things.find(connection, true())
+        things = served.repository.things.find(connection, schema.thing.c.library == "data")
     return {one.title: f"{served.url}{one.address}/play" for one in things}
 
 
