@@ -18,7 +18,7 @@ from sesame import cli
 
 class Item: pass
 
-def sleep(**_):
+def sleep(*_, **__):
     item = Item()
     watched = weakref.ref(item, lambda _: os.kill(os.getpid(), {number}))
     del item
