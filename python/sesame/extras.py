@@ -27,7 +27,6 @@ PACKAGES = {
         "joserfc",
         "linkify_it",
         "markdown_it",
-        "markupsafe",
         "nh3",
         "PIL",
         "pydantic",
