@@ -15,6 +15,7 @@ import pytest
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
 from tests.python.block_traces import random_requests, write_blktrace, write_msr, write_perf
+from tests.python.ctf_writer import write_trace as write_ctf
 from tests.python.darshan_writer import LogContents, Record, Trace, write_log
 
 from sesame.datasets import DataSet
@@ -91,6 +92,10 @@ def msr(directory: Path) -> Path:
     return write_msr(directory / "msr.csv", random_requests(60))
 
 
+def ctf(directory: Path) -> Path:
+    return write_ctf(directory / "trace", "le")
+
+
 SOURCES: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "dftracer": ("dftracer", dftracer),
     "dftracer, packed": ("dftracer", dftracer_packed),
@@ -102,6 +107,7 @@ SOURCES: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "blkparse": ("blkparse", blkparse),
     "perf": ("perf", perf),
     "msr": ("msr", msr),
+    "ctf": ("ctf", ctf),
 }
 
 
