@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.explain.records import IN_NODE, messages_of, network_of
+from sesame.analysis.explain.records import IN_NODE, has_all_nodes, messages_of, network_of
 from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.routes import Topology
@@ -23,7 +23,10 @@ MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
 KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 PS = 1e-12
-NOT_SHOWN = "No messages between nodes, too many to follow, or some of spawned ranks."
+NOT_SHOWN = (
+    "No message went from node to node, there are too many to follow, or the program spawned "
+    "ranks, whose nodes are not recorded."
+)
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,9 @@ class LinkUse:
 
 @functools.lru_cache(maxsize=1)  # two views of a page need it
 def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
-    """None if no message went from node to node, there are too many to follow, or some are of
-    spawned ranks, whose nodes are not in the records."""
-    if data_set.record_types["message"]["rows"] > MOST_MESSAGES:
-        return None
-    if data_set.info["result"].get("spawned_ranks"):
+    """None if no message went from node to node, there are too many to follow, or the nodes of some
+    ranks are not known."""
+    if data_set.record_types["message"]["rows"] > MOST_MESSAGES or not has_all_nodes(data_set):
         return None
     network, model = network_of(data_set)
     messages = messages_of(data_set, network)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sesame.analysis.machine_file import machine_file_of
 from sesame.analysis.sensitivity import Effect, Sensitivity, factor_of, sensitivity_of
 from sesame.api.data_set import DataSet
 from sesame.api.data_set import open as open_data_set
@@ -117,11 +117,9 @@ def _new_value(effect: Effect, factor: float) -> str:
 
 
 def _checked(data_set: DataSet, answer: WhatIf) -> WhatIf:
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-        file.write(data_set.info["target_system"]["machine_file"])
-        file.flush()
-        overrides = [text.partition("=") for text in data_set.info["scenario"]["overrides"]]
-        machine = Machine(Path(file.name), tuple((key, value) for key, _, value in overrides))
+    overrides = [text.partition("=") for text in data_set.info["scenario"]["overrides"]]
+    with machine_file_of(data_set) as path:
+        machine = Machine(path, tuple((key, value) for key, _, value in overrides))
         changed = machine.set({change.effect.key: change.value for change in answer.changes})
         return replace(
             answer,
@@ -133,8 +131,12 @@ def _checked(data_set: DataSet, answer: WhatIf) -> WhatIf:
 def _simulated(data_set: DataSet, machine: Machine) -> float:
     """The predicted time of the run on another machine, with the same computation."""
     info, scenario = data_set.info, data_set.info["scenario"]
-    if "initial_files" in scenario and scenario["initial_files"] is not None:
-        raise InputError("the run played a traced run", path=str(data_set.path))
+    if scenario.get("initial_files") is not None:
+        raise InputError(
+            f"{setting('check', True)} is for runs of a program, and this one is of a traced run",
+            path=str(data_set.path),
+            hint=f"simulate the traced run again with {setting('settings')}",
+        )
     compute = info["compute"] or "measured"
     if compute.startswith("measured"):
         if not data_set.has("call"):

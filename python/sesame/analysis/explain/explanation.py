@@ -10,7 +10,14 @@ import numpy as np
 
 from sesame.analysis.explain.constants import Constant, constants_of
 from sesame.analysis.explain.limits import limits_of
-from sesame.analysis.explain.records import IN_NODE, Array, messages_of, network_of, records_of
+from sesame.analysis.explain.records import (
+    IN_NODE,
+    Array,
+    has_all_nodes,
+    messages_of,
+    network_of,
+    records_of,
+)
 from sesame.analysis.explain.shares import FILES, TimeShare, divide
 from sesame.datasets import DataSet
 from sesame.errors import InputError
@@ -67,7 +74,7 @@ def why_not(data_set: DataSet) -> str | None:
         return f"it has no records of calls; simulate it without {setting('records', False)}"
     if result.get("outcome") != "completed":
         return "it did not complete"
-    if result.get("spawned_ranks"):
+    if not has_all_nodes(data_set):
         return "it spawned ranks, whose nodes are not in its records"
     return None
 

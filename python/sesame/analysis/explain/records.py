@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sesame import native
+from sesame.analysis.machine_file import machine_file_of
 from sesame.datasets import DataSet
 
 Array = np.ndarray[Any, Any]
@@ -44,16 +44,19 @@ class Records:
 
 
 def network_of(data_set: DataSet) -> tuple[Any, dict[str, Any]]:
-    """The network of the run with the placement of its ranks, and the machine. They are made from
-    the machine file in the data set, since the original may have changed."""
-    scenario, target = data_set.info["scenario"], data_set.info["target_system"]
+    """The network of the run with the placement of its ranks, and the machine."""
+    scenario = data_set.info["scenario"]
     overrides = scenario["overrides"]
     placement = str(scenario["placement"]).removeprefix("file:")
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-        file.write(target["machine_file"])
-        file.flush()
-        model = native.read_machine(file.name, overrides)
-        return native.Network(file.name, overrides, scenario["ranks"], placement), model
+    with machine_file_of(data_set) as path:
+        model = native.read_machine(str(path), overrides)
+        return native.Network(str(path), overrides, scenario["ranks"], placement), model
+
+
+def has_all_nodes(data_set: DataSet) -> bool:
+    """Whether `network_of` knows the node of every rank. It lacks ranks that were spawned: their
+    nodes are not in the data set."""
+    return not data_set.info.get("result", {}).get("spawned_ranks")
 
 
 def messages_of(data_set: DataSet, network: Any) -> dict[str, Array]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from sesame import native
 from sesame.accuracy import Past
+from sesame.analysis.machine_file import machine_file_of
 from sesame.analysis.machine_table import assumed_sentence, parameter_rows, ping_pong_rows
 from sesame.analysis.measuring import interval_in_words, measuring_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
@@ -16,7 +16,7 @@ from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.storage import storage_sections
 from sesame.analysis.report.what_would_help import with_tables
 from sesame.analysis.timeline import rank_spans
-from sesame.analysis.views import views_of
+from sesame.analysis.views import sections_by_name
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.trust import Estimate
@@ -39,7 +39,7 @@ def write_simulated(data_set: DataSet, path: Path) -> None:
         outcome_text=result.get("outcome_text", ""),
         cards=_cards(data_set),
         sections=_sections(data_set),
-        machine=_machine(data_set.info["scenario"], data_set.info["target_system"]),
+        machine=_machine(data_set),
         facts=[*describe.facts(data_set), *measuring_rows_of(result), *_past_error(data_set)],
     )
 
@@ -88,21 +88,16 @@ def _cards(data_set: DataSet) -> list[tuple[str, str]]:
 
 
 def _sections(data_set: DataSet) -> list[Section]:
-    views = [
-        with_tables(data_set, view.name, view.section(data_set)) for view in views_of(data_set)
-    ]
-    return [*explained_sections(data_set), *views, *storage_sections(data_set)]
+    views = with_tables(data_set, sections_by_name(data_set))
+    return [*explained_sections(data_set), *views.values(), *storage_sections(data_set)]
 
 
-def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any] | None:
-    """The machine of the run, from the text in the data set, since the file may have changed. None
-    if this version cannot read it."""
-    overrides = scenario["overrides"]
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-        file.write(target["machine_file"])
-        file.flush()
+def _machine(data_set: DataSet) -> dict[str, Any] | None:
+    """The machine of the run. None if this version cannot read it."""
+    overrides = data_set.info["scenario"]["overrides"]
+    with machine_file_of(data_set) as path:
         try:
-            model = native.read_machine(file.name, overrides)
+            model = native.read_machine(str(path), overrides)
         except InputError:  # written by a version that knew other keys
             return None
         return {
@@ -111,6 +106,6 @@ def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]
             "sources": model["sources"],
             "assumed": assumed_sentence(model),
             "overrides": overrides,
-            "text": target["machine_file"],
-            "ping_pong": ping_pong_rows(Path(file.name), tuple(overrides)),
+            "text": data_set.info["target_system"]["machine_file"],
+            "ping_pong": ping_pong_rows(path, tuple(overrides)),
         }
