@@ -18,13 +18,15 @@ RANGE = (
 )
 
 
-def with_tables(data_set: DataSet, name: str, section: Section) -> Section:
-    """The section of a view, with its tables if it is one of the two."""
-    if name == "what would help":
-        return replace(section, html=section.html + _effects(data_set))
-    if name == "critical path":
-        return replace(section, html=section.html + _path_tables(data_set))
-    return section
+def with_tables(data_set: DataSet, sections: dict[str, Section]) -> dict[str, Section]:
+    """The sections of views by name, the two of them with their tables."""
+    tables = {"what would help": _effects, "critical path": _path_tables}
+    return {
+        name: replace(section, html=section.html + tables[name](data_set))
+        if name in tables
+        else section
+        for name, section in sections.items()
+    }
 
 
 def _effects(data_set: DataSet) -> str:
