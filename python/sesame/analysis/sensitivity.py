@@ -29,6 +29,8 @@ UNEVEN = re.compile(
 )
 # Keys that another moves when it is changed.
 MOVED = re.compile(r"((?:node\.)?network)\.(segment\.\d+\.(latency|bandwidth)|stream_bandwidth)")
+# Keys that cause time also where the machine file does not set them.
+DEFAULTS = {"node.compute_ratio": "1"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Sensitivity:
         if key in self.by_key:
             return self.by_key[key]
         kind = kind_of_key(key)
-        if PROPORTIONAL.get(kind) is None or UNEVEN.fullmatch(key):
+        if kind not in PROPORTIONAL or UNEVEN.fullmatch(key):
             raise InputError(
                 f"{key} has no slope: the time does not change in proportion to it",
                 hint=f"simulate the run with {setting('settings', {key: '…'})}",
@@ -214,4 +216,5 @@ def _effect(key: str, seconds: float, values: Mapping[str, str], limits: Any) ->
         )
     elif lowest is not None and lowest <= 0:
         lowest = None
-    return Effect(key, seconds, values.get(key, "1"), is_proportional, lowest, highest)
+    value = values.get(key) or DEFAULTS[key]
+    return Effect(key, seconds, value, is_proportional, lowest, highest)
