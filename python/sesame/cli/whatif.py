@@ -38,11 +38,10 @@ def whatif(path: Path, changes: tuple[str, ...], check: bool, as_json: bool) -> 
     from sesame.api.what_if import what_if
     from sesame.datasets import DataSet
 
-    data_set = DataSet(path)
     if not changes:
         if check:
             raise InputError("--check needs a change", hint="for instance network.latency=-50%")
-        _print_sensitivity(sensitivity_of(data_set), as_json)
+        _print_sensitivity(sensitivity_of(DataSet(path)), as_json)
         return
     answer = what_if(path, _parsed(changes), check=check)
     if as_json:
@@ -95,23 +94,21 @@ def _print_sensitivity(sensitivity: Sensitivity, as_json: bool) -> None:
     table = Table("key", "value", "time", "of all", "slope holds for", box=None, pad_edge=False)
     for column in table.columns[2:4]:
         column.justify = "right"
-    for effect in sensitivity.effects:
-        share = f"{100 * effect.seconds / whole:.1f} %"
-        seconds = format_seconds(effect.seconds)
-        table.add_row(effect.key, effect.value, seconds, share, range_in_words(effect))
-    for name, seconds_of_other in sensitivity.other.items():
-        share = f"{100 * seconds_of_other / whole:.1f} %"
-        table.add_row(name, "", format_seconds(seconds_of_other), share, "")
+    rows = [(one.key, one.value, one.seconds, range_in_words(one)) for one in sensitivity.effects]
+    rows += [(name, "", seconds, "") for name, seconds in sensitivity.other.items()]
+    for key, value, seconds, holds in rows:
+        table.add_row(key, value, format_seconds(seconds), f"{100 * seconds / whole:.1f} %", holds)
     out.print(table)
 
 
 def _print_answer(out: Console, answer: WhatIf) -> None:
     from sesame.analysis.quantities import format_seconds
+    from sesame.comparison.in_words import signed_seconds
 
     table = Table("key", "from", "to", "change of the time", box=None, pad_edge=False)
     table.columns[3].justify = "right"
     for change in answer.changes:
-        difference = _signed(change.difference_s)
+        difference = signed_seconds(change.difference_s)
         table.add_row(change.effect.key, change.effect.value, change.value, difference)
     out.print(table)
     run, predicted = format_seconds(answer.run_s), format_seconds(answer.predicted_s)
@@ -122,7 +119,9 @@ def _print_answer(out: Console, answer: WhatIf) -> None:
     if answer.simulated_s is not None and answer.simulated_run_s is not None:
         run, changed = format_seconds(answer.simulated_run_s), format_seconds(answer.simulated_s)
         error = 100 * (answer.predicted_s / answer.simulated_s - 1) if answer.simulated_s else 0.0
-        out.print(f"[bold]simulated: {run} becomes {changed}[/]; predicted {error:+.2f} % of that")
+        out.print(
+            f"[bold]simulated: {run} becomes {changed}[/]; the prediction is {error:+.2f} % off"
+        )
 
 
 def _doubt(answer: WhatIf) -> str:
@@ -134,11 +133,6 @@ def _doubt(answer: WhatIf) -> str:
     ranges = ", ".join(limited(change.effect) for change in answer.changes)
     return (
         f"the change goes beyond the range in which the slopes are known to hold ({ranges}): "
-        "another path may be the longest then; --check simulates it"
+        "another path may be the longest then"
+        + ("; --check simulates it" if answer.simulated_s is None else "")
     )
-
-
-def _signed(seconds: float) -> str:
-    from sesame.analysis.quantities import format_seconds
-
-    return f"{'-' if seconds < 0 else '+'}{format_seconds(abs(seconds))}"
