@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.python.ctf_writer import METADATA, WRAP, write_trace
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.exchange import import_trace
+from sesame.exchange.ctf_decode import Bits, decoder
+from sesame.exchange.ctf_types import Float, Integer, Structure
 
 ORDERS = ("le", "be")
 
@@ -88,8 +91,6 @@ def test_a_trace_that_babeltrace_wrote_is_read(tmp_path, debian_program):
 
 def test_metadata_in_packets_is_read(tmp_path, debian_program):
     """As LTTng writes it; babeltrace2 reads it, too."""
-    import struct
-
     trace = write_trace(tmp_path / "t", "le")
     text = (trace / "metadata").read_bytes()
     content = b""
@@ -115,6 +116,18 @@ def test_the_metadata_file_or_a_directory_above_names_the_trace(tmp_path):
     assert tables == {"disk_write": 6, "disk_write_2": 2}
     times = both.table("disk_write").column("time_ns").to_pylist()
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize(("size", "codes"), [(32, "If"), (64, "Qd")])
+def test_a_floating_point_number_may_begin_inside_a_byte(size, codes):
+    """After one bit: the lowest one of its byte in little-endian traces, the highest in others."""
+    integer, real = (f"<{code}" for code in codes)
+    number = struct.unpack(integer, struct.pack(real, -2.71875))[0]
+    both = Structure((("flag", Integer(1, 1)), ("x", Float(size, 1))))
+    length = size // 8 + 1
+    for order, value in (("little", 1 | number << 1), ("big", (1 << size | number) << 7)):
+        data = value.to_bytes(length, order)
+        assert decoder(both, order)(Bits(data, 8 * length)) == {"flag": 1, "x": -2.71875}
 
 
 # ---- Damage ----

@@ -219,14 +219,13 @@ def _traced(
     path: Path, readers: list[TraceReader], tables: _Tables, first_ns: int, last_ns: int
 ) -> Traced:
     tables.flush()
+    damage = [line for one in readers for line in one.damage]
     if not tables.all:
-        raise InputError("; ".join(["a trace without events", *readers[0].damage]), path=str(path))
+        raise InputError("; ".join(["a trace without events", *damage]), path=str(path))
     environment = {
         name: str(value) for one in readers for name, value in one.trace.environment.items()
     }
-    discarded = sum(one.discarded for one in readers)
-    damage = [line for one in readers for line in one.damage]
-    if discarded:
+    if discarded := sum(one.discarded for one in readers):
         damage.append(f"{discarded} events had no space in the tracer's buffers")
     own = {one.described.name: one.described for one in tables.all.values()}
     tool = environment.get("tracer_name", "CTF")

@@ -27,6 +27,7 @@ from sesame.exchange.ctf_types import (
 )
 
 MOST_EMPTY = 1 << 16  # elements of arrays that may have no bits, of a packet
+MOST_KNOWN = 1 << 16  # values of an enumeration whose names are kept
 CODES = {8: "b", 16: "h", 32: "i", 64: "q"}
 SIGNS = {"little": "<", "big": ">"}
 # How a path names what is outside of its own structure.
@@ -155,15 +156,16 @@ def _ticking(of: Integer, decode: Decode) -> Decode:
 
 
 def _float(of: Float, order: str) -> Decode:
-    size, align = of.size, of.align if of.align % 8 == 0 else 8
-    code = SIGNS[of.order or order] + {32: "f", 64: "d"}[size]
-    unpack = struct.Struct(code).unpack_from
+    """By way of an integer, as it may begin inside a byte."""
+    whole = _integer(Integer(of.size, of.align, order=of.order), order)
+    integer, real = {32: ("=I", "=f"), 64: ("=Q", "=d")}[of.size]
+    pack, unpack = struct.Struct(integer).pack, struct.Struct(real).unpack
 
-    def real(bits: Bits) -> float:
-        found: float = unpack(bits.data, bits.take(size, align) >> 3)[0]
+    def decode(bits: Bits) -> float:
+        found: float = unpack(pack(whole(bits)))[0]
         return found
 
-    return real
+    return decode
 
 
 def _string(bits: Bits) -> str:
@@ -185,7 +187,7 @@ def _enumeration(of: Enumeration, order: str) -> Decode:
             found = Named(value)
             ranges = of.ranges
             found.label = next((one for one, low, high in ranges if low <= value <= high), "")
-            if len(known) < MOST_EMPTY:
+            if len(known) < MOST_KNOWN:
                 known[value] = found
         return found
 
