@@ -12,7 +12,7 @@ import numpy as np
 
 from sesame.evaluation.curves import MOST_RUNS, CurveSummary
 from sesame.evaluation.levels import Level, SeriesSummary
-from sesame.evaluation.periods import DAY, PARTS, WEEK, parts
+from sesame.evaluation.periods import is_of_whole_days, parts
 from sesame.evaluation.stretches import TargetSummary
 from sesame.evaluation.summary import Summary
 from sesame.evaluation.tables import series_of
@@ -55,8 +55,9 @@ def target_plots(one: TargetSummary) -> list[Plot]:
         about = f"By {one.part} (UTC), planned and unplanned."
         found.append(Plot(f"Reboots of {one.target}", about, chart))
     times = [part.time_to_incident for part in one.parts]
-    is_long = PARTS.get(one.part, DAY) >= DAY
-    if is_long and any(time is not None and math.isfinite(time.value) for time in times):
+    if is_of_whole_days(one.part) and any(
+        time is not None and math.isfinite(time.value) for time in times
+    ):
         about = (
             f"By {one.part} (UTC). Points: time up by incidents. Lines: the limits of 95 %, as far "
             f"as they fit. A {one.part} without an incident has a lower limit only."
@@ -119,7 +120,7 @@ def _times(target: TargetSummary) -> Chart:
 
 def level_plot(summary: Summary, one: SeriesSummary) -> Plot:
     """Means by part, with the least and the largest value as a band."""
-    of = "of whole days" if one.part == WEEK else "of runs"
+    of = "of whole days" if is_of_whole_days(one.part) else "of runs"
     about = f"By {one.part} (UTC). Line: means {of}. Band: from the least to the largest value."
     names = [name for name, *_ in parts(summary.begin, summary.end, one.part)]
     return Plot(f"{one.figure} of {one.target}", about, _levels_chart(one, names))

@@ -51,7 +51,6 @@ def curve_summaries(
 
 def _summary(curve: CurveName, runs: dict[str, list[tuple[Floats, Floats]]]) -> CurveSummary:
     means = {release: _mean(each) for release, each in runs.items() if each}
-
     return CurveSummary(curve.probe, curve.target, curve.name, curve.unit, curve.x_unit, means)
 
 

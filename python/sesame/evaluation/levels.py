@@ -18,7 +18,7 @@ from sesame.evaluation.changes import (
     changes_of_each,
     separation,
 )
-from sesame.evaluation.periods import DAY, PARTS, months, part_of, parts, weeks
+from sesame.evaluation.periods import DAY, WEEK, is_of_whole_days, months, part_of, parts, weeks
 from sesame.evaluation.site import Site
 from sesame.evaluation.store import Series, SeriesDays, Store
 from sesame.trust import Doubt, Reason
@@ -79,18 +79,19 @@ def series_summaries(site: Site, store: Store, begin: float, end: float) -> list
     each_days = store.series_days([one.number for one in every], *bounds)
     days = dict(zip(every, each_days, strict=True))
     runs = sum(sum(each.runs) for each in days.values())
-    by_month, by_week = months(begin, end), weeks(begin, end)
     part = {one: part_of(begin, end, intervals[one.probe, one.target]) for one in every}
     columns = {one: _Days(each) for one, each in days.items() if each.day}
     find = _found_by_run if runs <= MOST_RUNS else _found_by_day
     found = find(store, columns, (begin, end))
     changed = _changes(store, found, (begin, end))
-    by_part = _by_part(store, columns, part, (begin, end))
+    by_month, every_week = months(begin, end), weeks(begin, end)
+    by_week = {one: each.by_period(every_week) for one, each in columns.items()}
+    by_part = by_week | _by_part(store, columns, part, (begin, end))
     return [
         SeriesSummary(
             *one,
             each.by_period(by_month),
-            each.by_period(by_week),
+            by_week[one],
             part[one],
             by_part[one],
             each.by_release(),
@@ -107,15 +108,16 @@ def _by_part(
     part: Mapping[Series, str],
     period: tuple[float, float],
 ) -> dict[Series, dict[str, Level]]:
-    """From runs, if they are shorter than a day."""
-    periods = {name: parts(*period, name) for name in {*part.values()}}
-    short = [one for one in every if PARTS.get(part[one], DAY) < DAY]
+    """Of those whose part is not a week: from runs, if it is shorter than a day."""
+    periods = {name: parts(*period, name) for name in {*part.values()} - {WEEK}}
+    short = [one for one in every if not is_of_whole_days(part[one])]
     figures = dict(zip(short, store.figures([one.number for one in short], *period), strict=True))
     return {
         one: _levels_of(*figures[one], periods[part[one]])
         if one in figures
         else days.by_period(periods[part[one]])
         for one, days in every.items()
+        if part[one] != WEEK
     }
 
 

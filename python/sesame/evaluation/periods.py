@@ -91,6 +91,11 @@ def part_of(begin: float, end: float, least: float = 0.0) -> str:
     )
 
 
+def is_of_whole_days(part: str) -> bool:
+    """Whether one of PARTS, a week or a month is not shorter than a day."""
+    return PARTS.get(part, DAY) >= DAY
+
+
 def parts(begin: float, end: float, part: str) -> list[tuple[str, float, float]]:
     """As `months`; weeks, or one of PARTS."""
     if part == WEEK:

@@ -148,15 +148,15 @@ class _Target:
 
     def summary(self, off: Sequence[Unseen]) -> TargetSummary:
         begin, end = self._period
-        by_week = [self._stretch(*one) for one in weeks(begin, end)]
-        of_part = [] if self._part == WEEK else parts(begin, end, self._part)
+        by_week = self._stretches(weeks(begin, end))
+        part = self._part
         return TargetSummary(
             self._name,
             self._stretch("all", begin, end),
-            [self._stretch(*one) for one in months(begin, end)],
+            self._stretches(months(begin, end)),
             by_week,
-            self._part,
-            by_week if self._part == WEEK else [self._stretch(*one) for one in of_part],
+            part,
+            by_week if part == WEEK else self._stretches(parts(begin, end, part)),
             with_loads(
                 self._store,
                 self._name,
@@ -165,6 +165,9 @@ class _Target:
             ),
             self._unseen(off),
         )
+
+    def _stretches(self, periods: Sequence[tuple[str, float, float]]) -> list[Stretch]:
+        return [self._stretch(*one) for one in periods]
 
     def _stretch(self, name: str, begin: float, end: float) -> Stretch:
         found = availability_of(cut(self._spans, begin, end))

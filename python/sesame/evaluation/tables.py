@@ -13,7 +13,7 @@ from sesame.evaluation.functions import ProbeSummary, ReleaseAnswers
 from sesame.evaluation.incidents import Failure, Incident
 from sesame.evaluation.levels import SeriesSummary
 from sesame.evaluation.load import load_words
-from sesame.evaluation.periods import DAY, PARTS, WEEK, shown
+from sesame.evaluation.periods import DAY, PARTS, WEEK, is_of_whole_days, shown
 from sesame.evaluation.stretches import Stretch, TargetSummary
 from sesame.evaluation.summary import Summary
 from sesame.evaluation.words import figure, hours, percent
@@ -162,20 +162,19 @@ def series_of_probe(summary: Summary, probe: ProbeSummary) -> list[SeriesSummary
 
 def _use(summary: Summary, period: str) -> SummaryTable:
     """By month, by week, or by that of PARTS which suits the period."""
-    known = {
-        one.number: {"month": one.months, WEEK: one.weeks, one.part: one.parts}
-        for one in series_of(summary, "utilisation")
-    }
-    found = [one for one in series_of(summary, "utilisation") if period in known[one.number]]
-    levels = [known[one.number][period] for one in found]
     names: dict[str, Format | None] = {period: None}
-    names |= {_column(summary, one): figure for one in found}
+    levels = []
+    for one in series_of(summary, "utilisation"):
+        known = {"month": one.months, WEEK: one.weeks, one.part: one.parts}
+        if period in known:
+            names[_column(summary, one)] = figure
+            levels.append(known[period])
     periods = sorted({name for each in levels for name in each})
     rows = [
         [name, *(each[name].mean if name in each else math.nan for each in levels)]
         for name in periods
     ]
-    about = "Averages of runs." if PARTS.get(period, DAY) < DAY else "Averages of whole days."
+    about = "Averages of whole days." if is_of_whole_days(period) else "Averages of runs."
     return SummaryTable(f"Utilisation by {period}", about, names, rows)
 
 
