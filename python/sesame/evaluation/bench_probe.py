@@ -91,13 +91,13 @@ def _answer(report: dict[str, Any]) -> None:
     from sesame.analysis.findings import with_findings
 
     full = with_findings(report)
+    curves = list(_curves(full["tables"]))
     figures = [{"name": "time", "value": full["time_s"], "unit": "s"}, *full["figures"]]
     figures += _regression(full["tables"].get("segments", {}))
-    figures += _curve(full["tables"].get("bandwidth", {})) + _curves(full["tables"])
+    figures += _curve(full["tables"].get("bandwidth", {})) + _points(curves)
     figures += _knees(full["tables"].get("levels", {}))
     figures += _jumps(full["tables"])
     figures += _ratios(full)
-    curves = list(_whole_curves(full["tables"]))
     _write({"verified": full["verified"], "figures": figures, "curves": curves})
 
 
@@ -137,20 +137,20 @@ def _curve(table: dict[str, Any]) -> list[dict[str, Any]]:
     )
 
 
-def _curves(tables: dict[str, Any]) -> list[dict[str, Any]]:
-    """The bandwidth between processes, and the time to touch pages, over their numbers (figures 7
-    and 8 of the Paragon report)."""
+def _points(curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """At most MOST_POINTS of each curve, as figures."""
     return _figures(
         [
             (f"{curve['name']} at {x:.0f} {curve['x_unit']}", y, curve["unit"])
-            for curve in _whole_curves(tables)
+            for curve in curves
             for x, y in _thinned(list(zip(curve["x"], curve["y"], strict=True)))
         ]
     )
 
 
-def _whole_curves(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """With all points."""
+def _curves(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The bandwidth between processes, and the time to touch pages, over their numbers (figures 7
+    and 8 of the Paragon report), with all points."""
     for table in BETWEEN_PROCESSES:
         sizes, times = _columns(tables.get(table, {}), "size", "message")
         rates = [size / time_s for size, time_s in zip(sizes, times, strict=True)]
