@@ -168,6 +168,7 @@ def test_two_to_twenty_data_sets_are_compared(client, study):
     assert client.get(f"/compare?d={one}@1&d={other}").status_code == 200
     assert client.get(f"/compare?d={one}@2&d={other}").status_code == 404
     assert client.get(f"/compare?d={one}@x&d={other}").status_code == 404
+    assert client.get(f"/compare?d={one}@{1 << 70}&d={other}").status_code == 404
     many = [("d", f"{number:08}") for number in range(21)]
     refused = client.get("/compare", params=many)
     assert (refused.status_code, "Expected 2 to 20 data sets, got 21" in refused.text) == (

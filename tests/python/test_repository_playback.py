@@ -414,7 +414,16 @@ def test_only_files_of_the_play_back_are_given(client, repository, name):
 
 
 @pytest.mark.parametrize(
-    "path", ["", "?v=2", "?v=-1x", "?with=00000000", "/2/index.json", "/1/column"]
+    "path",
+    [
+        "",
+        "?v=2",
+        "?v=-1x",
+        "?with=00000000",
+        "/2/index.json",
+        f"/{1 << 70}/index.json",
+        "/1/column",
+    ],
 )
 def test_what_is_not_there_or_private_is_a_404(client, repository, path):
     anyone = TestClient(make_app(repository))

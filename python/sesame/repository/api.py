@@ -17,10 +17,11 @@ from sesame.errors import InputError, OutputError, SesameError
 from sesame.repository import parts
 from sesame.repository.store import LibraryItem, Repository, Version, schema
 from sesame.repository.store.files import CHUNK
+from sesame.repository.store.things import LARGEST_NUMBER
 
 MOST_SHOWN = 300  # characters of an error
 Identifier = Annotated[str, Path(pattern="^[0-9a-z]{8}$")]
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Number = Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]
 
 
 class ThingAnswer(BaseModel):
@@ -100,6 +101,24 @@ def readable_or_404(repository: Repository, request: Request, identifier: str) -
     return thing
 
 
+def version_or_404(
+    repository: Repository,
+    request: Request,
+    identifier: str,
+    number: int | None = None,
+    *,
+    library: str | None = None,
+) -> tuple[LibraryItem, Version]:
+    """A thing and its version, the newest without a number. Raises HTTPException 404 if there is
+    none that the reader may read, or the thing is of another `library`."""
+    thing = readable_or_404(repository, request, identifier)
+    with repository.connection() as connection:
+        version = repository.things.version(connection, identifier, number)
+    if version is None or library not in (None, thing.library):
+        raise HTTPException(404)
+    return thing, version
+
+
 def _add_things(app: FastAPI, repository: Repository) -> None:
     @app.get("/things")
     def list_things(
@@ -125,23 +144,17 @@ def _add_things(app: FastAPI, repository: Repository) -> None:
 
 
 def _add_versions(app: FastAPI, repository: Repository) -> None:
-    def version_or_404(request: Request, thing: str, number: int | None) -> Version:
-        readable_or_404(repository, request, thing)
-        with repository.connection() as connection:
-            found = repository.things.version(connection, thing, number)
-        if found is None:
-            raise HTTPException(404)
-        return found
-
     @app.get("/things/{thing}/versions/{number}")
     def show_version(request: Request, thing: Identifier, number: Number) -> VersionAnswer:
         """A version with its info.json and the list of its files."""
-        return _version_answer(repository, version_or_404(request, thing, number))
+        _, version = version_or_404(repository, request, thing, number)
+        return _version_answer(repository, version)
 
     @app.get("/things/{thing}/newest")
     def show_newest(request: Request, thing: Identifier) -> VersionAnswer:
         """The newest version with its info.json and the list of its files."""
-        return _version_answer(repository, version_or_404(request, thing, None))
+        _, version = version_or_404(repository, request, thing)
+        return _version_answer(repository, version)
 
     @app.get(
         "/things/{thing}/versions/{number}/files/{path:path}", response_class=StreamingResponse
@@ -150,7 +163,7 @@ def _add_versions(app: FastAPI, repository: Repository) -> None:
         request: Request, thing: Identifier, number: Number, path: str
     ) -> StreamingResponse:
         """The content of a file."""
-        version = version_or_404(request, thing, number)
+        _, version = version_or_404(repository, request, thing, number)
         with repository.connection() as connection:
             files = repository.things.files(connection, version)
         one = next((one for one in files if one.path == path), None)

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from sesame.comparison import Difference
 from sesame.comparison.page import sections_of
 from sesame.errors import InputError
+from sesame.repository.api import version_or_404
 from sesame.repository.compare import recorded, study
 from sesame.repository.compare.sides import Compared, difference_of, label_of
 from sesame.repository.page import page
@@ -79,14 +80,11 @@ def _choose(repository: Repository, request: Request, chosen: list[str]) -> Resp
 
 def _compared(repository: Repository, request: Request, wanted: str) -> Compared:
     """`wanted` is an identifier, or one with a version: `3f2k8qzr@2`. Raises HTTPException."""
-    identifier, _, number = wanted.partition("@")
-    thing = repository.readable(request.state.reader, identifier)
-    if thing is None or thing.library != "data" or not (number.isdecimal() or number == ""):
+    identifier, _, text = wanted.partition("@")
+    if text and not (text.isdecimal() and len(text) < 10):
         raise HTTPException(404)
-    with repository.connection() as connection:
-        version = repository.things.version(connection, thing.id, int(number) if number else None)
-    if version is None:
-        raise HTTPException(404)
+    number = int(text) if text else None
+    thing, version = version_or_404(repository, request, identifier, number, library="data")
     return Compared(thing, version, repository.directory(version))
 
 

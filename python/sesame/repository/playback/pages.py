@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.repository.api import version_or_404
 from sesame.repository.page import asset_address, page
 from sesame.repository.playback.prepare import INDEX, PLAYED_TABLES, field_of_column, prepare
 from sesame.repository.store import LibraryItem, Reader, Repository, schema
@@ -92,7 +93,8 @@ def panel(repository: Repository, thing: LibraryItem, reader: Reader | None) -> 
 
 def _show(repository: Repository, request: Request) -> Response:
     query = request.query_params
-    number = int(query["v"]) if query.get("v", "").isdecimal() else None
+    text = query.get("v", "")
+    number = int(text) if text.isdecimal() and len(text) < 10 else None
     runs = [_played(repository, request, request.path_params["thing"], number)]
     if "with" in query:
         runs.append(_played(repository, request, query["with"], None))
@@ -113,13 +115,7 @@ def _played(
     repository: Repository, request: Request, identifier: str, number: int | None
 ) -> Played:
     """What the reader may play; its files are made at the first look. Raises HTTPException."""
-    thing = repository.readable(request.state.reader, identifier)
-    if thing is None or thing.library != "data":
-        raise HTTPException(404)
-    with repository.connection() as connection:
-        version = repository.things.version(connection, thing.id, number)
-    if version is None:
-        raise HTTPException(404)
+    thing, version = version_or_404(repository, request, identifier, number, library="data")
     data_set = repository.directory(version)
     played = Played(thing, version.number, data_set, repository.derived(version) / DIRECTORY)
     try:

@@ -15,6 +15,7 @@ from sesame.errors import InputError
 from sesame.repository.store import schema
 from sesame.repository.store.identifiers import is_identifier, new_identifier
 
+LARGEST_NUMBER = 2**31 - 1  # of a version: databases refuse to compare larger ones
 PAGES = {"data": "d", "tool": "t", "model": "m", "document": "r", "report": "r"}
 
 
@@ -171,6 +172,8 @@ class Things:
         columns = schema.version.c
         query = select(schema.version).where(columns.thing == identifier)
         if number is not None:
+            if number > LARGEST_NUMBER:
+                return None
             query = query.where(columns.number == number)
         row = connection.execute(query.order_by(columns.number.desc()).limit(1)).first()
         return None if row is None else Version(**row._mapping)
