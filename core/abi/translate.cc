@@ -16,56 +16,10 @@ void status_out(const Status& status, AbiStatus* abi) {
   count_out(status, abi);
 }
 
-// ---- How long an array of types is ----
-
-Count peers(Comm comm) {
-  int is_inter = 0;
-  int size = 0;
-  if (mpi::Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return 0;
-  const int error = is_inter ? mpi::Comm_remote_size(comm, &size) : mpi::Comm_size(comm, &size);
-  return error == MPI_SUCCESS ? size : 0;
-}
-
-Count send_peers(const void* sendbuf, Comm comm) {
-  return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
-}
-
 Count commands(int count, int root, Comm comm) {
   int rank = -1;
   return mpi::Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? count : 0;
 }
-
-namespace {
-
-struct Neighbors {
-  int in = 0;
-  int out = 0;
-};
-
-Neighbors neighbors(Comm comm) {
-  Neighbors count;
-  int topology = MPI_UNDEFINED;
-  if (mpi::Topo_test(comm, &topology) != MPI_SUCCESS) return count;
-  if (topology == MPI_CART) {
-    int dimensions = 0;
-    if (mpi::Cartdim_get(comm, &dimensions) == MPI_SUCCESS) count.in = count.out = 2 * dimensions;
-  } else if (topology == MPI_GRAPH) {
-    int rank = 0;
-    if (mpi::Comm_rank(comm, &rank) == MPI_SUCCESS &&
-        mpi::Graph_neighbors_count(comm, rank, &count.in) == MPI_SUCCESS) {
-      count.out = count.in;
-    }
-  } else if (topology == MPI_DIST_GRAPH) {
-    int weighted = 0;
-    mpi::Dist_graph_neighbors_count(comm, &count.in, &count.out, &weighted);
-  }
-  return count;
-}
-
-}  // namespace
-
-Count in_neighbors(Comm comm) { return neighbors(comm).in; }
-Count out_neighbors(Comm comm) { return neighbors(comm).out; }
 
 // ---- Results ----
 

@@ -12,6 +12,7 @@
 
 #include SESAME_ABI_TYPES
 #include "core/abi/narrow.h"
+#include "core/mpi/calls/array_lengths.h"
 #include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
@@ -150,14 +151,8 @@ Pointer weights_in(Pointer weights) {
 void status_in(const AbiStatus& status, Status* inside);
 void status_out(const Status& status, AbiStatus* abi);
 
-// ---- How long an array of types is ----
-
-// 0 where the communicator is wrong, which the call itself will find.
-Count peers(Comm comm);
-Count send_peers(const void* sendbuf, Comm comm);  // MPI_IN_PLACE: the types are not looked at
-Count in_neighbors(Comm comm);
-Count out_neighbors(Comm comm);
-Count commands(int count, int root, Comm comm);  // others than the root need not give any
+// The length of arrays of commands: others than the root need not give any.
+Count commands(int count, int root, Comm comm);
 
 // ---- Results ----
 

@@ -37,7 +37,7 @@ def _kind(inside, c=None, large=None):
     return Kind(inside, c or inside, large or c or inside)
 
 
-# Write kind[length] for an array if the translation needs its length.
+# Write kind[length] for an array, whose length translation and ranks that are processes need.
 KINDS = {
     # Memory of the program.
     "buffer_in": _kind("const void*"),  # may be MPI_BOTTOM or MPI_IN_PLACE

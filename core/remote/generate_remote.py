@@ -8,6 +8,7 @@ Both handle arguments in the same order; requests.h and incoming.h say how.
 """
 
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
@@ -36,8 +37,10 @@ LENGTHS = {
     ("Type_get_contents_c", "array_of_integers"): "max_integers",
 }
 ARRAYS_OF_INTEGERS = "IntArray"
-IN_ARRAYS = {"int_array", "weights", "range_array", "datatype_array", "info_array",
-             "request_array", "distribution_array", "distribution_argument_array", "rank_array"}  # fmt: skip
+IN_ARRAYS = {
+    "int_array", "weights", "datatype_array", "info_array", "request_array", "distribution_array",
+    "distribution_argument_array", "rank_array",
+}  # fmt: skip
 ARRAY_SUFFIXES = ("_array_out", "_array_inout")
 
 
@@ -58,31 +61,85 @@ def remote_functions(functions):
             yield function
 
 
-def form_of(function, parameter):
-    """How a parameter passes: value, buffer, text, text_out, variable, in_array, out_array, none."""
-    kind = parameter.kind
-    inside = KINDS[kind].inside
+@dataclass(frozen=True)
+class Form:
+    """How an argument passes: what each side does for it, in the order in which it happens."""
+
+    put: str = ""  # the program: writes it into the request
+    read: str = ""  # the simulator: reads it
+    argument: str = "{name}"  # passes it to the function
+    store: str = ""  # writes into the reply what the function gave
+    get: str = ""  # the program: reads that
+
+
+NOTHING = Form(argument="{{}}")
+VALUE = Form("put({name})", "const auto {name} = call.value<{inside}>();")
+BUFFER = Form("put({name})", "const auto {name} = call.buffer<{inside}>();")
+TEXT = Form("put_text({name})", "const char* const {name} = call.text();")
+TEXT_OUT = Form(
+    read="TextOut {name};",
+    argument="{name}.get()",
+    store="{name}.store(call);",
+    get="get_text({name})",
+)
+VARIABLE_IN = Form("put_variable({name})", "Variable<{element}> {name}(call);", "{name}.get()")
+VARIABLE = replace(VARIABLE_IN, store="{name}.store();", get="get_variable({name})")
+BUFFER_ADDRESS = Form(
+    put="put_variable(static_cast<void**>({name}))",
+    read="BufferAddress {name}(call);",
+    argument="{name}.get()",
+    store="{name}.store();",
+    get="get_variable(static_cast<void**>({name}))",
+)
+ARRAY = Form(
+    "put_array({name}, {length})", "const InArray<{element}> {name}(call);", "{name}.get()"
+)
+INTEGERS = replace(
+    ARRAY, read="const InArray<Count> {name}(call);", argument="IntArray({name}.get())"
+)
+RANGES = replace(
+    ARRAY,
+    read="const InArray<int[3]> {name}(call);",
+    argument="const_cast<int(*)[3]>({name}.get())",
+)
+ARRAY_OUT = replace(
+    ARRAY,
+    read="OutArray<{element}> {name}(call);",
+    store="{name}.store();",
+    get="get_array({name})",
+)
+
+
+def form_of(kind):
     if kind in ("argc", "argv", "argv_inout"):
-        return "none"
+        return NOTHING
     if kind in ("buffer_in", "buffer_out"):
-        return "buffer"
+        return BUFFER
     if kind == "string":
-        return "text"
+        return TEXT
     if kind == "string_out":
-        return "text_out"
-    if inside == ARRAYS_OF_INTEGERS:
-        return "integers"
+        return TEXT_OUT
+    if KINDS[kind].inside == ARRAYS_OF_INTEGERS:
+        return INTEGERS
+    if kind == "range_array":
+        return RANGES
     if kind in IN_ARRAYS:
-        return "in_array"
+        return ARRAY
     if kind.endswith(ARRAY_SUFFIXES) or kind in ("content_integers", "weights_out"):
-        return "out_array"
+        return ARRAY_OUT
     if kind == "status":
-        return "variable_in"
+        return VARIABLE_IN
     if kind == "buffer_address_out":
-        return "buffer_address"
+        return BUFFER_ADDRESS
     if kind.endswith(("_out", "_inout")):
-        return "variable"
-    return "value"
+        return VARIABLE
+    return VALUE
+
+
+def written(template, parameter, length=""):
+    inside = KINDS[parameter.kind].inside
+    element = inside.removeprefix("const ").removesuffix("*")
+    return template.format(name=parameter.name, inside=inside, element=element, length=length)
 
 
 def length_of(function, parameter):
@@ -92,16 +149,12 @@ def length_of(function, parameter):
     return length
 
 
-def element_of(parameter):
-    inside = KINDS[parameter.kind].inside
-    if parameter.kind == "range_array":
-        return "int[3]"
-    return inside.removeprefix("const ").removesuffix("*")
-
-
 def window_of(function, parameter):
-    """The parameters that say how long a buffer to send is, or None."""
-    if parameter.kind != "buffer_in":
+    """The parameters that say how long a buffer to send is; None: its bytes are not sent.
+
+    With a root, some ranks may give any address.
+    """
+    if parameter.kind != "buffer_in" or function.parameter("root"):
         return None
     pairs = [("sendcount", "sendtype")] if parameter.name == "sendbuf" else []
     for count, datatype in [*pairs, ("count", "datatype"), ("incount", "datatype")]:
@@ -118,28 +171,17 @@ def program_lines(function):
     after = []
     lengths = {}  # variables by expression: some expressions need a request
     for parameter in function.parameters:
-        name = parameter.name
-        form = form_of(function, parameter)
-        if form in ("integers", "in_array", "out_array"):
-            length = lengths.setdefault(length_of(function, parameter), f"length_of_{name}")
-            lines.append(f"remote_call.put_array({name}, {length});")
-            if form == "out_array":
-                after.append(f"remote_call.get_array({name}, {length});")
-        elif form == "text":
-            lines.append(f"remote_call.put_text({name});")
-        elif form == "text_out":
-            after.append(f"remote_call.get_text({name});")
-        elif form in ("variable", "variable_in"):
-            lines.append(f"remote_call.put_variable({name});")
-            if form == "variable":
-                after.append(f"remote_call.get_variable({name});")
-        elif form == "buffer_address":
-            lines.append(f"remote_call.put_variable(static_cast<void**>({name}));")
-            after.append(f"remote_call.get_variable(static_cast<void**>({name}));")
-        elif form in ("value", "buffer"):
-            lines.append(f"remote_call.put({name});")
-            if parameter.kind == "op_function":
-                lines.append("remote_call.put(callback_kind);")
+        form = form_of(parameter.kind)
+        length = ""
+        if "{length}" in form.put:
+            expression = length_of(function, parameter)
+            length = lengths.setdefault(expression, f"length_of_{parameter.name}")
+        if form.put:
+            lines.append(f"remote_call.{written(form.put, parameter, length)};")
+        if form.get:
+            after.append(f"remote_call.{written(form.get, parameter, length)};")
+        if parameter.kind == "op_function":
+            lines.append("remote_call.put(callback_kind);")
     if function.takes_form:
         lines.append("remote_call.put(large);")
     for parameter in function.parameters:
@@ -161,12 +203,12 @@ def program_definition(function):
 
 
 def write_program(functions, path):
-    many = [f.name for f in functions if needs_many_requests(f, functions)]
+    many = [f.name for f in functions if needs_many_requests(f)]
     cases = "\n".join(f"    case CallId::{name}:" for name in many)
     path.write_text(
         "// Made from core/mpi/functions.table by generate_remote.py; do not edit.\n"
         '#include "core/mpi/api.h"\n#include "core/remote/program/requests.h"\n\n'
-        "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n\n"
+        '#pragma GCC diagnostic ignored "-Wunused-parameter"\n\n'
         "namespace sesame::mpi {\n\nusing namespace remote;\n\n"
         + "\n".join(program_definition(f) for f in remote_functions(functions))
         + "\nbool needs_many_requests(CallId id) {\n  switch (id) {\n"
@@ -176,17 +218,14 @@ def write_program(functions, path):
     )
 
 
-def needs_many_requests(function, functions):
-    """Whether an entry point of some interface may make several requests (or a wrong one)."""
+def needs_many_requests(function):
+    """Whether an entry point of some interface may make several requests, or another call's."""
     if function.state == "mapped" and not function.same_as:
         return True
+    # Translating these arguments takes a call: which rank is the root, what the type consists of.
     if function.name in ("Comm_spawn", "Comm_spawn_multiple"):
         return True
-    # The lengths of arrays of handles are asked for by translating entry points.
-    return any(
-        "(" in p.length and KINDS[p.kind].inside != ARRAYS_OF_INTEGERS and p.kind != "int_array"
-        for p in function.parameters
-    ) or any(p.kind == "content_integers" for p in function.parameters)
+    return any(p.kind == "content_integers" for p in function.parameters)
 
 
 # ---- The simulator's side ----
@@ -196,54 +235,21 @@ def server_lines(function):
     lines = []
     arguments = []
     after = []
-    consumed = None
     handler = function.handler()
+    owner = handler and handler[1].name
     for parameter in function.parameters:
-        name = parameter.name
-        form = form_of(function, parameter)
-        element = element_of(parameter)
-        if form == "none":
-            arguments.append("{}")
-            continue
-        if form == "value":
-            lines.append(f"const auto {name} = call.value<{KINDS[parameter.kind].inside}>();")
-            arguments.append(name)
-        elif form == "buffer":
-            lines.append(f"const auto {name} = call.buffer<{KINDS[parameter.kind].inside}>();")
-            arguments.append(name)
-        elif form == "text":
-            lines.append(f"const char* const {name} = call.text();")
-            arguments.append(name)
-        elif form == "text_out":
-            lines.append(f"TextOut {name};")
-            arguments.append(f"{name}.get()")
-            after.append(f"{name}.store(call);")
-        elif form == "integers":
-            lines.append(f"const InArray<Count> {name}(call);")
-            arguments.append(f"IntArray({name}.get())")
-        elif form == "in_array":
-            lines.append(f"const InArray<{element}> {name}(call);")
-            const = "const_cast<int(*)[3]>" if parameter.kind == "range_array" else ""
-            arguments.append(f"{const}({name}.get())")
-        elif form == "out_array":
-            lines.append(f"OutArray<{element}> {name}(call);")
-            arguments.append(f"{name}.get()")
-            after.append(f"{name}.store();")
-        elif form == "buffer_address":
-            lines.append(f"BufferAddress {name}(call);")
-            arguments.append(f"{name}.get()")
-            after.append(f"{name}.store();")
-        else:
-            lines.append(f"Variable<{element}> {name}(call);")
-            arguments.append(f"{name}.get()")
-            if form == "variable":
-                after.append(f"{name}.store();")
+        form = form_of(parameter.kind)
+        if form.read:
+            lines.append(written(form.read, parameter))
+        arguments.append(written(form.argument, parameter))
+        if form.store:
+            after.append(written(form.store, parameter))
         if parameter.kind == "op_function":
             lines.append("const auto callback_kind = call.value<CallbackKind>();")
             arguments.append("callback_kind")
-        if handler is not None and handler[1] is parameter and form == "variable":
-            consumed = f"{name}_before"
-            lines.append(f"const auto {consumed} = {name}.value();")
+        if handler and handler[1] is parameter and form is VARIABLE:
+            owner = f"{parameter.name}_before"  # the call may free the object
+            lines.append(f"const auto {owner} = {parameter.name}.value();")
     if function.takes_form:
         lines.append("const bool large = call.value<bool>();")
         arguments.append("large")
@@ -259,7 +265,7 @@ def server_lines(function):
     elif handler is None:
         lines.append("call.finish(outcome);")
     else:
-        lines.append(f"call.finish_{handler[0]}(outcome, {consumed or handler[1].name});")
+        lines.append(f"call.finish_{handler[0]}(outcome, {owner});")
     return [*lines, *after]
 
 

@@ -67,23 +67,24 @@ class Incoming {
 template <typename T>
 class Variable {
  public:
-  explicit Variable(Incoming& call) : call_(call), state_(call.value<int64_t>()) {
-    if (state_ == 1)
+  explicit Variable(Incoming& call) : call_(call), state_(call.value<VariableState>()) {
+    if (has_value())
       std::memcpy(static_cast<void*>(&value_), call.reader().get_bytes(sizeof(T)), sizeof(T));
   }
   T* get() {
-    if (state_ == 1) return &value_;
-    return reinterpret_cast<T*>(state_ == 0 ? 0 : reinterpret_cast<uintptr_t>(MPI_STATUS_IGNORE));
+    if (has_value()) return &value_;
+    if (state_ == VariableState::kNull) return nullptr;
+    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(MPI_STATUS_IGNORE));
   }
-  bool has_value() const { return state_ == 1; }
+  bool has_value() const { return state_ == VariableState::kValue; }
   T& value() { return value_; }
   void store() {
-    if (state_ == 1) call_.reply().put_bytes(&value_, sizeof(T));
+    if (has_value()) call_.reply().put_bytes(&value_, sizeof(T));
   }
 
  private:
   Incoming& call_;
-  int64_t state_;
+  VariableState state_;
   T value_{};
 };
 
@@ -110,7 +111,7 @@ class ArrayBytes {
   ArrayBytes(const ArrayBytes&) = delete;
   ArrayBytes& operator=(const ArrayBytes&) = delete;
 
-  // A constant (null, MPI_UNWEIGHTED, MPI_STATUSES_IGNORE) as it is.
+  // A constant is as it is (kFirstAddress).
   void* get() const { return data_; }
 
  protected:

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/mpi/calls/call.h"
@@ -67,7 +66,6 @@ struct Process {
   Slot& slot;
   ProcessMemory memory;
   pid_t started = 0;                    // the program that the rank was started as
-  std::string interface;                // of its MPI; empty until it is connected
   std::optional<mpi::CallScope> scope;  // of a call that makes several requests
   uint64_t scratch = 0;                 // memory in the process for operands
   size_t scratch_bytes = 0;

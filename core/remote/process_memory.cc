@@ -71,7 +71,6 @@ bool ProcessMemory::read_known(uint64_t address, size_t bytes, char* to) {
 }
 
 void ProcessMemory::read(const mpi::RemoteRange* ranges, size_t count, char* packed) {
-  std::vector<mpi::RemoteRange> unknown;
   if (count == 1) {
     if (read_known(mpi::address_there(ranges->address), ranges->bytes, packed)) return;
   } else {

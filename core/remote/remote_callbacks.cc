@@ -59,18 +59,24 @@ void invoke_op(const ProxiedFunction& function, CallbackKind kind, const void* i
              remote_address(process.rank, scratch + padded(bytes)), bytes);
 }
 
+Reader call_for_attribute(CallbackKindOnWire what, const ProxiedFunction& function,
+                          AttributeOwner owner, int object, int keyval, void* extra_state,
+                          AttributeType type, void* value) {
+  return ask_program(this_process(), what, [&](Writer& writer) {
+    put_function(writer, function);
+    writer.put(owner);
+    writer.put(object);
+    writer.put(keyval);
+    writer.put(extra_state);
+    writer.put(type);
+    writer.put(value);
+  });
+}
+
 int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int object, int keyval,
                    void* extra_state, AttributeType type, void* value, void** copy, bool* keep) {
-  Reader result =
-      ask_program(this_process(), CallbackKindOnWire::kCopyAttribute, [&](Writer& writer) {
-        put_function(writer, function);
-        writer.put(owner);
-        writer.put(object);
-        writer.put(keyval);
-        writer.put(extra_state);
-        writer.put(type);
-        writer.put(value);
-      });
+  Reader result = call_for_attribute(CallbackKindOnWire::kCopyAttribute, function, owner, object,
+                                     keyval, extra_state, type, value);
   const auto error = static_cast<int>(result.get<int64_t>());
   *copy = result.get<void*>();
   *keep = result.get<bool>();
@@ -79,16 +85,8 @@ int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int ob
 
 int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int object, int keyval,
                      void* extra_state, AttributeType type, void* value) {
-  Reader result =
-      ask_program(this_process(), CallbackKindOnWire::kDeleteAttribute, [&](Writer& writer) {
-        put_function(writer, function);
-        writer.put(owner);
-        writer.put(object);
-        writer.put(keyval);
-        writer.put(extra_state);
-        writer.put(type);
-        writer.put(value);
-      });
+  Reader result = call_for_attribute(CallbackKindOnWire::kDeleteAttribute, function, owner, object,
+                                     keyval, extra_state, type, value);
   return static_cast<int>(result.get<int64_t>());
 }
 

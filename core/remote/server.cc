@@ -76,25 +76,26 @@ void serve_raise(Process& process, const Header& header, const char* values) {
   if ((header.flags & kOpensScope) != 0)
     process.scope.emplace(call_of(header.scope), reinterpret_cast<const void*>(header.caller));
   Reader reader(values);
-  const auto kind = reader.get<int64_t>();  // CallScope::Object of the program's side
+  const auto owner = reader.get<HandlerOwner>();
   const auto object = reader.get<int64_t>();
-  auto error = static_cast<int>(reader.get<int64_t>());
+  auto error = reader.get<int>();
   if (const char* const detail = reader.get_text()) fail(error, detail);
   // An error in a function of the program may belong to a call without a scope of its own.
   std::optional<CallScope> own;
   if (!process.scope) own.emplace(call_of(header.scope));
   CallScope& scope = process.scope ? *process.scope : *own;
-  switch (kind) {
-    case 1:
+  switch (owner) {
+    case HandlerOwner::kComm:
       error = scope.finish_comm(error, static_cast<Comm>(object));
       break;
-    case 2:
+    case HandlerOwner::kWin:
       error = scope.finish_win(error, static_cast<Win>(object));
       break;
-    case 4:
+    case HandlerOwner::kSession:
       error = scope.finish_session(error, static_cast<Session>(object));
       break;
-    default:
+    case HandlerOwner::kFile:  // ranks that are processes have no files of MPI
+    case HandlerOwner::kNone:
       error = scope.finish(error);
   }
   finish_with(process, error);
@@ -107,8 +108,7 @@ void serve_raise(Process& process, const Header& header, const char* values) {
 }
 
 void serve_hello(Process& process, const char* values) {
-  process.interface = Reader(values).get_text();
-  on_connected(process.interface);
+  on_connected(Reader(values).get_text());
   finish_with(process, 0);
 }
 
@@ -192,7 +192,7 @@ void serve_rank(Process& process) {
 }
 
 Writer begin_callback(Process& process, CallbackKindOnWire what) {
-  Writer writer = writer_of(process);
+  Writer writer(process.slot.message, kCallbackBytes);
   writer.put(what);
   return writer;
 }
@@ -231,7 +231,6 @@ ArrayBytes::ArrayBytes(Incoming& call)
       address_(call.value<uint64_t>()),
       bytes_(call.value<size_t>()),
       is_inline_(call.value<bool>()) {
-  constexpr uint64_t kFirstAddress = 4096;
   if (is_inline_) {
     data_ = const_cast<char*>(call.reader().get_bytes(bytes_));
   } else {

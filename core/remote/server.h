@@ -23,14 +23,12 @@ void serve_rank(Process& process);
 // The process of the rank whose strand runs.
 Process& this_process();
 
-// Asks the rank's process to run one of its functions, and serves the calls that it makes
-// meanwhile. `write` puts the arguments; returns a reader of the result, valid until the next
-// request or reply.
-template <typename Write>
-Reader ask_program(Process& process, CallbackKindOnWire what, Write&& write);
 Writer begin_callback(Process& process, CallbackKindOnWire what);
 Reader finish_callback(Process& process, const Writer& writer);
 
+// Asks the rank's process to run one of its functions, and serves the calls that it makes
+// meanwhile. `write` puts the arguments; returns a reader of the result, valid until the next
+// request or reply.
 template <typename Write>
 Reader ask_program(Process& process, CallbackKindOnWire what, Write&& write) {
   Writer writer = begin_callback(process, what);

@@ -1,6 +1,7 @@
 // Requests that are no function of MPI (SpecialCall): attributes, proxies of other languages, and
 // the lengths of arrays that a program gives without them.
 #include "core/mpi/api.h"
+#include "core/mpi/calls/array_lengths.h"
 #include "core/mpi/messages/world.h"
 #include "core/remote/incoming.h"
 
@@ -93,77 +94,14 @@ void serve_throw_by(Incoming& call) {
   call.returns(0);
 }
 
-// ---- Lengths ----
-
-bool is_inter(Comm comm) {
-  int flag = 0;
-  return mpi::Comm_test_inter(comm, &flag) == MPI_SUCCESS && flag != 0;
+template <Count (*length)(Comm)>
+void serve_length(Incoming& call) {
+  call.reply().put<int64_t>(length(call.value<Comm>()));
 }
-
-Count size_of(Comm comm) {
-  int size = 0;
-  return mpi::Comm_size(comm, &size) == MPI_SUCCESS ? size : 0;
-}
-
-Count peers(Comm comm) {
-  int size = 0;
-  if (!is_inter(comm)) return size_of(comm);
-  return mpi::Comm_remote_size(comm, &size) == MPI_SUCCESS ? size : 0;
-}
-
-void serve_peers(Incoming& call) { call.reply().put<int64_t>(peers(call.value<Comm>())); }
-
-void serve_local_peers(Incoming& call) { call.reply().put<int64_t>(size_of(call.value<Comm>())); }
 
 void serve_root_peers(Incoming& call) {
   const auto comm = call.value<Comm>();
-  const auto root = call.value<int>();
-  int rank = MPI_PROC_NULL;
-  const bool is_root = is_inter(comm) ? root == MPI_ROOT
-                                      : mpi::Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
-  call.reply().put<int64_t>(is_root ? peers(comm) : 0);
-}
-
-struct Neighbors {
-  int in = 0;
-  int out = 0;
-};
-
-int dimensions(Comm comm) {
-  int count = 0;
-  return mpi::Cartdim_get(comm, &count) == MPI_SUCCESS ? count : 0;
-}
-
-Neighbors neighbors(Comm comm) {
-  Neighbors count;
-  int topology = MPI_UNDEFINED;
-  if (mpi::Topo_test(comm, &topology) != MPI_SUCCESS) return count;
-  if (topology == MPI_CART) {
-    count.in = count.out = 2 * dimensions(comm);
-  } else if (topology == MPI_GRAPH) {
-    int rank = 0;
-    if (mpi::Comm_rank(comm, &rank) == MPI_SUCCESS &&
-        mpi::Graph_neighbors_count(comm, rank, &count.in) == MPI_SUCCESS)
-      count.out = count.in;
-  } else if (topology == MPI_DIST_GRAPH) {
-    int weighted = 0;
-    mpi::Dist_graph_neighbors_count(comm, &count.in, &count.out, &weighted);
-  }
-  return count;
-}
-
-void serve_in_neighbors(Incoming& call) {
-  call.reply().put<int64_t>(neighbors(call.value<Comm>()).in);
-}
-void serve_out_neighbors(Incoming& call) {
-  call.reply().put<int64_t>(neighbors(call.value<Comm>()).out);
-}
-
-void serve_dimensions(Incoming& call) {
-  const auto comm = call.value<Comm>();
-  int topology = MPI_UNDEFINED;
-  const bool is_grid = mpi::Topo_test(comm, &topology) == MPI_SUCCESS && topology == MPI_CART;
-  call.reply().put<int64_t>(is_grid ? dimensions(comm) : 0);
+  call.reply().put<int64_t>(root_peers(call.value<int>(), comm));
 }
 
 }  // namespace
@@ -183,17 +121,17 @@ Serve serve_special(SpecialCall what) {
     case SpecialCall::kThrowBy:
       return serve_throw_by;
     case SpecialCall::kPeers:
-      return serve_peers;
+      return serve_length<peers>;
     case SpecialCall::kRootPeers:
       return serve_root_peers;
     case SpecialCall::kLocalPeers:
-      return serve_local_peers;
+      return serve_length<local_peers>;
     case SpecialCall::kInNeighbors:
-      return serve_in_neighbors;
+      return serve_length<in_neighbors>;
     case SpecialCall::kOutNeighbors:
-      return serve_out_neighbors;
+      return serve_length<out_neighbors>;
     case SpecialCall::kDimensions:
-      return serve_dimensions;
+      return serve_length<dimensions>;
   }
   return nullptr;
 }

@@ -26,7 +26,11 @@ namespace sesame::remote {
 
 inline constexpr size_t kMessageBytes = 64 << 10;
 inline constexpr size_t kWriteBytes = 64 << 10;
+inline constexpr size_t kCallbackBytes = 512;    // of the arguments or results of a callback
 inline constexpr size_t kMostInline = 16 << 10;  // of one array; longer ones stay where they are
+// Smaller addresses stand for constants (null, MPI_UNWEIGHTED, MPI_STATUSES_IGNORE): the first page
+// is never mapped.
+inline constexpr uint64_t kFirstAddress = 4096;
 // The environment variable that tells a process its slot: "PID:DESCRIPTOR:RANK" of the simulator.
 inline constexpr const char* kSlotVariable = "SESAME_RANK_SLOT";
 // And the one that tells it the directory of its libraries (program/find_mpi.c).
@@ -64,6 +68,12 @@ enum class CallbackKindOnWire : uint16_t {
   kReserve,  // memory in the process for operands
 };
 
+// How a variable of the program passes. The bytes of its value follow kValue only.
+enum class VariableState : uint8_t { kNull, kValue, kIgnored };  // kIgnored: MPI_STATUS_IGNORE
+
+// The kind of object whose error handler kRaise calls.
+enum class HandlerOwner : uint8_t { kNone, kComm, kWin, kFile, kSession };
+
 // Of a request that belongs to a call of the program.
 inline constexpr uint8_t kOpensScope = 1;
 inline constexpr uint8_t kClosesScope = 2;
@@ -79,6 +89,14 @@ struct Header {
   int64_t computed_ps;   // host time that the program computed since the last reply
   uint64_t caller;       // address in the program
 };
+
+// The header of a request that belongs to no call of the program.
+inline Header header_of(RequestKind kind, size_t bytes = 0) {
+  Header header{};
+  header.kind = static_cast<uint16_t>(kind);
+  header.bytes = static_cast<uint32_t>(bytes);
+  return header;
+}
 
 // Functions that are no function of MPI, with numbers after those of MPI's.
 enum class SpecialCall : uint16_t {

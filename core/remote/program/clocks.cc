@@ -33,11 +33,9 @@ Slot* simulated() {
 }
 
 int64_t ask(Slot& slot, RequestKind kind, int64_t argument = 0) {
-  Writer(slot.message, kMessageBytes).put(argument);
-  Header header{};
-  header.kind = static_cast<uint16_t>(kind);
-  header.bytes = 8;
-  sesame_rank_exchange(header);
+  Writer writer(slot.message, kMessageBytes);
+  writer.put(argument);
+  sesame_rank_exchange(header_of(kind, writer.bytes()));
   return Reader(slot.message).get<int64_t>();
 }
 

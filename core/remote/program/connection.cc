@@ -68,25 +68,19 @@ void post_and_wait(Slot& slot, const Header& header) {
 }
 
 void run_callback(Slot& slot) {
-  static char copy[kMessageBytes];  // the function may call MPI, which overwrites the slot
-  char* const mine = slot.header.bytes <= 4096 ? static_cast<char*>(__builtin_alloca(4096)) : copy;
-  std::memcpy(mine, slot.message, slot.header.bytes);
-  char result[512];
-  Reader reader(mine);
+  // Copies, because the function may call MPI, which overwrites the slot.
+  char arguments[kCallbackBytes], result[kCallbackBytes];
+  std::memcpy(arguments, slot.message, slot.header.bytes);
+  Reader reader(arguments);
   Writer writer(result, sizeof result);
   connection.runner(reader, writer);
   std::memcpy(slot.message, result, writer.bytes());
-  Header header{};
-  header.kind = static_cast<uint16_t>(RequestKind::kCallbackDone);
-  header.bytes = static_cast<uint32_t>(writer.bytes());
-  post_and_wait(slot, header);
+  post_and_wait(slot, header_of(RequestKind::kCallbackDone, writer.bytes()));
 }
 
 void say_goodbye() {
   if (sesame_rank_slot() == nullptr || connection.depth > 0) return;
-  Header header{};
-  header.kind = static_cast<uint16_t>(RequestKind::kGoodbye);
-  sesame_rank_exchange(header);
+  sesame_rank_exchange(header_of(RequestKind::kGoodbye));
 }
 
 }  // namespace
@@ -105,11 +99,9 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   connection.meter = slot->meter;
   connection.process = getpid();
   connection.slot = slot;
-  Writer(slot->message, kMessageBytes).put_text(interface);
-  Header header{};
-  header.kind = static_cast<uint16_t>(RequestKind::kHello);
-  header.bytes = 64;
-  sesame_rank_exchange(header);
+  Writer writer(slot->message, kMessageBytes);
+  writer.put_text(interface);
+  sesame_rank_exchange(header_of(RequestKind::kHello, writer.bytes()));
   atexit(say_goodbye);
   return slot;
 }

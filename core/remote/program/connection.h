@@ -1,10 +1,11 @@
 // The connection of a rank's process to the simulator: libsesame-rank.so, which is preloaded into
 // every process that a rank starts. A process becomes the rank when it loads the MPI library of
-// Sesame (connect()); until then, and in children that it forks, nothing here changes anything.
+// Sesame; until then, and in children that it forks, nothing here changes anything.
 //
-// Use: connect() once; then, for each request, Lock, fill message(), exchange(), read reply(). The
-// memory of both is the same: read what is needed before the next request. These are the functions
-// of the library, which ends the process with a message if it cannot be the rank.
+// Use: sesame_rank_connect() once; then, for each request, write its values to the slot's message,
+// sesame_rank_exchange(), and read the reply's values from the same memory before the next request.
+// One thread at a time (MPI_THREAD_SERIALIZED). Ends the process with a message if it cannot be the
+// rank.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ SESAME_SHARED Slot* sesame_rank_connect(const char* interface, CallbackRunner ru
 SESAME_SHARED Slot* sesame_rank_slot();
 // Sends the request whose values have been written to the slot, and waits for its reply.
 SESAME_SHARED void sesame_rank_exchange(Header header);
-// Whether the calling thread is inside a request, so that it must not start another one.
+// Whether a request waits for its reply, so that no other one may start.
 SESAME_SHARED bool sesame_rank_is_busy();
 
 }  // namespace sesame::remote

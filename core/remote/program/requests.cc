@@ -26,10 +26,10 @@ Scope& scope() {
   return *instance;
 }
 
-remote::Header header_of(remote::RequestKind kind) {
+// The header of a request that belongs to the call.
+remote::Header header_in_call(remote::RequestKind kind, size_t bytes = 0) {
   Scope& current = scope();
-  remote::Header header{};
-  header.kind = static_cast<uint16_t>(kind);
+  remote::Header header = remote::header_of(kind, bytes);
   header.scope = static_cast<uint16_t>(current.id);
   header.caller = reinterpret_cast<uint64_t>(current.caller);
   return header;
@@ -37,7 +37,7 @@ remote::Header header_of(remote::RequestKind kind) {
 
 void send_empty(remote::RequestKind kind, uint8_t flags) {
   remote::own_slot();
-  remote::Header header = header_of(kind);
+  remote::Header header = header_in_call(kind);
   header.flags = flags;
   remote::sesame_rank_exchange(header);
 }
@@ -64,17 +64,16 @@ CallScope::~CallScope() {
   }
 }
 
-int CallScope::raise(Object kind, int64_t object, int error) {
+int CallScope::raise(HandlerOwner kind, int64_t object, int error) {
   Scope& current = scope();
   if (current.is_raised) return error;
   remote::Slot& slot = remote::own_slot();
   remote::Writer writer(slot.message, remote::kMessageBytes);
-  writer.put(static_cast<int64_t>(kind));
+  writer.put(kind);
   writer.put(object);
-  writer.put(static_cast<int64_t>(error));
+  writer.put(error);
   writer.put_text(current.detail.empty() ? nullptr : current.detail.c_str());
-  remote::Header header = header_of(remote::RequestKind::kRaise);
-  header.bytes = static_cast<uint32_t>(writer.bytes());
+  remote::Header header = header_in_call(remote::RequestKind::kRaise, writer.bytes());
   if (!current.is_open) header.flags = remote::kOpensScope;
   if (!current.is_open) current.is_open = current.many = true;
   current.detail.clear();
@@ -115,9 +114,8 @@ namespace sesame::remote {
 Slot& own_slot() {
   if (Slot* const slot = sesame_rank_slot()) return *slot;
   std::fputs(
-      "sesame: a process that is no rank of the simulation called MPI: a rank's child, or a "
-      "program "
-      "without sesame simulate\n",
+      "sesame: a process that is no rank of the simulation called MPI, expected a rank's process\n"
+      "hint: run the program under sesame simulate, and call MPI in no child that it forks\n",
       stderr);
   _exit(2);
 }
@@ -129,8 +127,9 @@ CallRequest::CallRequest(uint16_t function)
       reader_(slot_.message) {}
 
 void CallRequest::put_window(const void* buffer, Count count, Datatype datatype) {
-  // A predefined type has its size in its handle.
-  const Count size = (static_cast<uint32_t>(datatype) >> 26) == 0x13 ? datatype >> 8 & 0xff : 0;
+  // A predefined type has its size in its handle (core/mpi/objects/constants.h).
+  const bool is_predefined = (datatype >> 26) == (MPI_BYTE >> 26);
+  const Count size = is_predefined ? datatype >> 8 & 0xff : 0;
   constexpr Count kMostBytes = 1024;
   const bool is_small = buffer != nullptr && reinterpret_cast<intptr_t>(buffer) > 0 && size > 0 &&
                         count > 0 && count <= kMostBytes / size;
@@ -152,9 +151,8 @@ void CallRequest::put_array(IntArray values, Count count) {
 
 void CallRequest::send() {
   Scope& current = scope();
-  Header header = header_of(RequestKind::kCall);
+  Header header = header_in_call(RequestKind::kCall, writer_.bytes());
   header.function = function_;
-  header.bytes = static_cast<uint32_t>(writer_.bytes());
   const bool opens = current.depth > 0 && !current.is_open;
   if (opens) header.flags = static_cast<uint8_t>(kOpensScope | (current.many ? 0 : kClosesScope));
   if (opens) current.is_open = true;
@@ -174,42 +172,14 @@ double CallRequest::call_for_double() {
 }
 
 int64_t CallRequest::query() {
-  Header header{};
-  header.kind = static_cast<uint16_t>(RequestKind::kCall);
+  Header header = header_of(RequestKind::kCall, writer_.bytes());
   header.function = function_;
-  header.bytes = static_cast<uint32_t>(writer_.bytes());
   sesame_rank_exchange(header);
   return reader_.get<int64_t>();
 }
 
 void CallRequest::get_text(char* text) {
   if (const char* const given = reader_.get_text()) std::strcpy(text, given);
-}
-
-namespace {
-
-Count ask(SpecialCall what, Comm comm) {
-  CallRequest request(static_cast<uint16_t>(what));
-  request.put(comm);
-  return request.query();
-}
-
-}  // namespace
-
-Count peers(Comm comm) { return ask(SpecialCall::kPeers, comm); }
-Count local_peers(Comm comm) { return ask(SpecialCall::kLocalPeers, comm); }
-Count send_peers(const void* sendbuf, Comm comm) {
-  return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
-}
-Count in_neighbors(Comm comm) { return ask(SpecialCall::kInNeighbors, comm); }
-Count out_neighbors(Comm comm) { return ask(SpecialCall::kOutNeighbors, comm); }
-Count dimensions(Comm comm) { return ask(SpecialCall::kDimensions, comm); }
-
-Count root_peers(int root, Comm comm) {
-  CallRequest request(static_cast<uint16_t>(SpecialCall::kRootPeers));
-  request.put(comm);
-  request.put(root);
-  return request.query();
 }
 
 Count last_of(const int* values, int count) {
@@ -223,13 +193,43 @@ Count sum_of(const int* values, int count) {
 }
 
 void unsupported(CallId id) {
-  Slot& slot = own_slot();
-  Header header{};
-  header.kind = static_cast<uint16_t>(RequestKind::kUnsupported);
+  own_slot();
+  Header header = header_of(RequestKind::kUnsupported);
   header.function = static_cast<uint16_t>(id);
-  (void)slot;
   sesame_rank_exchange(header);
   __builtin_unreachable();
 }
 
 }  // namespace sesame::remote
+
+// ---- array_lengths.h ----
+
+namespace sesame::mpi {
+
+using remote::CallRequest;
+using remote::SpecialCall;
+
+namespace {
+
+Count ask(SpecialCall what, Comm comm) {
+  CallRequest request(static_cast<uint16_t>(what));
+  request.put(comm);
+  return request.query();
+}
+
+}  // namespace
+
+Count peers(Comm comm) { return ask(SpecialCall::kPeers, comm); }
+Count local_peers(Comm comm) { return ask(SpecialCall::kLocalPeers, comm); }
+Count in_neighbors(Comm comm) { return ask(SpecialCall::kInNeighbors, comm); }
+Count out_neighbors(Comm comm) { return ask(SpecialCall::kOutNeighbors, comm); }
+Count dimensions(Comm comm) { return ask(SpecialCall::kDimensions, comm); }
+
+Count root_peers(int root, Comm comm) {
+  CallRequest request(static_cast<uint16_t>(SpecialCall::kRootPeers));
+  request.put(comm);
+  request.put(root);
+  return request.query();
+}
+
+}  // namespace sesame::mpi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/mpi/call_ids.h"
+#include "core/mpi/calls/array_lengths.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/constants.h"
@@ -47,7 +48,7 @@ class CallRequest {
   template <typename T>
   void get_variable(T* variable);
   template <typename T>
-  void get_array(T* values, Count count);
+  void get_array(T* values);
   void get_text(char* text);
   template <typename T>
   T get() {
@@ -67,16 +68,8 @@ class CallRequest {
 // The slot of this process. Ends the process with a message when it is no rank.
 Slot& own_slot();
 
-// Lengths of arrays that the program does not give (functions.table). 0 where the communicator is
-// wrong, which the call itself will find.
-Count peers(Comm comm);
-Count local_peers(Comm comm);
-Count send_peers(const void* sendbuf, Comm comm);
-Count in_neighbors(Comm comm);
-Count out_neighbors(Comm comm);
-Count dimensions(Comm comm);
-// Of an array that only the root gives.
-Count root_peers(int root, Comm comm);
+// Lengths of arrays that other arguments give; core/mpi/calls/array_lengths.h has those that only
+// the simulator knows.
 Count last_of(const int* values, int count);
 Count sum_of(const int* values, int count);
 
@@ -89,9 +82,11 @@ inline bool is_ignored(const void* variable) { return variable == MPI_STATUS_IGN
 
 template <typename T>
 void CallRequest::put_variable(const T* variable) {
-  const bool has_value = variable != nullptr && !is_ignored(variable);
-  writer_.put<int64_t>(has_value ? 1 : variable == nullptr ? 0 : 2);
-  if (has_value) writer_.put_bytes(variable, sizeof(T));
+  const VariableState state = variable == nullptr    ? VariableState::kNull
+                              : is_ignored(variable) ? VariableState::kIgnored
+                                                     : VariableState::kValue;
+  writer_.put(state);
+  if (state == VariableState::kValue) writer_.put_bytes(variable, sizeof(T));
 }
 
 template <typename T>
@@ -102,7 +97,7 @@ void CallRequest::get_variable(T* variable) {
 
 template <typename T>
 void CallRequest::put_array(const T* values, Count count) {
-  if (values == nullptr || is_ignored(values) || count < 0) count = 0;
+  if (reinterpret_cast<uint64_t>(values) < kFirstAddress || count < 0) count = 0;
   const size_t bytes = static_cast<size_t>(count) * sizeof(T);
   const bool is_inline = bytes <= kMostInline && bytes + 64 <= writer_.left() / 2;
   writer_.put(reinterpret_cast<uint64_t>(values));
@@ -112,7 +107,7 @@ void CallRequest::put_array(const T* values, Count count) {
 }
 
 template <typename T>
-void CallRequest::get_array(T* values, Count) {
+void CallRequest::get_array(T* values) {
   // 0 bytes: unchanged, or written by the simulator where it is.
   const auto bytes = reader_.get<size_t>();
   const char* const from = reader_.get_bytes(bytes);

@@ -22,30 +22,39 @@ void run_operation(Reader& reader) {
   callbacks().invoke_op(function, kind, in, inout, count, reader.get<Datatype>());
 }
 
+struct Attribute {
+  explicit Attribute(Reader& reader)
+      : function(read_function(reader)),
+        owner(reader.get<AttributeOwner>()),
+        object(reader.get<int>()),
+        keyval(reader.get<int>()),
+        extra_state(reader.get<void*>()),
+        type(reader.get<AttributeType>()),
+        value(reader.get<void*>()) {}
+
+  ProxiedFunction function;
+  AttributeOwner owner;
+  int object;
+  int keyval;
+  void* extra_state;
+  AttributeType type;
+  void* value;
+};
+
 void copy_attribute(Reader& reader, Writer& result) {
-  const ProxiedFunction function = read_function(reader);
-  const auto owner = reader.get<AttributeOwner>();
-  const int object = reader.get<int>();
-  const int keyval = reader.get<int>();
-  auto* const extra_state = reader.get<void*>();
-  const auto type = reader.get<AttributeType>();
+  const Attribute of(reader);
   void* copy = nullptr;
   bool keep = false;
-  result.put<int64_t>(callbacks().copy_attribute(function, owner, object, keyval, extra_state, type,
-                                                 reader.get<void*>(), &copy, &keep));
+  result.put<int64_t>(callbacks().copy_attribute(of.function, of.owner, of.object, of.keyval,
+                                                 of.extra_state, of.type, of.value, &copy, &keep));
   result.put(copy);
   result.put(keep);
 }
 
 void delete_attribute(Reader& reader, Writer& result) {
-  const ProxiedFunction function = read_function(reader);
-  const auto owner = reader.get<AttributeOwner>();
-  const int object = reader.get<int>();
-  const int keyval = reader.get<int>();
-  auto* const extra_state = reader.get<void*>();
-  const auto type = reader.get<AttributeType>();
-  result.put<int64_t>(callbacks().delete_attribute(function, owner, object, keyval, extra_state,
-                                                   type, reader.get<void*>()));
+  const Attribute of(reader);
+  result.put<int64_t>(callbacks().delete_attribute(of.function, of.owner, of.object, of.keyval,
+                                                   of.extra_state, of.type, of.value));
 }
 
 template <typename Handle>

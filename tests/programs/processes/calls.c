@@ -68,6 +68,17 @@ int main(int argc, char **argv) {
   printf("%d: sum %d %d, most %d %d, share %d, gathered %d\n", rank, sum[0], sum[1], most[0],
          most[1], shares[0], gathered[0]);
 
+  /* Arguments that are no addresses: a buffer that only the root gives, and a constant. */
+  int part, sources, destinations, weighted, source, destination;
+  MPI_Comm ring;
+  MPI_Scatter(rank == 0 ? shares : (void *)16, 1, MPI_INT, &part, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+  MPI_Dist_graph_neighbors_count(ring, &sources, &destinations, &weighted);
+  MPI_Dist_graph_neighbors(ring, 1, &source, MPI_UNWEIGHTED, 1, &destination, MPI_UNWEIGHTED);
+  printf("%d: part %d, %d of %d before, %d of %d next, weighted %d\n", rank, part, source, sources,
+         destination, destinations, weighted);
+
   /* Communicators, a grid, attributes. */
   MPI_Comm half, grid;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);

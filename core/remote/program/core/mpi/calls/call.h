@@ -6,11 +6,14 @@
 
 #include "core/mpi/call_ids.h"
 #include "core/mpi/objects/constants.h"
+#include "core/remote/wire.h"
 
 namespace sesame::mpi {
 
 // Whether the entry point of this call may make several requests. Made from functions.table.
 bool needs_many_requests(CallId id);
+
+using remote::HandlerOwner;
 
 class CallScope {
  public:
@@ -19,25 +22,22 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
-  int finish(int error) { return finish_with(Object::kNone, 0, error); }
-  int finish_comm(int error, Comm comm) { return finish_with(Object::kComm, comm, error); }
-  int finish_win(int error, Win win) { return finish_with(Object::kWin, win, error); }
+  int finish(int error) { return finish_with(HandlerOwner::kNone, 0, error); }
+  int finish_comm(int error, Comm comm) { return finish_with(HandlerOwner::kComm, comm, error); }
+  int finish_win(int error, Win win) { return finish_with(HandlerOwner::kWin, win, error); }
   int finish_file(int error, File file) {
-    return finish_with(Object::kFile, reinterpret_cast<int64_t>(file), error);
+    return finish_with(HandlerOwner::kFile, reinterpret_cast<int64_t>(file), error);
   }
   int finish_session(int error, Session session) {
-    return finish_with(Object::kSession, session, error);
+    return finish_with(HandlerOwner::kSession, session, error);
   }
   [[noreturn]] void not_implemented();
 
-  // What has the error handler.
-  enum class Object : uint16_t { kNone, kComm, kWin, kFile, kSession };
-
  private:
-  int finish_with(Object kind, int64_t object, int error) {
+  int finish_with(HandlerOwner kind, int64_t object, int error) {
     return error == MPI_SUCCESS ? error : raise(kind, object, error);
   }
-  [[gnu::cold]] int raise(Object kind, int64_t object, int error);
+  [[gnu::cold]] int raise(HandlerOwner kind, int64_t object, int error);
 };
 
 }  // namespace sesame::mpi
