@@ -55,16 +55,14 @@ Result<std::unique_ptr<Launch>> Launch::create(int ranks) {
     return error(std::to_string(ranks) + " ranks are too many for processes, expected at most " +
                  std::to_string(mpi::kMostRemoteRanks));
   std::unique_ptr<Launch> launch(new Launch);
-  launch->bytes_ = sizeof(Slot) * static_cast<size_t>(ranks);
+  const size_t bytes = sizeof(Slot) * static_cast<size_t>(ranks);
   launch->memory_ = memfd_create("sesame-ranks", MFD_CLOEXEC);
-  if (launch->memory_ < 0 || ftruncate(launch->memory_, static_cast<off_t>(launch->bytes_)) != 0)
+  if (launch->memory_ < 0 || ftruncate(launch->memory_, static_cast<off_t>(bytes)) != 0)
     return error(system_error("cannot make memory for the ranks' processes"));
-  launch->slots_ =
-      mmap(nullptr, launch->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
-  if (launch->slots_ == MAP_FAILED)
-    return error(system_error("cannot map memory for the ranks' processes"));
+  void* const slots = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
+  if (slots == MAP_FAILED) return error(system_error("cannot map memory for the ranks' processes"));
   for (int rank = 0; rank < ranks; ++rank) {
-    Slot& slot = static_cast<Slot*>(launch->slots_)[rank];
+    Slot& slot = static_cast<Slot*>(slots)[rank];
     slot.rank = rank;
     launch->processes_.push_back(std::make_unique<Process>(rank, slot));
   }
@@ -134,11 +132,11 @@ Result<> Launch::start(const LaunchOptions& options) {
     }
   }
   watcher_ = std::thread([this] { watch(); });
-  forwarder_ = std::thread([this, &options] { forward_output(options.write_output); });
+  forwarder_ = std::thread(&Launch::forward_output, this, options.write_output);
   return {};
 }
 
-// Notes which processes have ended, and wakes the simulator if it waits for one.
+// Records which processes have ended, and wakes the simulator if it waits for one.
 void Launch::watch() {
   int status = 0;
   for (pid_t ended; (ended = waitpid(-1, &status, 0)) > 0 || errno == EINTR;) {

@@ -48,9 +48,7 @@ class Launch {
   [[noreturn]] void run_program(const Process& process, const LaunchOptions& options,
                                 const int* outputs, int failure);
 
-  int memory_ = -1;
-  void* slots_ = nullptr;
-  size_t bytes_ = 0;
+  int memory_ = -1;  // of the slots: open, so that processes can map theirs
   Processes processes_;
   struct Output {
     int rank;

@@ -22,7 +22,7 @@ namespace sesame::sim {
 namespace {
 
 // How often a side looks for its turn before it sleeps, if the host has several processors: about
-// 50 us. A process that computes for longer gives up its processor's time no more than that.
+// 50 us, since to sleep and be woken takes 30 us (docs/decisions/0052-ranks-as-processes.md).
 constexpr uint32_t kSpins = 1500;
 
 std::vector<std::string> variables_in(const std::string& text) {
@@ -42,7 +42,6 @@ class Processes final : public ProcessRanks {
   void prepare_slots(const ProcessStart& start);
 
   std::unique_ptr<remote::Launch> launch_;
-  remote::LaunchOptions options_;
 };
 
 void Processes::prepare_slots(const ProcessStart& start) {
@@ -67,14 +66,15 @@ Result<> Processes::start(const ProcessStart& start) {
   launch_ = std::move(*launch);
   prepare_slots(start);
   remote::start_serving(launch_->processes(), start.connected);
-  options_.program = start.program;
-  options_.arguments = start.launch.arguments;
-  options_.environment = start.launch.environment;
+  remote::LaunchOptions options;
+  options.program = start.program;
+  options.arguments = start.launch.arguments;
+  options.environment = start.launch.environment;
   for (const std::string& variables : start.own_variables)
-    options_.own_environment.push_back(variables_in(variables));
-  options_.libraries = libraries;
-  options_.write_output = write_program_output;
-  return launch_->start(options_);
+    options.own_environment.push_back(variables_in(variables));
+  options.libraries = libraries;
+  options.write_output = write_program_output;
+  return launch_->start(options);
 }
 
 int Processes::run(mpi::Rank& rank) {
