@@ -343,6 +343,25 @@ void Simulation::make_environment(loader::LaunchArguments* launch) const {
   }
 }
 
+// The arguments and environment that the ranks of the scenario share. REQUIRES: interface_ is known
+// as far as it can be.
+const loader::LaunchArguments& Simulation::make_launch() {
+  loader::LaunchArguments& launch = launches_.emplace_back();
+  launch.arguments.push_back(scenario_.program);
+  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
+                          scenario_.arguments.end());
+  make_environment(&launch);
+  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
+  return launch;
+}
+
+// The places of the scenario's ranks, before any is spawned.
+std::vector<RankPlace> Simulation::first_places() const {
+  std::vector<int> nodes;
+  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
+  return places_of(nodes, {});
+}
+
 void Simulation::add_open_mpi_variables(loader::LaunchArguments* launch,
                                         const std::vector<StartedProgram>& programs,
                                         size_t program) const {
@@ -387,17 +406,9 @@ Result<> Simulation::start_processes() {
   if (auto entered = enter_working_directory(); !entered) return entered;
   stacks_ =
       std::make_unique<pdes::StackPool>(kServingStackBytes, static_cast<size_t>(scenario_.ranks));
-  loader::LaunchArguments& launch = launches_.emplace_back();
-  launch.arguments.push_back(scenario_.program);
-  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
-                          scenario_.arguments.end());
-  make_environment(&launch);
-  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
-  std::vector<int> nodes;
-  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
-  ProcessStart start{scenario_, program->path, launch, {}, Hooks::connected, *world_, epoch_ns()};
-  for (const RankPlace& place : places_of(nodes, {}))
-    start.own_variables.push_back(own_variables(place));
+  ProcessStart start{scenario_,        program->path, make_launch(), {},
+                     Hooks::connected, *world_,       epoch_ns()};
+  for (const RankPlace& place : first_places()) start.own_variables.push_back(own_variables(place));
   for (auto& rank : world_->ranks) {
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());
@@ -419,16 +430,8 @@ Result<> Simulation::load_ranks() {
   if (!image) return std::unexpected(image.error());
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;
-  loader::LaunchArguments& launch = launches_.emplace_back();
-  launch.arguments.push_back(scenario_.program);
-  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
-                          scenario_.arguments.end());
-  make_environment(&launch);
-  std::vector<int> nodes;
-  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
-  const std::vector<RankPlace> places = places_of(nodes, {});
-  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
-
+  const loader::LaunchArguments& launch = make_launch();
+  const std::vector<RankPlace> places = first_places();
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
                                               static_cast<size_t>(scenario_.ranks));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);

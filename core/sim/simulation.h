@@ -57,6 +57,8 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> start_processes();
+  const loader::LaunchArguments& make_launch();
+  std::vector<RankPlace> first_places() const;
   Result<> enter_working_directory() const;
   Result<> check_that_mpi_was_used() const;
   void choose_collectives();
@@ -107,8 +109,8 @@ class Simulation {
   std::deque<loader::LaunchArguments> launches_;
   std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
-  std::unique_ptr<ProcessRanks>
-      process_ranks_;  // null: ranks are fibers with copies of the program
+  // Null: ranks are fibers with copies of the program.
+  std::unique_ptr<ProcessRanks> process_ranks_;
   std::unique_ptr<Recording> recording_;
   bool mpi_was_used_ = false;  // by a rank that is a process
   Outcome outcome_ = Outcome::kCompleted;
