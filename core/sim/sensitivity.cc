@@ -102,6 +102,11 @@ Json range_of(float rise, float fall) {
   return range;
 }
 
+const PathStep* last_step_of(const SimTime& time) {
+  const Attribution* const attribution = time.shared();
+  return attribution == nullptr ? nullptr : attribution->last_step();
+}
+
 }  // namespace
 
 void prepare_sensitivity(int ranks) {
@@ -111,16 +116,17 @@ void prepare_sensitivity(int ranks) {
 
 void add_sensitivity(const mpi::World& world, Json& result) {
   SimTime end;
-  int last_rank = 0;
-  for (const auto& rank : world.ranks) {
-    if (rank->main.now > end) last_rank = rank->id;
-    end = later(end, rank->main.now);
-  }
-  result["last_rank"] = last_rank;
+  for (const auto& rank : world.ranks) end = later(end, rank->main.now);
+  const PathStep* const last = last_step_of(end);
+  // Of ranks that end at the same time, the one that the path leads to.
+  const auto last_rank = std::ranges::find_if(world.ranks, [&](const auto& rank) {
+    return rank->main.now == end && last_step_of(rank->main.now) == last;
+  });
+  result["last_rank"] = (*last_rank)->id;
   Json& seconds = result["sensitivity_s"] = Json::object();
   Json& ranges = result["sensitivity_range"] = Json::object();
-  const Attribution* attribution = end.shared();
-  result["critical_path"] = path_of(attribution == nullptr ? nullptr : attribution->last_step());
+  result["critical_path"] = path_of(last);
+  const Attribution* const attribution = end.shared();
   if (attribution == nullptr) return;
   const auto& names = Parameter::names();
   for (size_t i = 0; i < names.size(); ++i) {
