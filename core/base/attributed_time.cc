@@ -15,8 +15,8 @@ constexpr size_t kBlockBytes = 256 << 10;
 constexpr uint16_t kNoSlot = UINT16_MAX;
 // For parameters that are named after the first Attribution is made.
 constexpr size_t kSpareSlots = 8;
-// A rival that would be later by less than this part of the time at that point changes nothing that
-// is worth a word: the range of a slope does not end there.
+// The range of a slope does not end where a rival would become later by less than this part of the
+// time: so small a difference changes no prediction.
 constexpr double kNegligible = 1e-4;
 // A rival that is earlier than this part of the time does not limit any range that matters.
 constexpr int64_t kFarEarlier = 8;
@@ -30,17 +30,16 @@ std::vector<std::string>& known_names() {
   return names;
 }
 
-// The slot of each parameter, and the parameter of each slot.
+// By the parameter's number.
 std::array<uint16_t, Parameter::kMost> slot_of = [] {
   std::array<uint16_t, Parameter::kMost> slots;
   slots.fill(kNoSlot);
   return slots;
 }();
-size_t most_slots = 0;  // fixed at the first one
+size_t most_slots = 0;  // fixed when the first parameter gets one
 uint32_t kept_steps = 1 << 15;
 FreeBlock* free_small = nullptr;
 FreeBlock* free_large = nullptr;
-FreeBlock* free_steps = nullptr;
 
 void* take(FreeBlock*& list, size_t bytes) {
   if (list == nullptr) {
@@ -56,7 +55,7 @@ void give_back(FreeBlock*& list, void* block) { list = new (block) FreeBlock{lis
 void release(const PathStep* step) {
   while (step != nullptr && --step->references == 0) {
     const PathStep* const previous = step->previous;
-    give_back(free_steps, const_cast<PathStep*>(step));
+    delete step;
     step = previous;
   }
 }
@@ -233,7 +232,7 @@ void SimTime::add_step(const PathPlace& place) {
   }
   Attribution& mine = own();
   mine.has_departed_ = false;
-  auto* step = new (take(free_steps, sizeof(PathStep))) PathStep;
+  auto* step = new PathStep;
   step->previous = last;  // takes the reference of this path
   step->until_ps = ps_;
   step->caller = place.caller;

@@ -24,12 +24,13 @@
 
 #include "core/base/parameter.h"
 #include "core/base/path_place.h"
+#include "core/base/pool.h"
 
 namespace sesame {
 
 // A step of a path: where the time since the end of the step before was spent. Shared by all paths
 // that begin with it.
-struct PathStep {
+struct PathStep : Pooled<PathStep> {
   const PathStep* previous = nullptr;
   int64_t until_ps = 0;
   const void* caller = nullptr;
@@ -83,7 +84,7 @@ class Attribution {
   bool is_small_ = false;      // has space for kFewSlots
   bool has_departed_ = false;  // the time since the last step is on the way to another rank
   const PathStep* step_ = nullptr;
-  int64_t until_ps_ = 0;  // of the step
+  int64_t until_ps_ = 0;  // of the step: each call of the program compares it
 };
 
 class SimTime {
