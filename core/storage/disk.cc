@@ -112,6 +112,8 @@ class MechanicalDisk : public ServiceModel {
     return std::min(sector_at(spiral_offset(run_.from) + (now - run_.at)), run_.end);
   }
 
+  // The remainder of a division by the rotation, as a difference of times: its derivatives are
+  // those of the time at which the sector is under the head, less those of now.
   SimTime until_under_head(SimTime now, uint64_t sector) const {
     const SimTime off = spiral_offset(sector) + phase_ - now;
     int64_t turns = off.ps() / rotation_.ps();
@@ -131,6 +133,8 @@ class MechanicalDisk : public ServiceModel {
     SimTime seek = constants_.seek.time(a < b ? b - a : a - b);
     if (track_of(last) != track_of(sector)) seek = later(seek, constants_.head_switch);
     const SimTime wait = until_under_head(now + seek, sector);
+    // The later one, always: the range of slopes ends where the head would miss the sector and wait
+    // for another turn.
     run_ = {sector, sector, later(now + seek + wait, now + seek)};
     return {seek, wait};
   }
