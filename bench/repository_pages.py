@@ -116,8 +116,9 @@ class Server:
         )
         assert self._process.stdout is not None and self._process.stderr is not None
         self.address = urlsplit(self._process.stdout.readline().strip())
-        while "data sets added" not in self._process.stderr.readline():
-            pass
+        for line in self._process.stderr:
+            if "data sets added" in line:
+                break
         secret = (directory / STATE / "secret").read_text().strip()
         self.headers = {"authorization": f"Bearer {secret}"}
 
