@@ -60,8 +60,6 @@ def prepare(data_set: Path, derived: Path, known: Collection[str] = ()) -> list[
 def prepare_confined(data_set: Path, derived: Path, scratch: Path) -> list[str]:
     """The same in a process of its own, confined as that of an upload: a data set may come from
     elsewhere. `scratch` exists and is on the disk of `derived`."""
-    from sesame.repository.uploads.child import plain_files
-
     known = [name for name in PREPARATIONS if (derived / name).exists()]
     if len(known) == len(PREPARATIONS):
         return []
@@ -72,14 +70,9 @@ def prepare_confined(data_set: Path, derived: Path, scratch: Path) -> list[str]:
         said = _run({"data": str(data), "made": str(made), "known": known}, made)
         for name in PREPARATIONS.keys() - known:
             if (made / name).is_dir():
-                for inner, path in plain_files(made / name):
-                    target = directory / "taken" / name / inner
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    _own(path)
-                    path.rename(target)
-                (directory / "taken" / name).mkdir(parents=True, exist_ok=True)
+                taken = _taken(made / name, directory / f"taken-{name}")
                 with suppress(OSError):  # another process was faster
-                    (directory / "taken" / name).rename(derived / name)
+                    taken.rename(derived / name)
     return said
 
 
@@ -104,22 +97,30 @@ def _make_writable(directory: Path, made: Path) -> None:
         os.chown(made, *import_user())
 
 
-def _own(path: Path) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, 0, 0, follow_symlinks=False)
-    path.chmod(0o644)
+def _taken(made: Path, target: Path) -> Path:
+    """Moves the plain files of what the process made into a directory of this one's. Raises
+    ImportRefused for anything else."""
+    from sesame.repository.uploads.child import plain_files
+
+    target.mkdir()
+    for name, path in plain_files(made):
+        if os.geteuid() == 0:
+            os.chown(path, 0, 0, follow_symlinks=False)
+        path.chmod(0o644)
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target / name)
+    return target
 
 
 def _run(request: dict[str, object], made: Path) -> list[str]:
-    from sesame.repository.uploads.child import ENVIRONMENT
+    from sesame.repository.store.confinement import environment
 
-    environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     process = subprocess.Popen(
         (sys.executable, "-I", "-m", "sesame.repository.preparing", json.dumps(request)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env=environment | {"TMPDIR": str(made), "HOME": str(made)},
+        env=environment() | {"TMPDIR": str(made), "HOME": str(made)},
         start_new_session=True,
         cwd="/",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import subprocess
@@ -20,16 +21,16 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.repository.store.confinement import environment
 
 Array = np.ndarray[Any, Any]
 MOST_PROCESSES = 4  # kept, of one worker
 MOST_AT_ONCE = 2  # questions answered at the same time
 MOST_WAITING = 12  # others that wait for their turn; each has a thread of the server
 SECONDS = 60.0  # for an answer, with the time to wait for a turn
-LARGEST_HEADER, LARGEST_ANSWER = 1 << 16, 64 << 20
+LARGEST_HEADER, LARGEST_ANSWER = 1 << 16, 64 << 20  # bytes; an answer is all of its arrays
 CHUNK = 1 << 18
 TYPES = ("<f8", "<i8")
-ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 
 
 class TooLong(InputError):
@@ -47,7 +48,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+            env=environment(),
             start_new_session=True,
             cwd="/",
         )
@@ -99,7 +100,7 @@ class Asking:
                 with process.lock:
                     process.send(request)
                     return _read_answer(process, end)
-            except (OSError, ValueError, KeyError, TypeError, TooLong) as error:
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, TooLong) as error:
                 self._drop(data_set, process)
                 if isinstance(error, TooLong):
                     raise
@@ -169,18 +170,19 @@ def _read_answer(process: _Process, end: float) -> dict[str, Array]:
     del buffer[: newline + 1]
     if "error" in header:
         raise InputError(str(header["error"])[:300])
-    found = {}
+    found: dict[str, Array] = {}
+    left = LARGEST_ANSWER
     for one in header["arrays"]:
-        if one["type"] not in TYPES or not all(type(n) is int and n >= 0 for n in one["shape"]):
+        kind, shape = one["type"], one["shape"]
+        if kind not in TYPES or not all(type(n) is int and 0 <= n <= left for n in shape):
             raise ValueError("array")
-        size = 8 * int(np.prod(one["shape"], dtype=float))
-        if size > LARGEST_ANSWER:
+        size = 8 * math.prod(shape)
+        left -= size
+        if left < 0:
             raise ValueError("size")
         while len(buffer) < size:
             buffer += _some(process, end)
-        found[str(one["name"])] = np.frombuffer(bytes(buffer[:size]), one["type"]).reshape(
-            one["shape"]
-        )
+        found[str(one["name"])] = np.frombuffer(bytes(buffer[:size]), kind).reshape(shape)
         del buffer[:size]
     return found
 

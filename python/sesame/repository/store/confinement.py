@@ -29,6 +29,7 @@ _PRIVATE, _RECURSIVE, _BIND = 1 << 18, 1 << 14, 1 << 12  # MS_…, sys/mount.h
 _NO_NEW_PRIVILEGES, _PARENT_DEATH_SIGNAL, _SET_SECCOMP = 38, 1, 22  # PR_…, linux/prctl.h
 _MOST_PROCESSES, _MOST_FILES = 256, 1024
 _libc = ctypes.CDLL(None, use_errno=True)
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ def confine(
     missing += _restrict_files(readable, writable)
     missing += _restrict_calls()
     return missing
+
+
+def environment() -> dict[str, str]:
+    """The variables with which a process starts that will confine itself: no secrets."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
 def _reason() -> str:

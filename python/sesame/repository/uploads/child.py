@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, SesameError
-from sesame.repository.store.confinement import import_user
+from sesame.repository.store.confinement import environment, import_user
 from sesame.repository.uploads.importing import RESULT
 
 LOOK_EVERY_S = 0.2
 LARGEST_RESULT = 64 << 10
 LAST_WORDS = 2000  # bytes of stderr that are kept
 OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "can't start new thread", "cannot allocate memory")
-ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True)
@@ -70,14 +69,13 @@ async def run_import(received: Path, work: Path, limits: ImportLimits) -> Import
         "memory_bytes": limits.memory_bytes,
         "processor_s": limits.processor_s,
     }
-    environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
-    environment |= {"TMPDIR": str(temporary.resolve()), "HOME": str(temporary.resolve())}
+    directories = {"TMPDIR": str(temporary.resolve()), "HOME": str(temporary.resolve())}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-m", "sesame.repository.uploads.importing", json.dumps(request)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-        env=environment,
+        env=environment() | directories,
         start_new_session=True,
         cwd="/",
     )
