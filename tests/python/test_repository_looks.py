@@ -20,7 +20,7 @@ from sesame.errors import InputError
 from sesame.repository.app import make_app
 from sesame.repository.local import add_found
 from sesame.repository.looks.answering import answer
-from sesame.repository.looks.asking import Asking, TooLong
+from sesame.repository.looks.asking import LARGEST_ANSWER, Asking, TooLong
 from sesame.repository.looks.described import Nodes, to_json
 from sesame.repository.looks.pairs import COLUMNS, LINES, MOST_POINTS
 from sesame.repository.looks.prepare import prepare
@@ -308,6 +308,13 @@ def test_the_page_begins_with_a_view_and_its_address_is_the_view(client, home):
     assert home + "/look" in client.get(home).text
 
 
+def test_the_form_offers_arrays_where_their_elements_are_shown(client, home):
+    page = client.get(f"{home}/look?look=record&type=event&y=times&row=7")
+    assert page.status_code == 200
+    assert '<option value="times" selected>' in page.text
+    assert '<option value="times"' not in client.get(f"{home}/look?look=pair&type=event").text
+
+
 def test_the_home_page_links_to_looks_of_each_record_type(client, home):
     assert f'href="{home}/look"' in client.get(home).text
     assert f'href="{home}/look?type=event"' in client.get(home).text
@@ -423,6 +430,38 @@ def test_a_process_answers_ends_and_is_started_again(tmp_path):
         (process,) = asking._processes.values()
         process.end()
         assert (asking.ask(data_set.path, request)["sums"] == first["sums"]).all()
+    finally:
+        asking.close()
+
+
+def array_of(*shape: object, type: str = "<f8") -> dict[str, object]:
+    return {"name": "x", "type": type, "shape": list(shape)}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"arrays": [array_of(1, type="|O")]},
+        {"arrays": [array_of(-1)]},
+        {"arrays": [array_of(1.5)]},
+        {"arrays": [array_of(10**400, 10**400)]},
+        {"arrays": [array_of(0, 10**30)]},
+        {"arrays": [array_of(LARGEST_ANSWER // 8), array_of(1)]},
+        {"arrays": 7},
+        7,
+    ],
+)
+def test_a_wrong_answer_of_a_process_is_refused(tmp_path, monkeypatch, header):
+    """It may have been taken over by what it reads."""
+    said, zeros = iter([json.dumps(header).encode() + b"\n"]), bytes(1 << 18)
+    process = "sesame.repository.looks.asking._Process"
+    monkeypatch.setattr(f"{process}.send", lambda process, request: None)
+    monkeypatch.setattr(f"{process}.read", lambda process, most, end: next(said, zeros))
+    asking = Asking()
+    try:
+        with pytest.raises(InputError, match="ended"):
+            asking.ask(tmp_path, {})
+        assert not asking._processes
     finally:
         asking.close()
 

@@ -36,24 +36,17 @@ def answer(data_set: DataSet, request: Mapping[str, Any]) -> dict[str, Array]:
         if request["what"] == "bins":
             return _bins(data_set, table, request)
         if request["what"] == "pairs":
-            return paired(data_set, table, Pairing.of(request), selection_of(request))
+            return paired(data_set, table, Pairing.of(request), Selection.of(request["selection"]))
         return element_rows(data_set, table, request)
     except (*WRONG_RECORDS, OSError) as error:
         raise InputError(f"these records cannot be shown: {error}") from error
-
-
-def selection_of(request: Mapping[str, Any]) -> Selection:
-    given = request["selection"]
-    nodes = None if given["nodes"] is None else tuple(given["nodes"])
-    only = tuple((str(name), str(text)) for name, text in given["only"])
-    return Selection(given["begin"], given["end"], nodes, only)
 
 
 def _bins(data_set: DataSet, table: Any, request: Mapping[str, Any]) -> dict[str, Array]:
     fields = [table.get(request["field"], table.amounts)] if request["field"] else []
     bins = int(request["bins"])
     grid = Grid.over(request["begin"], request["end"], bins, table.nodes.count)
-    adding = added(data_set, table, fields, selection_of(request), grid)
+    adding = added(data_set, table, fields, Selection.of(request["selection"]), grid)
     if not fields:
         return {"counts": adding.counts()}
     found = adding.amounts(0)
@@ -97,7 +90,8 @@ def main(path: Path) -> int:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["what"] == "rows":
-            write_rows(data_set, from_json(request["table"]), request, selection_of(request), out)
+            table, selection = from_json(request["table"]), Selection.of(request["selection"])
+            write_rows(data_set, table, request["fields"], selection, out)
             return 0
         try:
             _write_answer(out, answer(data_set, request))

@@ -37,6 +37,13 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         return self.nodes, self.bins
 
+    def touched(self, begin: float, end: float) -> tuple[int, int]:
+        """The first bin that a time range touches, and the one after the last. What is less than
+        1e-9 of a bin is rounding."""
+        low, high = (begin - self.begin) / self.width, (end - self.begin) / self.width
+        first = int(np.clip(np.floor(low + 1e-9), 0, self.bins - 1))
+        return first, int(np.clip(np.ceil(high - 1e-9), first + 1, self.bins))
+
     def cells(self, node: Array, at: Array) -> Array:
         """The cell of each record; -1 outside. A record at the end is in the last bin."""
         bins = np.floor((at - self.begin) / self.width)
@@ -53,6 +60,14 @@ class Amounts:
     counts: Array
     sums: Array
     most: Array
+
+    @staticmethod
+    def of_records(counts: Array) -> Amounts:
+        """Of the records themselves: the value of each is 1."""
+        return Amounts(counts, counts, np.where(counts > 0, 1.0, -np.inf))
+
+    def __getitem__(self, cells: Any) -> Amounts:
+        return Amounts(self.counts[cells], self.sums[cells], self.most[cells])
 
 
 class Adding:

@@ -3,6 +3,7 @@ are amounts, which are names. Made at import, kept as JSON."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,7 @@ MOST_NODES = 1024  # nodes with bins of their own; more ranks share them
 MOST_NAMES = 200  # values of a field to choose from
 WORDS = {"source": "rank", "cpu": "CPU"}  # what a node is called, if not as its column
 OTHERS = "others"
+NODE_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,13 @@ class ShownField:
     positive: float = 1.0  # the least above 0
 
     @property
+    def stem(self) -> str:
+        """The name without the unit that values had in the file."""
+        return self.name[:-3] if self.name[-3:] in TICKS_PER_SECOND else self.name
+
+    @property
     def title(self) -> str:
-        stem = self.name[:-3] if self.name[-3:] in TICKS_PER_SECOND else self.name
-        return f"{stem} ({self.unit})" if self.unit else stem
+        return f"{self.stem} ({self.unit})" if self.unit else self.stem
 
 
 @dataclass(frozen=True)
@@ -106,18 +112,14 @@ class Nodes:
     def _of(self, part: str) -> Sequence[int]:
         if part in self.values:
             return [self.values.index(part)]
-        low, dash, high = part.partition("-")
-        if (
-            low.isdecimal()
-            and len(low) < 16
-            and (not dash or (high.isdecimal() and len(high) < 16))
-        ):
-            first = self._number(int(low))
-            last = self._number(int(high)) if dash else first
+        if match := NODE_RANGE.fullmatch(part):
+            first = self._number(int(match[1]))
+            last = self._number(int(match[2] or match[1]))
             if 0 <= first <= last < self.count:
                 return range(first, last + 1)
         known = [self.name(number) for number in range(min(self.count, 4))]
-        raise InputError(f"there is no node {part}, there are {self.count}: {', '.join(known)}, …")
+        known += ["…"] if self.count > len(known) else []
+        raise InputError(f"there is no node {part}, there are {self.count}: {', '.join(known)}")
 
     def _number(self, given: int) -> int:
         return (given - self.first) // self.each if self.each else given

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.repository.looks.bins import Grid
 from sesame.repository.looks.described import Nodes
 from sesame.repository.looks.view import View
 from sesame.repository.playback.frames import ABSENT, LARGEST, MOST_BINS
@@ -22,20 +24,23 @@ PROGRAM, SYSTEM = "program", "system"
 OF_SYSTEM = ("cpu_user", "cpu_system", "flight", "device")
 OF_OTHERS = ("messaging",)  # sums of other fields
 LARGEST_INDEX = 32 << 20
-MOST_LINES = 7  # of a panel
+MOST_LINES = len(SERIES)  # of a panel: each has a colour
 MOST_SHOWN = 400  # intervals of a view
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Fields of one level and unit; `values` has a row for each."""
+    """Fields of one level and unit (without one: shares of the time); `values` has a row for
+    each."""
 
     level: str
-    title: str
-    is_share: bool
+    unit: str
     titles: Sequence[str]
-    colours: Sequence[str]
     values: Array
+
+    @property
+    def title(self) -> str:
+        return f"The {self.level}: {self.unit or 'share of the time'}"
 
 
 class Levels:
@@ -62,12 +67,8 @@ class Levels:
     def panels(self, view: View) -> tuple[list[Panel], float, float]:
         """What each level did, the begin of the first bin and the width of a bin, in seconds."""
         chosen = self.nodes.chosen(view.node or view.nodes)
-        begin = 0.0 if view.begin is None else max(view.begin, 0.0)
-        end = self.seconds if view.end is None else min(view.end, self.seconds)
-        if not begin < end:
-            raise InputError(f"from, to: the run is from 0 s to {self.seconds:.6g} s")
-        first = min(int(begin / self.bin_s + 1e-9), self.bins - 1)
-        last = max(int(np.ceil(end / self.bin_s - 1e-9)), first + 1)
+        grid = Grid(0.0, self.bin_s, self.bins, self.nodes.count)
+        first, last = grid.touched(*view.within(0.0, self.seconds))
         each = -(-(last - first) // MOST_SHOWN)
         found: dict[tuple[str, str], list[tuple[str, Array]]] = {}
         for number, one in enumerate(self._index["fields"]):
@@ -95,13 +96,23 @@ class Levels:
 
 
 def read_levels(directory: Path) -> Levels | None:
-    """None if the data set cannot be played. Raises InputError."""
+    """None if the data set cannot be played, or its play-back is not made yet. Raises
+    InputError."""
+    try:
+        return _levels(directory)
+    except FileNotFoundError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _levels(directory: Path) -> Levels | None:
+    """What is there never changes. Raises FileNotFoundError, InputError."""
     try:
         with (directory / INDEX).open("rb") as stream:
             index = json.loads(stream.read(LARGEST_INDEX))
         return Levels(directory, index) if index["version"] == VERSION else None
     except FileNotFoundError:
-        return None
+        raise
     except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
         raise InputError("the play-back of this data set is damaged") from error
 
@@ -126,12 +137,5 @@ def _mean(values: Array) -> Array:
 
 
 def _panel(level: str, unit: str, lines: Sequence[tuple[str, Array]]) -> Panel:
-    lines = lines[:MOST_LINES]
-    return Panel(
-        level,
-        f"The {level}: {unit or 'share of the time'}",
-        not unit,
-        [title for title, _ in lines],
-        [SERIES[i] for i in range(len(lines))],
-        np.stack([values for _, values in lines]),
-    )
+    titles, values = zip(*lines[:MOST_LINES], strict=True)
+    return Panel(level, unit, titles, np.stack(values))

@@ -19,13 +19,15 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sesame.errors import InputError
+from sesame.repository.api import version_or_404
 from sesame.repository.looks import picture
 from sesame.repository.looks.asking import Asking
 from sesame.repository.looks.described import Nodes, to_json
 from sesame.repository.looks.levels import Levels, read_levels
 from sesame.repository.looks.prepared import Prepared, read_prepared
-from sesame.repository.looks.rates import checked_only, usual_field
-from sesame.repository.looks.shown import MOST_SMALL, Shown, pair_fields, show
+from sesame.repository.looks.rates import usual_field
+from sesame.repository.looks.scan import Selection
+from sesame.repository.looks.shown import MOST_SMALL, Shown, array_of, pair_fields, show
 from sesame.repository.looks.view import LEVEL, LOOKS, PAIR, RATE, RECORD, SHOWN, View, read_view
 from sesame.repository.page import asset_address, page
 from sesame.repository.store import LibraryItem, Repository, Version
@@ -36,6 +38,7 @@ SCRIPTS = ("uPlot.iife.min.js", "marks.js", "chart.js", "looks.js")
 DIRECTORY, PLAYBACK = "looks", "playback"  # below the derived files of a version
 KEPT = 16  # views shown last; each has some megabytes
 MOST_FIELDS = 200
+MORE = ("only", "bins", "begin", "end", "xmin", "xmax", "ymin", "ymax")  # settings shown if used
 NOT_MADE = "The quick looks of this version could not be made, or are not made yet."
 
 
@@ -145,18 +148,11 @@ class _Pages:
         fields = request.query_params.getlist("field")[:MOST_FIELDS]
         stored = list(table.fields)
         names = [table.get(name, stored).name for name in fields]
-        nodes = table.nodes.chosen(view.node or view.nodes)
-        is_all = len(nodes) == table.nodes.count
         wanted = {
             "what": "rows",
             "table": to_json(table),
             "fields": names,
-            "selection": {
-                "begin": view.begin if table.when else None,
-                "end": view.end if table.when else None,
-                "nodes": None if is_all else nodes,
-                "only": checked_only(table, view),
-            },
+            "selection": vars(Selection.of_view(table, view)),
         }
         rows = self._asking.stream(self._repository.directory(looked.version), wanted)
         headers = _headers(f"{looked.thing.id}-{table.name}.csv")
@@ -168,17 +164,11 @@ class _Pages:
 
     def _looked(self, request: Request, number: int | None) -> Looked:
         """Raises HTTPException 404."""
-        repository = self._repository
-        thing = repository.readable(request.state.reader, request.path_params["thing"])
-        if thing is None or thing.library != "data":
-            raise HTTPException(404)
-        if number is not None and number >= 1 << 31:
-            raise HTTPException(404)
-        with repository.connection() as connection:
-            version = repository.things.version(connection, thing.id, number)
-        if version is None:
-            raise HTTPException(404)
-        derived = repository.derived(version)
+        identifier = request.path_params["thing"]
+        thing, version = version_or_404(
+            self._repository, request, identifier, number, library="data"
+        )
+        derived = self._repository.derived(version)
         try:
             tables = read_prepared(derived / DIRECTORY)
         except FileNotFoundError:
@@ -260,16 +250,20 @@ def _form(looked: Looked, view: View) -> dict[str, Any]:
     nodes = table.nodes if table is not None else nodes
     x, y = "", ""
     if table is not None and view.look in (PAIR, RECORD):
-        x, y = (one.name for one in pair_fields(table, view))
+        usual = view.with_(y="") if array_of(table, view) else view
+        x, y = (one.name for one in pair_fields(table, usual))
+    axes = [*table.numbers, *table.names] if table else []
     return {
         "looks": _looks(looked, view),
         "types": [one.table for one in looked.tables.values()],
         "shows": SHOWN,
         "table": table,
-        "axes": [*table.numbers, *table.names] if table else [],
+        "across": axes,
+        "up": [*axes, *table.arrays] if table and view.look == RECORD else axes,
         "x": x,
         "y": view.y or y,
         "only": dict(view.only),
+        "has_more": any(getattr(view, name) not in (None, ()) for name in MORE),
         "nodes": nodes,
         "near": _near(nodes, view),
         "pages": _pages(nodes, view),
@@ -284,19 +278,22 @@ def _form(looked: Looked, view: View) -> dict[str, Any]:
 
 def _looks(looked: Looked, view: View) -> list[tuple[str, str, bool]]:
     """(title, address, whether it is this one) of the looks that the data set has."""
-    kept = View(type=view.type, nodes=view.nodes, node=view.node, begin=view.begin, end=view.end)
+    time = View(begin=view.begin, end=view.end)
+    records = time.with_(type=view.type, nodes=view.nodes, node=view.node)
     found = []
     for look, title in LOOKS.items():
-        if look == LEVEL and looked.levels is None:
-            continue
-        if look == RATE and view.type and looked.tables[view.type].grid is None:
-            continue
-        if look != LEVEL and not looked.tables:
-            continue
-        if look == LEVEL or view.look == LEVEL:
-            kept = View(begin=view.begin, end=view.end)
-        found.append((title, looked.address(kept.with_(look=look)), look == view.look))
+        if _has(looked, view, look):
+            kept = time if LEVEL in (look, view.look) else records
+            found.append((title, looked.address(kept.with_(look=look)), look == view.look))
     return found
+
+
+def _has(looked: Looked, view: View, look: str) -> bool:
+    if look == LEVEL:
+        return looked.levels is not None
+    if look == RATE and view.type:
+        return looked.tables[view.type].grid is not None
+    return bool(looked.tables)
 
 
 def _near(nodes: Nodes | None, view: View) -> list[tuple[str, str]]:

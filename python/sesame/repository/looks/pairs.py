@@ -3,7 +3,7 @@ cell of a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,7 +127,7 @@ def _points(
     fields: Sequence[ShownField],
     pairing: Pairing,
     selection: Selection,
-) -> Any:
+) -> Iterator[tuple[Array, Array, Array]]:
     for batch in scan(data_set, table, fields, selection):
         x, y = batch.values
         kept = pairing.x.inside(x) & pairing.y.inside(y)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sesame.analysis.quantities import format_quantity
-from sesame.repository.looks.shown import Shown, Small
+from sesame.repository.looks.shown import Shown, Small, cell_at
 from sesame.web.colours import COLOURS
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +22,6 @@ INK, SOFT, LINE, PAPER = COLOURS["ink"], COLOURS["soft"], "#dde3e9", "#ffffff"
 WIDTH, LEFT, RIGHT, TOP, LEGEND, BELOW = 960, 92, 20, 60, 20, 52
 TEXT, SMALL_TEXT = 13, 11
 SMALL_COLUMNS, SMALL_HEIGHT = 8, 78
-MOST_DOTS = 20_000
 PALE, DARK = (214, 230, 240), (8, 48, 107)  # of the shades of a grid
 
 Points = Sequence[tuple[float, float]]
@@ -319,7 +318,7 @@ class _Plot:
         kept = np.isfinite(x) & np.isfinite(y)
         for values, scale in ((x, self._x), (y, self._y)):
             kept &= (values >= scale.low) & (values <= scale.high)
-        points = self._inside(x[kept][:MOST_DOTS], y[kept][:MOST_DOTS])
+        points = self._inside(x[kept], y[kept])
         self._surface.dots(list(dict.fromkeys(points)), COLOURS.get(mark["colour"], INK))
 
     def _cells(self, mark: dict[str, Any]) -> None:
@@ -344,8 +343,8 @@ def _ends_of(mark: dict[str, Any], which: str) -> Array:
 
 def _cell_ends(mark: dict[str, Any], which: str, count: int) -> tuple[float, float]:
     begin, step = mark[f"{which}0"], mark[f"d{which}"]
-    is_log = mark.get(f"log{which.upper()}")
-    return begin, begin * step**count if is_log else begin + step * count
+    is_log = bool(mark.get(f"log{which.upper()}"))
+    return begin, cell_at(begin, step, count, is_log=is_log)
 
 
 def _label(axis: dict[str, Any], value: float) -> str:

@@ -4,6 +4,7 @@ has the sums of record type N by node and time. docs/formats/looks.md describes 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,6 @@ class _Range:
 @dataclass
 class _Survey:
     time: _Range = field(default_factory=_Range)
-    where: _Range = field(default_factory=_Range)
     ranges: dict[str, _Range] = field(default_factory=dict)
     names: dict[str, Counter[str]] = field(default_factory=dict)
 
@@ -193,19 +193,10 @@ def _nodes(table: Table, survey: _Survey, is_named: set[str]) -> Nodes:
     return Nodes(-(-(last - first + 1) // each), word, first, each)
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    """node2 before node10."""
-    parts: list[tuple[int, str]] = []
-    digits = ""
-    for one in [*name, ""]:
-        if one.isdecimal():
-            digits += one
-            continue
-        if digits:
-            parts.append((int(digits[:18]), ""))
-            digits = ""
-        parts.append((-1, one))
-    return parts
+def _natural(name: str) -> list[Any]:
+    """Texts and numbers by turns: node2 is before node10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part[:18]) if at % 2 else part for at, part in enumerate(parts)]
 
 
 def _with_range(one: ShownField, survey: _Survey) -> ShownField:

@@ -37,7 +37,7 @@ class Prepared:
         """Of a field; of "" the numbers of records. REQUIRES: has(field)."""
         counts = self._read("", "counts")
         if not field:
-            return Amounts(counts, counts, np.where(counts > 0, 1.0, -np.inf))
+            return Amounts.of_records(counts)
         return Amounts(counts, self._read(field, "sums"), self._read(field, "most"))
 
     def _read(self, field: str, kind: str) -> np.ndarray[Any, Any]:

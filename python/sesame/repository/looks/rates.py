@@ -12,6 +12,7 @@ from sesame.errors import InputError
 from sesame.repository.looks.bins import Amounts, Grid, coarser
 from sesame.repository.looks.described import ShownField, Table, to_json
 from sesame.repository.looks.prepared import Prepared
+from sesame.repository.looks.scan import Selection
 from sesame.repository.looks.view import View
 
 Array = np.ndarray[Any, Any]
@@ -103,15 +104,14 @@ def counted(prepared: Prepared, view: View, ask: Ask) -> Counted:
     elif view.show in ("mean", "most"):
         raise InputError("choose a field, of which the mean or the largest is shown")
     nodes = tuple(table.nodes.chosen(view.node or view.nodes))
-    begin = table.begin if view.begin is None else max(view.begin, table.begin)
-    end = table.end if view.end is None else min(view.end, table.end)
-    if not begin < end:
-        raise InputError(
-            f"from, to: there are records from {table.begin:.6g} s to {table.end:.6g} s"
-        )
-    if _is_fine_enough(prepared, view, begin, end):
-        return _of_prepared(prepared, view, of, nodes, begin, end)
-    return _of_records(prepared, view, of, nodes, begin, end, ask)
+    begin, end = view.within(table.begin, table.end)
+    is_prepared = _is_fine_enough(prepared, view, begin, end)
+    if is_prepared:
+        grid, amounts = _of_prepared(prepared, view.of, begin, end)
+    else:
+        grid, amounts = _of_records(table, view, begin, end, ask)
+    found = Counted(table, of, view.show, grid, nodes, amounts[list(nodes)], is_prepared)
+    return found.coarser(view.bins or BINS)
 
 
 def _is_fine_enough(prepared: Prepared, view: View, begin: float, end: float) -> bool:
@@ -123,63 +123,33 @@ def _is_fine_enough(prepared: Prepared, view: View, begin: float, end: float) ->
     return (end - begin) / prepared.grid.width * MOST_SHARES >= (view.bins or BINS)
 
 
-def _of_prepared(
-    prepared: Prepared,
-    view: View,
-    of: ShownField | None,
-    nodes: tuple[int, ...],
-    begin: float,
-    end: float,
-) -> Counted:
-    """The prepared bins that the range touches, several of them as one."""
+def _of_prepared(prepared: Prepared, field: str, begin: float, end: float) -> tuple[Grid, Amounts]:
+    """The prepared bins of all nodes that the range touches."""
     grid = prepared.grid
     assert grid is not None
-    first = int(np.clip(np.floor((begin - grid.begin) / grid.width + 1e-9), 0, grid.bins - 1))
-    last = int(np.clip(np.ceil((end - grid.begin) / grid.width - 1e-9), first + 1, grid.bins))
-    whole = prepared.amounts(view.of)
-    rows = list(nodes)
-    chosen = Amounts(*(one[rows, first:last] for one in vars(whole).values()))
+    first, last = grid.touched(begin, end)
     part = Grid(grid.begin + first * grid.width, grid.width, last - first, grid.nodes)
-    found = Counted(prepared.table, of, view.show, part, nodes, chosen, True)
-    return found.coarser(view.bins or BINS)
+    return part, prepared.amounts(field)[:, first:last]
 
 
 def _of_records(
-    prepared: Prepared,
-    view: View,
-    of: ShownField | None,
-    nodes: tuple[int, ...],
-    begin: float,
-    end: float,
-    ask: Ask,
-) -> Counted:
+    table: Table, view: View, begin: float, end: float, ask: Ask
+) -> tuple[Grid, Amounts]:
+    """Bins of all nodes; those that the view does not show are empty."""
     bins = view.bins or BINS
-    is_all = len(nodes) == prepared.table.nodes.count
+    # A record at the very end is one of the last bin.
+    last = None if end == table.end else end
     request = {
         "what": "bins",
-        "table": to_json(prepared.table),
+        "table": to_json(table),
         "field": view.of,
         "begin": begin,
         "end": end,
         "bins": bins,
-        "selection": {
-            "begin": begin,
-            "end": None if end == prepared.table.end else end,
-            "nodes": None if is_all else list(nodes),
-            "only": checked_only(prepared.table, view),
-        },
+        "selection": vars(replace(Selection.of_view(table, view), begin=begin, end=last)),
     }
     found = ask(request)
-    rows = list(nodes)
-    counts = found["counts"][rows]
-    sums = found["sums"][rows] if view.of else counts
-    most = found["most"][rows] if view.of else np.where(counts > 0, 1.0, -np.inf)
-    grid = Grid.over(begin, end, bins, prepared.table.nodes.count)
-    amounts = Amounts(counts, sums, most)
-    return Counted(prepared.table, of, view.show, grid, nodes, amounts, False)
-
-
-def checked_only(table: Table, view: View) -> list[tuple[str, str]]:
-    """Raises InputError for a field that the records do not have."""
-    stored = [one for one in table.fields if one.kind != "array"]
-    return [(table.get(name, stored).name, text) for name, text in view.only]
+    grid = Grid.over(begin, end, bins, table.nodes.count)
+    if not view.of:
+        return grid, Amounts.of_records(found["counts"])
+    return grid, Amounts(found["counts"], found["sums"], found["most"])

@@ -19,16 +19,16 @@ MOST_ELEMENTS = 1 << 20
 def write_rows(
     data_set: DataSet,
     table: Table,
-    request: Mapping[str, Any],
+    fields: Sequence[str],
     selection: Selection,
     out: BinaryIO,
 ) -> None:
-    """The selected records with the fields of `request` (all if there are none). Names are text,
-    arrays are JSON, times are integers as stored."""
+    """The selected records with `fields` (all if there are none). Names are text, arrays are JSON,
+    times are integers as stored."""
     import pyarrow as pa
     from pyarrow import csv
 
-    names: Sequence[str] = request["fields"] or [one.name for one in table.fields]
+    names = fields or [one.name for one in table.fields]
     schema = plain_schema(data_set.schema(table.name))
     schema = pa.schema([schema.field(name) for name in names])
     with csv.CSVWriter(out, schema) as writer:

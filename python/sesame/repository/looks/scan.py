@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sesame.datasets import DataSet
-from sesame.repository.looks.described import DURATION, NUMBER, ShownField, Table
+from sesame.repository.looks.described import DURATION, NUMBER, OTHERS, Nodes, ShownField, Table
+from sesame.repository.looks.view import View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,25 @@ class Selection:
     end: float | None = None
     nodes: tuple[int, ...] | None = None
     only: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def of_view(table: Table, view: View) -> Selection:
+        """Raises InputError for nodes and fields that the records do not have."""
+        nodes = table.nodes.chosen(view.node or view.nodes)
+        stored = [one for one in table.fields if one.kind != "array"]
+        return Selection(
+            view.begin,
+            view.end,
+            None if len(nodes) == table.nodes.count else tuple(nodes),
+            tuple((table.get(name, stored).name, text) for name, text in view.only),
+        )
+
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Selection:
+        """From its variables, as JSON has them."""
+        nodes = None if given["nodes"] is None else tuple(given["nodes"])
+        only = tuple((str(name), str(text)) for name, text in given["only"])
+        return Selection(given["begin"], given["end"], nodes, only)
 
 
 @dataclass(frozen=True)
@@ -153,8 +173,6 @@ def _durations(found: pa.RecordBatch, table: Table, begin: Array | None) -> Arra
 
 def _numbers_of_names(found: pa.RecordBatch, field: ShownField) -> Array:
     """The number of each name among the field's values; NaN for one that is not among them."""
-    from sesame.repository.looks.described import OTHERS, Nodes
-
     nodes = Nodes(len(field.values) + 1, values=(*field.values, OTHERS))
     numbers = nodes.numbers(found.column(field.name)).astype(float)
     return np.where(numbers < len(field.values), numbers, np.nan)
@@ -193,9 +211,9 @@ def _selected(
 def _has(column: pa.Array, text: str) -> Array:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
-        if pa.types.is_string(column.type):
-            column = column.dictionary_encode()
+    if pa.types.is_string(column.type):
+        column = column.dictionary_encode()
+    if pa.types.is_dictionary(column.type):
         named = [str(name) == text for name in column.dictionary.to_pylist()]
         indices = column.indices.fill_null(len(named)).to_numpy(zero_copy_only=False)
         has: Array = np.array([*named, False])[indices]

@@ -15,9 +15,10 @@ from sesame.repository.looks.described import NUMBER, ShownField, Table, to_json
 from sesame.repository.looks.levels import Levels
 from sesame.repository.looks.pairs import MOST_POINTS
 from sesame.repository.looks.prepared import Prepared
-from sesame.repository.looks.rates import Ask, Counted, checked_only, counted
+from sesame.repository.looks.rates import Ask, Counted, counted
+from sesame.repository.looks.scan import Selection
 from sesame.repository.looks.view import LEVEL, LOG, PAIR, RATE, SHOWN, View
-from sesame.web.chart import Chart
+from sesame.web.chart import SERIES, Chart
 
 Array = np.ndarray[Any, Any]
 SMALL_BINS, MOST_SMALL = 96, 256  # of small pictures on a page
@@ -76,8 +77,7 @@ def show(prepared: Prepared | None, levels: Levels | None, view: View, ask: Ask)
         raise InputError("choose a record type")
     if view.look == RATE:
         return _rate(counted(prepared, view, ask), view)
-    array = next((one for one in prepared.table.arrays if one.name in (view.of, view.y)), None)
-    if view.look != PAIR and array is not None:
+    if array := array_of(prepared.table, view):
         return _elements(prepared.table, array, view, ask)
     return _pair(prepared.table, view, ask)
 
@@ -87,7 +87,7 @@ def show(prepared: Prepared | None, levels: Levels | None, view: View, ask: Ask)
 
 def _rate(found: Counted, view: View) -> Shown:
     title = f"{_what(found)} {SHOWN[found.show]}"
-    shown_nodes = _nodes_in_words(found, view)
+    shown_nodes = _nodes_in_words(found)
     chart = Chart(LARGE, legend=False)
     _time_axis(chart, found.table.begin, found.table.end, view)
     chart.y(f"{_what(found)} ({found.unit})" if found.unit else _what(found), zero=True)
@@ -119,21 +119,17 @@ def _what(found: Counted) -> str:
     return f"{found.table.name}.{found.of.name}"
 
 
-def _nodes_in_words(found: Counted, view: View) -> str:
+def _nodes_in_words(found: Counted) -> str:
     if len(found.nodes) == 1:
         return found.table.nodes.name(found.nodes[0])
-    word = found.table.nodes.word or "node"
-    of = "the largest of" if found.show == "most" else "together"
-    if found.show == "most":
-        return f"{of} {len(found.nodes):,} {word}s"
-    return f"{len(found.nodes):,} {word}s {of}"
+    nodes = f"{len(found.nodes):,} {found.table.nodes.word or 'node'}s"
+    return f"the largest of {nodes}" if found.show == "most" else f"{nodes} together"
 
 
 def _small(found: Counted, view: View) -> Small:
-    nodes = found.nodes[view.first : view.first + MOST_SMALL]
-    coarse = found.coarser(SMALL_BINS)
     chosen = slice(view.first, view.first + MOST_SMALL)
-    values = coarse.values()[chosen]
+    nodes = found.nodes[chosen]
+    values = found.coarser(SMALL_BINS).values()[chosen]
     totals = found.amounts.sums[chosen].sum(axis=1)
     peaks = np.nanmax(found.values()[chosen], axis=1, initial=0.0)
     said = [
@@ -181,6 +177,13 @@ def _rate_rows(found: Counted) -> Iterable[Sequence[Any]]:
 # ---- Two fields, and single records ----
 
 
+def array_of(table: Table, view: View) -> ShownField | None:
+    """The array of single records whose elements are shown."""
+    if view.look == PAIR:
+        return None
+    return next((one for one in table.arrays if one.name in (view.of, view.y)), None)
+
+
 def pair_fields(table: Table, view: View) -> tuple[ShownField, ShownField]:
     """The fields of both axes; those that the view does not name are the most telling ones. Raises
     InputError."""
@@ -223,25 +226,18 @@ def _pair(table: Table, view: View, ask: Ask) -> Shown:
 
 
 def _pair_request(table: Table, view: View, x: ShownField, y: ShownField) -> dict[str, Any]:
-    nodes = table.nodes.chosen(view.node or view.nodes)
-    is_all = len(nodes) == table.nodes.count
-    selected = bool(view.only) or not is_all or view.begin is not None or view.end is not None
+    selection = Selection.of_view(table, view)
     x_log, y_log = view.xscale == LOG, view.yscale == LOG
     ends = (*_ends(x, x_log, view.xmin, view.xmax), *_ends(y, y_log, view.ymin, view.ymax))
     limits = (view.xmin, view.xmax, view.ymin, view.ymax)
-    known = ends if not selected or None not in limits else None
+    known = ends if selection == Selection() or None not in limits else None
     return {
         "what": "pairs",
         "table": to_json(table),
         "x": {"field": x.name, "low": view.xmin, "high": view.xmax, "is_log": x_log},
         "y": {"field": y.name, "low": view.ymin, "high": view.ymax, "is_log": y_log},
         "known": known,
-        "selection": {
-            "begin": view.begin,
-            "end": view.end,
-            "nodes": None if is_all else nodes,
-            "only": checked_only(table, view),
-        },
+        "selection": vars(selection),
     }
 
 
@@ -279,18 +275,21 @@ def _steps(low: float, high: float, count: int, is_log: bool) -> tuple[float, fl
     return low, (high - low) / count or 1.0
 
 
+def cell_at(begin: float, step: float, number: float, *, is_log: bool) -> float:
+    """Where a cell of a grid begins, as assets/marks.js has it."""
+    return begin * step**number if is_log else begin + step * number
+
+
 def _cell_rows(view: View, answer: dict[str, Array]) -> list[Sequence[Any]]:
+    """The middle of each cell that has records, and how many."""
     cells, ends = answer["cells"], answer["ends"]
-    x0, dx = _steps(ends[0], ends[1], cells.shape[1], view.xscale == LOG)
-    y0, dy = _steps(ends[2], ends[3], cells.shape[0], view.yscale == LOG)
-
-    def at(begin: float, step: float, number: float, is_log: bool) -> float:
-        return begin * step**number if is_log else begin + step * number
-
+    x_log, y_log = view.xscale == LOG, view.yscale == LOG
+    x0, dx = _steps(ends[0], ends[1], cells.shape[1], x_log)
+    y0, dy = _steps(ends[2], ends[3], cells.shape[0], y_log)
     return [
         (
-            at(x0, dx, column + 0.5, view.xscale == LOG),
-            at(y0, dy, line + 0.5, view.yscale == LOG),
+            cell_at(x0, dx, column + 0.5, is_log=x_log),
+            cell_at(y0, dy, line + 0.5, is_log=y_log),
             int(cells[line, column]),
         )
         for line, column in zip(*np.nonzero(cells), strict=True)
@@ -326,9 +325,9 @@ def _level(levels: Levels, view: View) -> Shown:
         chart = Chart(LEVEL_HEIGHT, legend=True)
         _time_axis(chart, 0.0, levels.seconds, view)
         chart.y(panel.title, zero=True)
-        _limits(chart, "y", view.yscale == LOG and not panel.is_share, None, None)
+        _limits(chart, "y", view.yscale == LOG and panel.unit != "", None, None)
         x = begin + width * np.arange(panel.values.shape[1] + 1)
-        for title, colour, values in zip(panel.titles, panel.colours, panel.values, strict=True):
+        for title, colour, values in zip(panel.titles, SERIES, panel.values, strict=False):
             chart.line(title, x, np.append(values, values[-1:]), colour, stepped=True, width=1.2)
         charts.append((panel.title, chart))
     names = [f"{panel.level}: {title}" for panel in panels for title in panel.titles]
@@ -367,8 +366,7 @@ def _axis(
     low: float | None,
     high: float | None,
 ) -> None:
-    stem = field.name.removesuffix("_ns").removesuffix("_ps")
-    title = stem if field.unit in ("", "s") else f"{stem} ({field.unit})"
+    title = field.stem if field.unit == "s" else field.title
     settings: dict[str, Any] = {"seconds": True} if field.unit == "s" else {}
     if field.kind == "name":
         settings = {"names": list(field.values) or ["none"]}
@@ -393,7 +391,7 @@ def _limits(
         axis |= {"log": True, "zero": False}
     if low is None and high is None:
         return
-    ends = [low if low is not None else None, high if high is not None else None]
+    ends = [low, high]
     if whole is not None:
         filled = [end if given is None else given for given, end in zip(ends, whole, strict=True)]
         axis["range"] = [min(whole[0], filled[0]), max(whole[1], filled[1])]

@@ -64,6 +64,14 @@ class View:
     def with_(self, **changes: Any) -> View:
         return replace(self, **changes)
 
+    def within(self, begin: float, end: float) -> tuple[float, float]:
+        """What it shows of a time range. Raises InputError if it shows none of it."""
+        low = begin if self.begin is None else max(self.begin, begin)
+        high = end if self.end is None else min(self.end, end)
+        if not low < high:
+            raise InputError(f"from, to: expected a part of {begin:.6g} s to {end:.6g} s")
+        return low, high
+
     def query(self) -> str:
         """The parameters of its address, without those that are as usual."""
         found: list[tuple[str, str]] = []

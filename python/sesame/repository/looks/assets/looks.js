@@ -5,6 +5,7 @@
 (() => {
   const WAIT = 350; // ms after the last change of a range until it is loaded
   const NAMES = { rate: { x: ["from", "to"] }, level: { x: ["from", "to"] }, pair: { x: ["xmin", "xmax"], y: ["ymin", "ymax"] }, record: { x: ["xmin", "xmax"], y: ["ymin", "ymax"] } };
+  const KEPT = ["v", "look", "type", "from", "to"];
   const at = (name) => document.querySelector(`[data-part="${name}"]`);
   const root = at("look");
   let state = new URLSearchParams(location.search);
@@ -180,6 +181,11 @@
     at("message").className = "error";
   }
 
+  // Fields, nodes and values are those of a record type: another one is shown as at first.
+  at("form").addEventListener("formdata", ({ formData }) => {
+    if (formData.get("type") === state.get("type")) return;
+    for (const name of [...formData.keys()]) if (!KEPT.includes(name)) formData.delete(name);
+  });
   addEventListener("popstate", () => {
     state = new URLSearchParams(location.search);
     follow();
