@@ -230,7 +230,7 @@ def _facts(thing: LibraryItem, version: Version, reader: Reader | None) -> list[
         ("command", " ".join(map(str, info.get("command") or []))),
         ("started", info.get("begin_time")),
         ("outcome", (info.get("result") or {}).get("outcome")),
-        ("with", "; ".join(_merged(info))),
+        ("merged with", "; ".join(_merged(info))),
         ("contact", thing.contact or info.get("contact")),
         ("mail", thing.contact_mail if reader is not None else ""),
         ("file type", thing.file_type),

@@ -77,8 +77,10 @@ def _import(received: Path, work: Path, most_bytes: int) -> str:
 
 def _data_sets(source: Path) -> list[Path]:
     """The data sets in a directory; several are merged."""
-    if (source / "info.json").is_file() or not source.is_dir():
-        return [source] if source.is_dir() else []
+    if not source.is_dir():
+        return []
+    if (source / "info.json").is_file():
+        return [source]
     return sorted(one for one in source.iterdir() if (one / "info.json").is_file())
 
 

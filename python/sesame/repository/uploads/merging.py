@@ -30,7 +30,6 @@ SEQUENCE = RecordType(
     ),
 )
 ROWS = 1 << 16
-NAME_ID = pa.dictionary(pa.int32(), pa.string()).id
 Systems = Sequence[tuple[DataSet, Mapping[str, str]]]  # with the new names of their tables
 MOST_ROWS = 20_000_000  # of the sequence, which is sorted in memory
 
@@ -165,18 +164,15 @@ def _part(
             what = pc.binary_join_element_wise(*names, ".")
             places = zip(*(columns[one].to_pylist() for one in ("node", "process")), strict=True)
             rank = pa.array([ranks.get(place, -1) for place in places])
-    made = {
-        "begin_ns": begin,
-        "duration_ns": duration,
-        "level": ["program" if ranks is None else "system"] * len(batch),
-        "record": [table] * len(batch),
-        "what": what.cast(pa.string()),
-        "rank": rank.cast(pa.int64()),
-        "bytes": columns.get("bytes", none).cast(pa.int64()),
-    }
-    encoded = [one for one in made if SEQUENCE.arrow_schema().field(one).type.id == NAME_ID]
-    table_of = pa.table(made)
-    for name in encoded:
-        at = table_of.schema.get_field_index(name)
-        table_of = table_of.set_column(at, name, table_of.column(name).dictionary_encode())
-    return table_of
+    level = pa.array(["program" if ranks is None else "system"] * len(batch), pa.string())
+    return pa.table(
+        {
+            "begin_ns": begin,
+            "duration_ns": duration,
+            "level": level.dictionary_encode(),
+            "record": pa.array([table] * len(batch), pa.string()).dictionary_encode(),
+            "what": what.cast(pa.string()).dictionary_encode(),
+            "rank": rank.cast(pa.int64()),
+            "bytes": columns.get("bytes", none).cast(pa.int64()),
+        }
+    )

@@ -17,7 +17,7 @@ LIBRARIES = ("data", "tool", "model", "document", "report")
 VISIBILITIES = ("private", "unlisted", "public")
 LICENCE = re.compile(r"[A-Za-z0-9.+() -]{0,100}")  # an SPDX expression
 THING = re.compile(r"[0-9a-hjkmnp-tv-z]{8}")
-LINKED = re.compile(r"(?:[^\s=]*/[dtmr]/)?([0-9a-hjkmnp-tv-z]{8})(?:/v/\d{1,9})?/?")
+LINKED = re.compile(rf"(?:[^\s=]*/[dtmr]/)?({THING.pattern})(?:/v/\d{{1,9}})?/?")
 MOST_LINKS = 50
 LONGEST_DESCRIPTION = 200_000
 LATEST_YEAR = 2200
