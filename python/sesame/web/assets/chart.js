@@ -2,7 +2,8 @@
 //
 // A chart is <figure class="chart"> with its description as JSON in a script element (chart.py writes
 // it). drawChart(figure, description) draws another one there; what was hidden stays hidden.
-// The figure has the event "range" when what is seen of it changes. A pointer or the keyboard zooms and says what is under it; "Values" shows the numbers as a table.
+// The figure has the event "range" when what is seen of it changes. A pointer or the keyboard zooms
+// and says what is under it; "Values" shows the numbers as a table.
 "use strict";
 
 const ARRAYS = { i1: Int8Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
@@ -157,7 +158,7 @@ function axisFor(axis, isX, space) {
     if (isTilted) {
       const shown = Math.min(longest, 110);
       Object.assign(made, { rotate: 50, size: shown * 0.77 + 26, values: (_, splits) => {
-        const every = Math.ceil(splits.length * 1.3 * FONT / space);
+        const every = Math.ceil(splits.length * 1.3 * FONT / space); // so that lines of text do not overlap
         return splits.map((i, place) => place % every ? "" : shortened(named[i], shown));
       } });
     } else {
