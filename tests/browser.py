@@ -3,6 +3,8 @@ keyboard cannot use."""
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import time
 from collections.abc import Iterator
@@ -11,7 +13,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 SIZES = ((1400, "light"), (390, "dark"))
 
@@ -23,6 +26,45 @@ def chromium(program: str) -> Iterator[Browser]:
         browser = driver.chromium.launch(executable_path=program, args=sandbox)
         yield browser
         browser.close()
+
+
+def new_page(browser: Browser, **settings: Any) -> Page:
+    """A page whose `problems` are the errors of its scripts and what its console says."""
+    page = browser.new_page(**settings)
+    page.problems = problems_of(page)
+    return page
+
+
+def problems_of(page: Page) -> list[str]:
+    """The errors of its scripts and what its console says, from now on."""
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text))
+    return problems
+
+
+def wait_until(page: Page, expression: str, seconds: float = 20) -> None:
+    """The policy of our pages keeps playwright's own function from evaluating text."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, (expression, page.url, page.inner_text("body"))
+        time.sleep(0.05)
+
+
+PASTE = """([area, data]) => {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], "shot.png", { type: "image/png" }));
+  area.dispatchEvent(new ClipboardEvent("paste",
+    { clipboardData: transfer, cancelable: true, bubbles: true }));
+}"""
+
+
+def paste_picture(area: Locator) -> None:
+    """Pastes a picture of 900 by 300 pixels into a text field."""
+    out = io.BytesIO()
+    Image.new("RGB", (900, 300), "teal").save(out, "PNG")
+    area.page.evaluate(PASTE, [area.element_handle(), base64.b64encode(out.getvalue()).decode()])
 
 
 def axe_script() -> str:
@@ -76,9 +118,7 @@ SPLIT = r"""() => {
 def look(browser: Browser, url: str, axe: str, width: int, scheme: Any) -> Seen:
     """Opens a page, draws all its charts and says what is wrong with it."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text))
+    problems = problems_of(page)
     page.goto(url)
     page.evaluate(DRAW_ALL)
     time.sleep(0.1)

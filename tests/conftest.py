@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -25,3 +29,13 @@ def debian_program() -> Callable[[str, str], str]:
         return found
 
     return find
+
+
+@pytest.fixture(scope="module")  # not session: asyncio cannot run beside playwright in a thread
+def browser(debian_program: Callable[[str, str], str]) -> Iterator[Browser]:
+    """A browser without a window; without one installed the test skips."""
+    from tests.browser import chromium
+
+    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
+    with chromium(program) as started:
+        yield started

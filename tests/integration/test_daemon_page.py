@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import sync_playwright
-from tests.browser import SIZES, axe_script, faults
+from playwright.sync_api import Page
+from tests.browser import SIZES, axe_script, faults, new_page, wait_until
 from tests.served_daemon import TOKEN, ServedDaemon
 
 
@@ -21,25 +18,11 @@ def daemon() -> Iterator[ServedDaemon]:
 
 
 @pytest.fixture
-def page(daemon, debian_program) -> Iterator:
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with sync_playwright() as driver:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=program, args=sandbox)
-        opened = browser.new_page()
-        opened.problems = []
-        opened.on("pageerror", lambda error: opened.problems.append(str(error)))
-        opened.goto(daemon.listening.url)
-        yield opened
-        browser.close()
-
-
-def wait_for(page, expression: str) -> None:
-    """The page's policy keeps playwright's own function from evaluating text."""
-    end = time.monotonic() + 20
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, (expression, page.text_content("#message"), page.problems)
-        time.sleep(0.05)
+def page(daemon, browser) -> Iterator[Page]:
+    opened = new_page(browser)
+    opened.goto(daemon.listening.url)
+    yield opened
+    opened.close()
 
 
 def type_token(page, token: str) -> None:
@@ -57,7 +40,7 @@ def log_in(page) -> None:
 def test_a_wrong_token_is_refused_in_words(page):
     type_token(page, "wrong")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('message').textContent.includes('wrong token')")
+    wait_until(page, "document.getElementById('message').textContent.includes('wrong token')")
     assert page.is_hidden("#cards") and page.is_hidden("#switches")
 
 
@@ -66,19 +49,19 @@ def test_all_three_levels_are_switched_by_keyboard(page, daemon):
     # fs.read, fs.open (which is unavailable), task.exec
     page.focus("input[name=everything][value=off]")
     page.keyboard.press("ArrowRight")
-    wait_for(page, "document.querySelector('[name=fs][value=summary]').checked")
+    wait_until(page, "document.querySelector('[name=fs][value=summary]').checked")
     assert daemon.levels() == ["summary", "off", "summary"]
     assert "fs.open" in page.text_content("#message")
     page.focus("input[name=fs][value=summary]")
     page.keyboard.press("ArrowRight")
-    wait_for(page, "document.querySelector('[name=\"fs.read\"][value=trace]').checked")
+    wait_until(page, "document.querySelector('[name=\"fs.read\"][value=trace]').checked")
     assert daemon.levels() == ["trace", "off", "summary"]
     assert page.query_selector("input[name=everything]:checked") is None
     page.focus("#switches details summary")
     page.keyboard.press("Enter")
     page.focus("input[name='fs.read'][value=trace]")
     page.keyboard.press("ArrowLeft")
-    wait_for(page, "document.querySelector('[name=everything][value=summary]').checked")
+    wait_until(page, "document.querySelector('[name=everything][value=summary]').checked")
     assert daemon.levels() == ["summary", "off", "summary"]
     assert page.is_disabled("input[name='fs.open'][value=trace]")
     assert page.problems == []
@@ -90,12 +73,12 @@ def test_plots_show_what_was_counted(page, daemon):
         daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
     page.focus("#reading")
     page.keyboard.press("Enter")
-    wait_for(
+    wait_until(
         page,
         "document.getElementById('rates').chart?.description.marks.some(x => x.name == 'fs.read')",
     )
     page.select_option("#quantity", "mean")
-    wait_for(
+    wait_until(
         page,
         "document.getElementById('rates').chart.description.marks"
         ".some(x => x.name == 'fs.read' && x.y.includes(7))",
@@ -111,14 +94,14 @@ def test_the_interval_is_set(page, daemon):
     page.fill("#interval", "3")
     page.fill("#batch", "2")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('message').textContent == 'settings changed'")
+    wait_until(page, "document.getElementById('message').textContent == 'settings changed'")
     page.reload()
-    wait_for(page, "document.getElementById('batch').value == '2'")
+    wait_until(page, "document.getElementById('batch').value == '2'")
     assert page.input_value("#interval") == "3"
     page.fill("#interval", "0.5")
     page.fill("#destination", "ftp://x")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('message').textContent.includes('[destinations]')")
+    wait_until(page, "document.getElementById('message').textContent.includes('[destinations]')")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
@@ -146,10 +129,10 @@ def test_what_was_off_is_not_said_to_be_zero(page, daemon):
     )
     for level, count in (("summary", 3), ("off", 0), ("summary", 3)):
         page.check(f"input[name='everything'][value={level}]")
-        wait_for(page, f"document.querySelector('[name=fs][value={level}]').checked")
+        wait_until(page, f"document.querySelector('[name=fs][value={level}]').checked")
         daemon.read()
         for _ in range(count):
             daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
         daemon.read()
     page.click("#reading")
-    wait_for(page, f"({values}).includes(null) && ({values}).some(x => x > 0)")
+    wait_until(page, f"({values}).includes(null) && ({values}).some(x => x > 0)")

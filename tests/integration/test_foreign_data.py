@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.browser import SIZES, axe_script, chromium, faults
+from tests.browser import SIZES, axe_script, faults, new_page
 from tests.command_line import SESAME
 from tests.python.block_traces import random_requests, write_blktrace
 from tests.python.test_exchange_otf2 import traced
@@ -139,30 +139,21 @@ def test_a_file_of_another_tool_has_a_home_page(make, tool, types, served, tmp_p
     address = pushed(served, make(tmp_path))
     for width, scheme in SIZES:
         size = {"width": width, "height": 900}
-        page = browser.new_page(viewport=size, color_scheme=scheme)
-        problems: list[str] = []
-        page.on("pageerror", lambda error, seen=problems: seen.append(str(error)))
-        page.on("console", lambda said, seen=problems: seen.append(said.text))
+        page = new_page(browser, viewport=size, color_scheme=scheme)
         assert page.goto(served.url + address).status == 200
         facts = page.locator("section", has=page.get_by_role("heading", name="About"))
         assert tool.lower() in facts.inner_text().lower()
         listed = page.locator("a[href^='/records/']").all_inner_texts()
         assert types <= set(listed), listed
-        problems += faults(page, axe_script())
+        page.problems += faults(page, axe_script())
         if directory := os.environ.get("SESAME_PICTURES"):
             name = f"home-{make.__name__}-{width}.png"
             page.screenshot(path=Path(directory) / name, full_page=True)
         for name in types:
             assert page.goto(f"{served.url}/records/{name}").status == 200
             assert f'href="{address}"' in page.content()
-            problems += [f"{name}: {one}" for one in faults(page, axe_script())]
+            page.problems += [f"{name}: {one}" for one in faults(page, axe_script())]
         assert page.goto(f"{served.url}{address}/info.txt").status == 200
         assert re.search(rf"^Record type: {min(types)}$", page.inner_text("pre"), re.M)
         page.close()
-        assert problems == []
-
-
-@pytest.fixture(scope="module")
-def browser(debian_program):
-    with chromium(debian_program("chromium", "chromium")) as opened:
-        yield opened
+        assert page.problems == []

@@ -3,14 +3,11 @@ there is no browser."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
-from tests.browser import axe_script, faults
+from playwright.sync_api import Browser, Page
+from tests.browser import axe_script, faults, new_page, wait_until
 from tests.python.made_runs import write_run
 from tests.served_repository import ServedRepository
 
@@ -31,16 +28,6 @@ def served(tmp_path_factory) -> Iterator[ServedRepository]:
 
 
 @pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with sync_playwright() as driver:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=program, args=sandbox)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def addresses(served) -> dict[str, str]:
     with served.repository.connection() as connection:
         things = served.repository.things.find(connection, schema.thing.c.library == "data")
@@ -48,20 +35,10 @@ def addresses(served) -> dict[str, str]:
 
 
 def opened(browser: Browser, address: str, **settings) -> Page:
-    page = browser.new_page(**settings)
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page = new_page(browser, **settings)
     page.goto(address)
     page.wait_for_selector("#playback[data-ready]")
     return page
-
-
-def wait_for(page: Page, expression: str) -> None:
-    """The page's policy keeps playwright's own function from evaluating text."""
-    end = time.monotonic() + 20
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, (expression, page.inner_text("#playback"), page.problems)
-        time.sleep(0.05)
 
 
 def part(name: str) -> str:
@@ -91,13 +68,13 @@ def test_the_page_is_readable_at_every_size(browser, addresses, width, scheme):
 def test_it_plays_to_the_end_and_again(browser, addresses):
     page = opened(browser, f"{addresses['on a mesh']}?t=0.4&speed=2")
     page.click(part("play"))
-    wait_for(page, "new URLSearchParams(location.search).get('t') === '0.8'")
+    wait_until(page, "new URLSearchParams(location.search).get('t') === '0.8'")
     assert page.inner_text(part("play")) == "Play"
     assert page.inner_text(part("time")) == "800 ms of 800 ms"
     page.select_option(part("speed"), index=0)
     page.click(part("play"))
     assert page.inner_text(part("play")) == "Pause"
-    wait_for(page, "Number(document.querySelector('[data-part=slider]').value) > 10")
+    wait_until(page, "Number(document.querySelector('[data-part=slider]').value) > 10")
     page.click(part("play"))
     assert float(page.evaluate("new URLSearchParams(location.search).get('t')")) < 0.7
 
@@ -121,7 +98,7 @@ def test_nodes_have_the_colour_of_what_they_did(browser, addresses):
 def test_the_address_is_the_state(browser, addresses):
     page = opened(browser, addresses["on a mesh"])
     page.select_option(part("field"), "message.bytes:mean")
-    wait_for(page, "document.querySelector('[data-part=legend]').textContent.includes('kB')")
+    wait_until(page, "document.querySelector('[data-part=legend]').textContent.includes('kB')")
     page.select_option(part("node-0"), "3")
     page.check(part("whole"))
     page.focus(part("slider"))

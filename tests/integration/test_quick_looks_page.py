@@ -3,18 +3,19 @@ where there is no browser."""
 
 from __future__ import annotations
 
-import shutil
-import time
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Browser, Page
 from sqlalchemy import true
-from tests.browser import axe_script, chromium, faults
+from tests.browser import axe_script, faults, new_page, wait_until
 from tests.looked_at import write_events
 from tests.python.made_runs import write_run
 from tests.served_repository import ServedRepository
+
+wait_for = partial(wait_until, seconds=30)  # records are read
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +29,6 @@ def served(tmp_path_factory) -> Iterator[ServedRepository]:
 
 
 @pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with chromium(program) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def looks(served) -> dict[str, str]:
     with served.repository.connection() as connection:
         things = served.repository.things.find(connection, true())
@@ -42,21 +36,10 @@ def looks(served) -> dict[str, str]:
 
 
 def opened(browser: Browser, address: str, **settings) -> Page:
-    page = browser.new_page(**{"viewport": {"width": 1400, "height": 900}, **settings})
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("console", lambda message: page.problems.append(message.text))
+    page = new_page(browser, **{"viewport": {"width": 1400, "height": 900}, **settings})
     page.goto(address)
     page.wait_for_selector("[data-part=look][data-ready]")
     return page
-
-
-def wait_for(page: Page, expression: str) -> None:
-    """The page's policy keeps playwright's own function from evaluating text."""
-    end = time.monotonic() + 30
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, (expression, page.url, page.problems)
-        time.sleep(0.05)
 
 
 def setting(page: Page, name: str) -> str | None:
@@ -84,7 +67,14 @@ def wait_for_view(page: Page) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 @pytest.mark.parametrize(
-    "query", ["", "?type=event&node=3&only=what:write", "?look=pair&type=event", "?look=record"]
+    "query",
+    [
+        "",
+        "?type=event&node=3&only=what:write",
+        "?look=pair&type=event",
+        "?look=record",
+        "?look=record&y=times&row=3",
+    ],
 )
 def test_the_page_is_readable_at_every_size(browser, looks, width, scheme, query):
     page = opened(
@@ -213,6 +203,17 @@ def test_the_form_chooses_and_the_address_is_short(browser, looks):
     page.fill("[name=nodes]", "77")
     page.get_by_role("button", name="Show").click()
     page.get_by_role("heading", name="there is no node 77").wait_for()
+    page.close()
+
+
+def test_another_record_type_is_shown_as_at_first(browser, looks):
+    """It does not have the fields that the form had chosen."""
+    page = opened(browser, f"{looks['run']}?look=pair&type=message&x=bytes&from=0.5")
+    page.select_option("[name=type]", "call")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_selector("[data-part=look][data-ready]")
+    assert page.url.partition("?")[2] == "v=1&look=pair&type=call&from=0.5"
+    assert page.problems == []
     page.close()
 
 

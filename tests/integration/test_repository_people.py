@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
-from tests.browser import SIZES, axe_script, faults
+from playwright.sync_api import Browser, Page
+from tests.browser import SIZES, axe_script, faults, new_page
 from tests.python.block_traces import random_requests, write_msr
 from tests.python.made_runs import write_run
 from tests.served_repository import ServedRepository
@@ -33,31 +32,16 @@ def served(tmp_path_factory) -> Iterator[ServedRepository]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with sync_playwright() as driver:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=program, args=sandbox)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def page(browser) -> Iterator[Page]:
-    opened = new_page(browser)
+    opened = quick_page(browser)
     yield opened
-    opened.context.close()
+    opened.close()
 
 
-def new_page(browser: Browser, **settings: object) -> Page:
-    page = browser.new_context(**settings).new_page()
+def quick_page(browser: Browser, **settings: object) -> Page:
+    page = new_page(browser, **settings)
     page.set_default_timeout(10_000)
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on(
-        "console", lambda said: page.problems.append(said.text) if said.type == "error" else None
-    )
     return page
 
 
@@ -93,10 +77,10 @@ def test_a_data_set_is_uploaded_reviewed_and_seen(page, browser, served, tmp_pat
     assert "a run on a mesh" in page.inner_text("h1")
     assert "waiting" in page.inner_text("main")
 
-    other = new_page(browser)
+    other = quick_page(browser)
     assert other.goto(address).status == 404
 
-    reviewer = new_page(browser)
+    reviewer = quick_page(browser)
     sign_in(reviewer, served, "rita", "/review")
     reviewer.click("a:has-text('Decide about a run on a mesh')")
     reviewer.fill("textarea[name=reason]", "good")
@@ -159,21 +143,21 @@ def test_an_administrator_adds_an_account_that_signs_in(page, browser, served):
     page.click("button:has-text('Add')")
     page.wait_for_selector("[role=status] code")
     password = page.inner_text("[role=status] code")
-    other = new_page(browser)
+    other = quick_page(browser)
     sign_in(other, served, "grace", "/account", password)
     assert "contributor" in other.inner_text("header.page-header")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_pages_fit_and_can_be_used_by_all(browser, served, width, scheme):
-    page = new_page(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = quick_page(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(f"{served.url}/sign-in")
     checked(page)
     sign_in(page, served, "root", "/")
     for address in ("/upload", "/account", "/accounts", "/review"):
         page.goto(f"{served.url}{address}")
         checked(page)
-    page.context.close()
+    page.close()
 
 
 def checked(page: Page) -> None:

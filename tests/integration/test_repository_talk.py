@@ -3,17 +3,14 @@ it."""
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from playwright.sync_api import expect
-from tests.browser import SIZES, axe_script, chromium, faults
+from tests.browser import SIZES, axe_script, faults, new_page, paste_picture
 from tests.command_line import SESAME
 from tests.python.traced_run import TracedRun
 
@@ -35,21 +32,6 @@ def served(tmp_path: Path):
             server.wait(30)
 
 
-def picture() -> str:
-    out = io.BytesIO()
-    Image.new("RGB", (900, 300), "teal").save(out, "PNG")
-    return base64.b64encode(out.getvalue()).decode()
-
-
-PASTE = """([area, data]) => {
-  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-  const transfer = new DataTransfer();
-  transfer.items.add(new File([bytes], "shot.png", { type: "image/png" }));
-  const event = new ClipboardEvent("paste", { clipboardData: transfer, cancelable: true, bubbles: true });
-  area.dispatchEvent(event);
-}"""  # noqa: E501
-
-
 def wait_until_found(page, base: str, words: str) -> str:
     """The address of the first result, once the data sets of the directory are added."""
     end = time.monotonic() + 60
@@ -62,54 +44,50 @@ def wait_until_found(page, base: str, words: str) -> str:
     raise AssertionError(f"nothing found: {words}")
 
 
-def test_a_message_with_a_pasted_image_and_a_link(served, debian_program):
+def test_a_message_with_a_pasted_image_and_a_link(served, browser):
     base = served.partition("/begin")[0]
-    with chromium(debian_program("chromium", "chromium")) as browser:
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text))
-        page.goto(served)
-        thing = wait_until_found(page, base, "in:data")
-        title = page.locator("main .things a.title").first.inner_text()
+    page = new_page(browser, viewport={"width": 1400, "height": 900})
+    page.goto(served)
+    thing = wait_until_found(page, base, "in:data")
+    title = page.locator("main .things a.title").first.inner_text()
 
-        page.goto(f"{base}/talk/new?about={thing}")
-        page.get_by_label("Title").fill("Why is the first write slow?")
-        area = page.locator("#text")
-        area.fill("It takes 1 ms, see ")
-        linker = page.get_by_label("Link to …")
-        linker.press_sequentially("traced")
-        page.locator("[data-linker] button").first.click()
-        area.press("End")
-        page.evaluate(PASTE, [area.element_handle(), picture()])
-        expect(area).to_have_value(re.compile("/talk/images/"))
-        page.get_by_role("button", name="Preview").click()
-        page.wait_for_selector("#preview img")
-        page.get_by_role("button", name="Send").click()
-        page.wait_for_selector("article.message .link-card")
-        assert page.locator(".message-text a").inner_text() == title
-        image = page.locator(".message-text img")
-        expect(image).to_be_visible()
-        expect(image).to_have_js_property("naturalWidth", 900)
+    page.goto(f"{base}/talk/new?about={thing}")
+    page.get_by_label("Title").fill("Why is the first write slow?")
+    area = page.locator("#text")
+    area.fill("It takes 1 ms, see ")
+    linker = page.get_by_label("Link to …")
+    linker.press_sequentially("traced")
+    page.locator("[data-linker] button").first.click()
+    area.press("End")
+    paste_picture(area)
+    expect(area).to_have_value(re.compile("/talk/images/"))
+    page.get_by_role("button", name="Preview").click()
+    page.wait_for_selector("#preview img")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_selector("article.message .link-card")
+    assert page.locator(".message-text a").inner_text() == title
+    image = page.locator(".message-text img")
+    expect(image).to_be_visible()
+    expect(image).to_have_js_property("naturalWidth", 900)
 
-        axe = axe_script()
-        thread = page.url.partition("#")[0]
-        pages = [thread, f"{base}/talk/", f"{base}/talk/new", f"{base}{thing}"]
-        pages += [f"{base}/search", f"{base}/search?q=write", f"{base}/search?q=in:message"]
-        state = page.context.storage_state()
-        for width, scheme in SIZES:
-            size = {"width": width, "height": 900}
-            context = browser.new_context(viewport=size, color_scheme=scheme, storage_state=state)
-            other = context.new_page()
-            for address in pages:
-                other.goto(address)
-                problems += [f"{width} {address}: {one}" for one in faults(other, axe)]
-            context.close()
-        assert problems == []
+    axe = axe_script()
+    thread = page.url.partition("#")[0]
+    pages = [thread, f"{base}/talk/", f"{base}/talk/new", f"{base}{thing}"]
+    pages += [f"{base}/search", f"{base}/search?q=write", f"{base}/search?q=in:message"]
+    state = page.context.storage_state()
+    for width, scheme in SIZES:
+        size = {"width": width, "height": 900}
+        other = browser.new_page(viewport=size, color_scheme=scheme, storage_state=state)
+        for address in pages:
+            other.goto(address)
+            page.problems += [f"{width} {address}: {one}" for one in faults(other, axe)]
+        other.close()
+    assert page.problems == []
 
-        page.goto(f"{base}/search")
-        page.get_by_label("Words and filters").press_sequentially("syst")
-        page.wait_for_selector(".suggestions li")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        assert page.get_by_label("Words and filters").input_value() == "system:"
+    page.goto(f"{base}/search")
+    page.get_by_label("Words and filters").press_sequentially("syst")
+    page.wait_for_selector(".suggestions li")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.get_by_label("Words and filters").input_value() == "system:"
+    page.close()

@@ -4,11 +4,8 @@ and files, once with PostgreSQL and S3."""
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -18,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests import postgres, s3_server
-from tests.browser import axe_script, chromium, faults
+from tests.browser import axe_script, faults, paste_picture, problems_of
 from tests.command_line import SESAME
 from tests.python.made_runs import write_run
 
@@ -30,13 +26,6 @@ PASSWORD = "correct horse battery"
 MESH = 'kind = "mesh"\ndims = [2, 4]'
 ROLES = {"ada": "contributor", "rita": "reviewer"}
 LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
-PASTE = """([area, data]) => {
-  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-  const transfer = new DataTransfer();
-  transfer.items.add(new File([bytes], "shot.png", { type: "image/png" }));
-  area.dispatchEvent(new ClipboardEvent("paste",
-    { clipboardData: transfer, cancelable: true, bubbles: true }));
-}"""
 
 
 @contextmanager
@@ -98,13 +87,6 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with chromium(program) as opened:
-        yield opened
-
-
 expect.set_options(timeout=SECONDS * 1000)  # the machine may be busy
 
 
@@ -112,12 +94,10 @@ class Visitor:
     """A browser of one person. `problems`: errors of scripts, and requests that failed."""
 
     def __init__(self, browser: Browser, site: str) -> None:
-        self.site, self.problems = site, list[str]()
-        size = {"width": 1400, "height": 900}
-        self.page: Page = browser.new_context(viewport=size).new_page()
+        self.site = site
+        self.page: Page = browser.new_page(viewport={"width": 1400, "height": 900})
         self.page.set_default_timeout(SECONDS * 1000)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("console", lambda said: self.problems.append(said.text))
+        self.problems = problems_of(self.page)
 
     def menu(self, name: str) -> Locator:
         """A link of the line at the top."""
@@ -161,7 +141,7 @@ class Visitor:
         page.get_by_label("Link to …").press_sequentially(link_to)
         page.locator("[data-linker] button", has_text=link_to).first.click()
         area.press("End")
-        page.evaluate(PASTE, [area.element_handle(), picture()])
+        paste_picture(area)
         expect(area).to_have_value(re.compile("/talk/images/"))
         page.get_by_role("button", name="Send").click()
         page.wait_for_selector("article.message .link-card")
@@ -203,12 +183,6 @@ class Visitor:
         expect(self.menu("Sign in")).to_be_visible()
         self.page.goto(f"{self.site}/upload")
         assert "/sign-in" in self.page.url
-
-
-def picture() -> str:
-    out = io.BytesIO()
-    Image.new("RGB", (900, 300), "teal").save(out, "PNG")
-    return base64.b64encode(out.getvalue()).decode()
 
 
 def look_at(browser: Browser, visitor: Visitor, paths: list[str]) -> list[str]:

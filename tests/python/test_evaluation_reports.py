@@ -10,15 +10,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from playwright.sync_api import Browser
-from tests.browser import axe_script, chromium, look
+from tests.browser import axe_script, look
 from tests.python.evaluation_reports import (
     BEGIN,
     END,
@@ -41,12 +39,6 @@ from sesame.evaluation.store import Note, Store
 from sesame.evaluation.summary import summarize
 from sesame.evaluation.tables import csv_of
 from sesame.trust import Reason
-
-
-@pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    with chromium(debian_program("chromium", "chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture

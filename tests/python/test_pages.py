@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from test_bench import bench_page
 from test_report_measured import READ, cost, idle
 from test_report_measured import page as measured_page
 from test_simulated_files import MACHINE
-from tests.browser import SIZES, SPLIT, axe_script, chromium, look
+from tests.browser import SIZES, SPLIT, axe_script, look
 from tests.python.reproduced_page import write_reproduction
 from tests.python.traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
@@ -22,12 +22,6 @@ from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Out
 from sesame.web.chart import Chart
 from sesame.web.page import Headline, Section, template, write_page
 from sesame.web.table import Column, table_html
-
-
-@pytest.fixture(scope="module")
-def browser(debian_program) -> Iterator[Browser]:
-    with chromium(debian_program("chromium", "chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
