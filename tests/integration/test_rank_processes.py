@@ -236,6 +236,21 @@ def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -
     outcome.assert_refused("is a script (#!/bin/sh), expected an MPI program in binary form")
 
 
+@pytest.mark.parametrize("option", ["--sensitivity", "--files kept", "--discard-data"])
+def test_what_only_simulated_files_and_times_have_is_refused(
+    simulate: Simulate, tmp_path: Path, option: str
+) -> None:
+    script = executable(tmp_path / "script.sh", "#!/bin/sh\ntrue\n")
+    outcome = simulate("-n", 2, *ON_INFINIBAND, *option.split(), "--", script)
+    outcome.assert_refused(f"{option} is not for ranks that are processes, and this program's are")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_traced_run_has_no_ranks_that_are_processes(simulate: Simulate) -> None:
+    outcome = simulate(*ON_INFINIBAND, "--ranks-as", "processes", "run.sesame")
+    outcome.assert_refused("--ranks-as is for programs, and run.sesame is a traced run")
+
+
 def test_a_program_of_another_mpi_than_its_ranks_before_is_refused(
     simulate: Simulate, compiled: Compiled, tmp_path: Path
 ) -> None:

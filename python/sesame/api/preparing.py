@@ -139,14 +139,14 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
     )
     inspected = inspect_program(scenario.program, settings.ranks_as)
     if inspected.ranks_as == "processes":
-        if settings.sensitivity:
-            raise InputError(
-                f"{setting('sensitivity', True)} is not for ranks that are processes, and this "
-                f"program's are ({inspected.why})"
-            )
+        for name in ("sensitivity", "files", "discard_data"):
+            if value := getattr(settings, name):
+                raise InputError(
+                    f"{setting(name, value)} is not for ranks that are processes, and this "
+                    f"program's are ({inspected.why})"
+                )
         scenario = replace(
             scenario,
-            ranks_as="processes",
             notes=(
                 *scenario.notes,
                 f"each rank is a process ({inspected.why}): its files and sockets are the host's, "
@@ -200,6 +200,7 @@ def _check_trace_settings(settings: RunSettings) -> None:
         "environment": settings.environment,
         "cwd": settings.cwd,
         "files": settings.files,
+        "ranks_as": settings.ranks_as,
     }
     for name, value in given.items():
         if value:

@@ -29,7 +29,6 @@ class Scenario:
     working_directory: Path | None = None
     seed: int = 1
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
-    ranks_as: str = "fibers"  # not for the simulator, which is one or the other
     files_directory: Path | None = None  # where simulated files are kept; None: they are removed
     discard_data: bool = False  # keep only the sizes of simulated files, not their data
     # Path and size of files that existed before a traced run. If set, the program sees no real
