@@ -28,8 +28,7 @@ def write_critical_path(writer: DataSetWriter, result: dict[str, Any]) -> None:
             "end_s": path["end_s"],
             "kind": path["kind"],
             "call": path["call"],
-            **{name: [place[name] for place in at] for name in ("function", "line")},
-            **{name: [place[name] for place in at] for name in ("object", "address")},
+            **{name: [place[name] for place in at] for name in NOWHERE},
         },
     )
 

@@ -17,14 +17,13 @@ from sesame.errors import InputError, SimulationError
 from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
-INTERFACES = ("mpich", "mpiabi", "openmpi")
 RANKS_AS = ("fibers", "processes")
 PATIENCE_S = 5.0  # from SIGINT to SIGKILL
 
 
 def find_host(interface: str | None, *, sensitivity: bool = False) -> Path:
-    """The path of the simulator for an MPI binary interface, one of INTERFACES, or "processes"; or
-    of the one for an interface that also calculates sensitivities.
+    """The path of the simulator for an MPI binary interface ("mpich", "mpiabi", "openmpi"), or for
+    "processes"; with `sensitivity` of the one for an interface that also calculates sensitivities.
 
     Raises SesameError if it is not installed.
     """
@@ -42,7 +41,7 @@ class Inspected:
 
     ranks_as: str  # one of RANKS_AS
     why: str  # "it is a script"
-    interface: str | None  # one of INTERFACES; None: known when a process loads its MPI
+    interface: str | None  # as find_host takes it; None: known when a process loads its MPI
 
     @property
     def simulator(self) -> Path:
