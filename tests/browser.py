@@ -31,7 +31,7 @@ def chromium(program: str) -> Iterator[Browser]:
 def new_page(browser: Browser, **settings: Any) -> Page:
     """A page whose `problems` are the errors of its scripts and what its console says."""
     page = browser.new_page(**settings)
-    page.problems = problems_of(page)
+    page.problems = problems_of(page)  # type: ignore[attr-defined]
     return page
 
 
