@@ -30,6 +30,7 @@ class InputError(SesameError):
     ) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message, hint=hint)
+        self.reason = message  # without the path, which readers of a server may not see
         self.path = path
         self.line = line
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sesame.datasets import DataSet
+from sesame.machines import as_file
 
 
-@contextmanager
-def machine_file_of(data_set: DataSet) -> Iterator[Path]:
+def machine_file_of(data_set: DataSet) -> AbstractContextManager[Path]:
     """A file with the text that the data set has, since the original may have changed; without the
     overrides of the run. It is removed at the end."""
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-        file.write(data_set.info["target_system"]["machine_file"])
-        file.flush()
-        yield Path(file.name)
+    return as_file(data_set.info["target_system"]["machine_file"])

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sesame import native
 from sesame.datasets import DataSet
 from sesame.datasets.info import Kind
 from sesame.errors import InputError
-from sesame.machines.values import in_one_unit, machine_values
+from sesame.machines.values import general, in_one_unit, kinds_of_keys, machine_values
 from sesame.settings import setting
 
 # Kinds of keys with a slope: whether the time is in proportion to the value, or to its inverse.
@@ -134,8 +133,7 @@ def sensitivity_of(data_set: DataSet) -> Sensitivity:
 
 def kind_of_key(key: str) -> str:
     """The kind of a machine key: "duration". Raises InputError for an unknown key."""
-    pattern = re.sub(r"\.\d+(?=\.|$)", ".N", key)
-    known = {described["key"]: described["kind"] for described in native.machine_keys()}
+    pattern, known = general(key), kinds_of_keys()
     if pattern not in known:
         from difflib import get_close_matches
 
@@ -144,7 +142,7 @@ def kind_of_key(key: str) -> str:
             f"no key {key} in a machine file",
             hint=f"did you mean {near[0]}?" if near else "docs/formats/machine.md lists the keys",
         )
-    return str(known[pattern])
+    return known[pattern]
 
 
 def factor_of(key: str, change: str, value: str) -> float:

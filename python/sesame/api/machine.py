@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from sesame import native
 from sesame.errors import InputError, OutputError
-from sesame.machines import find_machine, shipped
+from sesame.machines import as_file, find_machine, shipped
 from sesame.settings import setting
 
 Value = str | int | float | bool | Sequence[str | int | float]
@@ -97,10 +96,9 @@ class Machine:
             text = _changed(text, key, value)
         text = _without_marks(text, [key for key, _ in self.settings])
         try:
-            with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                same = {**native.read_machine(file.name), "path": ""} == {**self.model, "path": ""}
+            with as_file(text) as file:
+                read = native.read_machine(str(file))
+            same = {**read, "path": ""} == {**self.model, "path": ""}
         except InputError:
             same = False
         if not same:

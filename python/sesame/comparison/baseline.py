@@ -25,7 +25,7 @@ from sesame.comparison.side import read_sides
 from sesame.datasets import DataSet, DataSetWriter, Kind, check_destination, is_data_set
 from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError, SimulationError
-from sesame.machines import find_machine
+from sesame.machines import as_file, find_machine
 from sesame.machines.values import machine_key
 from sesame.settings import setting
 from sesame.simulation import Compute, Host, Keep, Scenario, parse_compute, simulate_into
@@ -268,10 +268,8 @@ def _machine_file(wanted: CheckSettings, known: _BaselineSettings | None) -> Ite
     elif known is None:
         raise InputError(f"{setting('machine')} is missing: there is no baseline to take it from")
     else:
-        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-            file.write(known.machine_file)
-            file.flush()
-            yield Path(file.name)
+        with as_file(known.machine_file) as path:
+            yield path
 
 
 def _scenario(wanted: CheckSettings, known: _BaselineSettings, machine: Path) -> Scenario:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sesame.errors import InputError
@@ -31,3 +33,14 @@ def find_machine(name: str) -> Path:
         f"no machine model called {name}, there are: {', '.join(shipped())}",
         hint=f"{hint}A path to a machine file works, too",
     )
+
+
+@contextmanager
+def as_file(text: str) -> Iterator[Path]:
+    """A machine file with this text; it is removed at the end."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        yield Path(file.name)

@@ -96,7 +96,7 @@ def in_one_unit(key: str, text: str | None) -> object:
     """A value in picoseconds, bytes or bytes per second if its key has that kind; else as it is."""
     if text is None:
         return None
-    kind = _kinds().get(re.sub(r"\.\d+(?=\.|$)", ".N", key))
+    kind = kinds_of_keys().get(general(key))
     try:
         if kind == "duration":
             return native.parse_duration_ps(text)
@@ -116,6 +116,12 @@ def _bytes_per_s(text: str) -> float:
     return float(native.parse_size_bytes(text.removesuffix("/s")))
 
 
+def general(key: str) -> str:
+    """A key as it is described: "network.segment.2.latency" as "network.segment.N.latency"."""
+    return re.sub(r"\.\d+(?=\.|$)", ".N", key)
+
+
 @functools.cache
-def _kinds() -> dict[str, str]:
+def kinds_of_keys() -> dict[str, str]:
+    """What each key of a machine file is: "duration", "bandwidth"."""
     return {described["key"]: described["kind"] for described in native.machine_keys()}

@@ -95,8 +95,7 @@ def _compare(request: Request, compared: list[Compared]) -> Response:
     try:
         difference = difference_of(compared, grouped=grouped)
     except InputError as error:
-        # Not the path: it is one of the server's.
-        reason = str(error.message).removeprefix(f"{error.path}: ")
+        reason = error.reason
     of_infos = recorded.sections_of([one.version.info for one in compared])
     content = _of_runs(difference, query) if difference else _of_others()
     return page(

@@ -96,8 +96,7 @@ def main(path: Path) -> int:
         try:
             _write_answer(out, answer(data_set, request))
         except InputError as error:
-            text = error.message.removeprefix(f"{error.path}: ")[:300]
-            out.write(json.dumps({"error": text}).encode() + b"\n")
+            out.write(json.dumps({"error": error.reason[:300]}).encode() + b"\n")
             out.flush()
     return 0
 

@@ -122,13 +122,8 @@ def _played(
         if not (played.prepared / INDEX).is_file() and not _prepare_whole(played):
             raise HTTPException(404, NOTHING)
     except InputError as error:
-        raise HTTPException(422, _without_path(error)) from error
+        raise HTTPException(422, error.reason) from error
     return played
-
-
-def _without_path(error: InputError) -> str:
-    """The path is one of the server's."""
-    return error.message.removeprefix(f"{error.path}: ")
 
 
 def _prepare_whole(played: Played) -> bool:
@@ -162,7 +157,7 @@ def _column(played: Played, key: str) -> Response:
     try:
         described, content = _encoded(played.data_set, key)
     except InputError as error:
-        return PlainTextResponse(_without_path(error), status_code=404)
+        return PlainTextResponse(error.reason, status_code=404)
     headers = {"Sesame-Field": described, "cache-control": "private, no-cache"}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
