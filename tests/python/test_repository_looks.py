@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import parse_qsl, quote
 
@@ -430,6 +432,41 @@ def test_a_process_answers_ends_and_is_started_again(tmp_path):
         (process,) = asking._processes.values()
         process.end()
         assert (asking.ask(data_set.path, request)["sums"] == first["sums"]).all()
+    finally:
+        asking.close()
+
+
+def test_a_process_is_not_ended_for_others_while_it_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr("sesame.repository.looks.asking.MOST_PROCESSES", 1)
+    data_set = write_events(tmp_path / "run.sesame", 10, 1)
+    table = prepared(data_set, tmp_path / "out")["event"].table
+    request = {"what": "elements", "table": to_json(table), "field": "times", "row": 0}
+    asking = Asking()
+    try:
+        with asking._used(tmp_path) as process:
+            asking.ask(data_set.path, request)
+            assert not process.has_ended
+        asking.ask(data_set.path, request)
+        assert process.has_ended
+    finally:
+        asking.close()
+
+
+def test_who_waits_for_a_process_that_ends_gets_another(tmp_path):
+    data_set = write_events(tmp_path / "run.sesame", 10, 1)
+    table = prepared(data_set, tmp_path / "out")["event"].table
+    request = {"what": "elements", "table": to_json(table), "field": "times", "row": 0}
+    asking = Asking()
+    asking.ask(data_set.path, request)
+    (process,) = asking._processes.values()
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            with process.lock:  # as another question that takes long
+                waits = threads.submit(asking.ask, data_set.path, request)
+                while not process.users:
+                    time.sleep(0.001)
+                asking._drop(data_set.path, process)
+            assert "values" in waits.result(timeout=30)
     finally:
         asking.close()
 

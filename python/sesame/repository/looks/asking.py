@@ -41,7 +41,9 @@ class TooLong(InputError):
 
 class _Process:
     def __init__(self, data_set: Path) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.Lock()  # one question at a time
+        self.users = 0  # threads that ask it or wait for their turn; of `Asking`'s lock
+        self.has_ended = False
         self._process = subprocess.Popen(
             (sys.executable, "-I", "-m", "sesame.repository.looks.answering", str(data_set)),
             stdin=subprocess.PIPE,
@@ -72,6 +74,7 @@ class _Process:
         return os.read(self._process.stdout.fileno(), most)
 
     def end(self) -> None:
+        self.has_ended = True
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()
@@ -95,16 +98,22 @@ class Asking:
         """Raises InputError with what the process says, TooLong."""
         end = time.monotonic() + SECONDS
         with self._turn(end):
-            process = self._of(data_set)
-            try:
-                with process.lock:
-                    process.send(request)
-                    return _read_answer(process, end)
-            except (OSError, ValueError, KeyError, TypeError, RecursionError, TooLong) as error:
-                self._drop(data_set, process)
-                if isinstance(error, TooLong):
-                    raise
-                raise InputError("the process that reads these records ended") from error
+            while True:
+                with self._used(data_set) as process, process.lock:
+                    if not process.has_ended:  # with the question before, which took too long
+                        return self._answer(data_set, process, request, end)
+
+    def _answer(
+        self, data_set: Path, process: _Process, request: Mapping[str, Any], end: float
+    ) -> dict[str, Array]:
+        try:
+            process.send(request)
+            return _read_answer(process, end)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, TooLong) as error:
+            self._drop(data_set, process)
+            if isinstance(error, TooLong):
+                raise
+            raise InputError("the process that reads these records ended") from error
 
     def stream(self, data_set: Path, request: Mapping[str, Any]) -> Iterator[bytes]:
         """The output of a process of its own, in chunks."""
@@ -135,18 +144,29 @@ class Asking:
         finally:
             self._waiting.release()
 
-    def _of(self, data_set: Path) -> _Process:
+    @contextlib.contextmanager
+    def _used(self, data_set: Path) -> Iterator[_Process]:
+        """The process of a data set, which is not ended for others meanwhile."""
         with self._lock:
-            found = self._processes.pop(data_set, None)
-            if found is not None and not found.is_alive:
-                found.end()
-                found = None
-            found = found or _Process(data_set)
-            self._processes[data_set] = found
-            idle = [path for path, one in self._processes.items() if not one.lock.locked()]
-            while len(self._processes) > MOST_PROCESSES and idle and idle[0] != data_set:
+            process = self._of(data_set)
+            process.users += 1
+            idle = [path for path, one in self._processes.items() if not one.users]
+            while len(self._processes) > MOST_PROCESSES and idle:
                 self._processes.pop(idle.pop(0)).end()
-            return found
+        try:
+            yield process
+        finally:
+            with self._lock:
+                process.users -= 1
+
+    def _of(self, data_set: Path) -> _Process:
+        found = self._processes.pop(data_set, None)
+        if found is not None and not found.is_alive:
+            found.end()
+            found = None
+        found = found or _Process(data_set)
+        self._processes[data_set] = found  # the last one asked is at the end
+        return found
 
     def _drop(self, data_set: Path, process: _Process) -> None:
         with self._lock:

@@ -56,7 +56,7 @@ class Prepared:
             raise InputError("the sums of these records are damaged") from error
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # hostile ones take several times LARGEST_INDEX of memory
 def read_prepared(directory: Path) -> dict[str, Prepared]:
     """The record types by name. Raises InputError. The directories never change."""
     try:
