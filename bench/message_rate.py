@@ -1,13 +1,14 @@
 """Simulated messages per second of `sesame simulate`, and the ratio to SimGrid's SMPI.
 
 Runs the ring, the 2-D halo exchange of 8-byte messages, and receives of rank 0 from any source
-(bench/programs) at several numbers of ranks, compute time not counted on either side, then SMPI on
-the same program in the same run. Prints one line per run; figures are medians of --repeat runs.
+(bench/programs) at several numbers of ranks, compute time not counted on either side, with each
+network.sharing in turn, then SMPI on the same program in the same run. Prints one line per run;
+figures are medians of --repeat runs.
 Needs mpicc; SMPI is compared when smpicc and smpirun are installed (Debian: simgrid,
 libsimgrid-dev).
 
     python bench/message_rate.py [--ranks 16,256,1024,4096] [--peer-ranks 1024] [--repeat 3]
-                                 [--ranks-as fibers|processes]
+                                 [--ranks-as fibers|processes] [--sharing none,interface,links]
 """
 
 import argparse
@@ -113,6 +114,7 @@ def main() -> None:
     parser.add_argument("--ranks", default="16,256,1024,4096")
     parser.add_argument("--peer-ranks", default="1024")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--sharing", default="none,interface,links", help="the first is compared")
     parser.add_argument("--ranks-as", choices=TARGET_MESSAGES, default="fibers")
     arguments = parser.parse_args()
     peer_ranks = {int(n) for n in arguments.peer_ranks.split(",") if n}
@@ -126,15 +128,27 @@ def main() -> None:
             for ranks in (int(n) for n in arguments.ranks.split(",")):
                 ranks_as = arguments.ranks_as
                 rounds = max(TARGET_MESSAGES[ranks_as] // (ranks * per_round), 10)
-                runs = [
-                    sesame_run(program, ranks, rounds, ranks_as) for _ in range(arguments.repeat)
-                ]
-                rates[ranks] = statistics.median(run["messages_per_second"] for run in runs)
-                startup = statistics.median(run["startup_s"] for run in runs)
-                memory = statistics.median(run["peak_rss_bytes"] for run in runs)
+                runs = {
+                    sharing: [
+                        sesame_run(
+                            program, ranks, rounds, ranks_as, "--set", f"network.sharing={sharing}"
+                        )
+                        for _ in range(arguments.repeat)
+                    ]
+                    for sharing in arguments.sharing.split(",")
+                }
+                medians = {
+                    sharing: statistics.median(run["messages_per_second"] for run in repeated)
+                    for sharing, repeated in runs.items()
+                }
+                first, *_ = runs.values()
+                rates[ranks], *_ = medians.values()
+                startup = statistics.median(run["startup_s"] for run in first)
+                memory = statistics.median(run["peak_rss_bytes"] for run in first)
+                columns = ", ".join(f"{name} {rate / 1e6:5.2f}" for name, rate in medians.items())
                 print(
-                    f"{program_name:5} {ranks:5} ranks: {rates[ranks] / 1e6:7.2f} million "
-                    f"messages/s, start-up {startup / ranks * 1e6:6.1f} us/rank, "
+                    f"{program_name:5} {ranks:5} ranks: million messages/s: {columns}; start-up "
+                    f"{startup / ranks * 1e6:6.1f} us/rank, "
                     f"memory {memory / ranks / 1024:7.1f} KiB/rank in all",
                     flush=True,
                 )

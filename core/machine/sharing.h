@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/parameter.h"
+
 namespace sesame::machine {
 
 enum class SharingMode { kNone, kInterface, kLinks };
@@ -17,7 +19,8 @@ enum class Routing { kMinimal, kDestination, kHashed, kValiant, kAdaptive };
 
 // One direction of a card.
 struct CardDirection {
-  double bandwidth = 0;  // 0: that of a message alone
+  double bandwidth = 0;                 // 0: that of a message alone
+  [[no_unique_address]] Parameter key;  // which the time of bytes is due to
   // Messages per second with CardParameters::pairs ranks at the card; empty: no limit.
   std::vector<double> message_rate;
 };
@@ -34,6 +37,7 @@ struct CardParameters {
 struct LinkParameters {
   double bandwidth = 0;         // 0: network.bandwidth
   double global_bandwidth = 0;  // of a dragonfly's links between groups; 0: `bandwidth`
+  [[no_unique_address]] Parameter key, global_key;
 };
 
 struct Sharing {

@@ -43,15 +43,21 @@ Result<> check_pairs(const Document& document, const CardParameters& card) {
   return {};
 }
 
+// What the time is due to that a bandwidth causes: its own key, if the file has it.
+Parameter key_of(const Document& document, const std::string& key, Parameter otherwise) {
+  return document.find(key) != nullptr ? Parameter::of(key) : otherwise;
+}
+
 CardParameters read_card(const Document& document) {
   const std::string prefix = "network.card.";
   CardParameters card;
   card.number = static_cast<uint32_t>(count_or(document, prefix + "number", 1));
   card.assignment =
       choice_or(document, prefix + "assignment", kCardAssignmentWords, CardAssignment::kBlock);
-  card.send = {bandwidth_or(document, prefix + "bandwidth", 0),
+  card.send = {bandwidth_or(document, prefix + "bandwidth", 0), Parameter::of(prefix + "bandwidth"),
                factors_of(document, prefix + "message_rate")};
   card.receive = {bandwidth_or(document, prefix + "receive_bandwidth", card.send.bandwidth),
+                  key_of(document, prefix + "receive_bandwidth", card.send.key),
                   factors_of(document, prefix + "receive_message_rate")};
   if (card.receive.message_rate.empty()) card.receive.message_rate = card.send.message_rate;
   card.pairs = counts_of(document, prefix + "pairs");
@@ -74,6 +80,8 @@ Result<Sharing> read_sharing(const Document& document, int cores) {
   sharing.link.bandwidth = bandwidth_or(document, "network.link.bandwidth", 0);
   sharing.link.global_bandwidth =
       bandwidth_or(document, "network.link.global_bandwidth", sharing.link.bandwidth);
+  sharing.link.key = Parameter::of("network.link.bandwidth");
+  sharing.link.global_key = key_of(document, "network.link.global_bandwidth", sharing.link.key);
   sharing.memory_bandwidth = bandwidth_or(document, "node.network.total_bandwidth", 0);
   if (auto checked = check_number(document, sharing.card, cores); !checked) {
     return std::unexpected(checked.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/machine/placement.h"
+#include "core/network/transfer_time.h"
 
 namespace sesame::network {
 namespace {
@@ -13,11 +14,6 @@ using machine::Segment;
 
 // Limits the time of very large messages on very slow links to 46 days, so that sums fit 64 bits.
 constexpr double kLongestTransferPs = 4e18;
-
-SimTime transfer_time(uint64_t bytes, double ps_per_byte) {
-  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * ps_per_byte;
-  return SimTime::from_ps(static_cast<int64_t>(std::min(exact_ps, kLongestTransferPs) + 0.5));
-}
 
 }  // namespace
 

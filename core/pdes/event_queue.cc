@@ -19,28 +19,42 @@ void EventQueue::schedule(ConditionalEvent& event, SimTime time, EventOrder orde
 }
 
 void EventQueue::insert_or_move(ConditionalEvent& event) {
-  if (!event.is_scheduled()) {
-    heap_.push_back(&event);
+  const Entry entry{event.time_.ps(), event.order_, &event, true};
+  if (event.is_scheduled()) {
+    heap_[static_cast<size_t>(event.heap_index_)] = entry;
+  } else {
+    heap_.push_back(entry);
     event.heap_index_ = static_cast<int64_t>(heap_.size()) - 1;
   }
   restore(static_cast<size_t>(event.heap_index_));
 }
 
+void EventQueue::schedule_once(ConditionalEvent& event, SimTime time, EventOrder order) {
+  event.time_ = time;
+  event.heap_index_ = ConditionalEvent::kNotMovable;
+  heap_.push_back({time.ps(), order.key(), &event, false});
+  sift_up(heap_.size() - 1);
+}
+
 void EventQueue::withdraw(ConditionalEvent& event) {
   if (!event.is_scheduled()) return;
-  const size_t index = static_cast<size_t>(event.heap_index_);
-  event.heap_index_ = -1;
-  ConditionalEvent* last = heap_.back();
+  CHECK(event.heap_index_ != ConditionalEvent::kNotMovable);
+  remove(static_cast<size_t>(event.heap_index_));
+}
+
+void EventQueue::remove(size_t index) {
+  heap_[index].event->heap_index_ = -1;
+  const Entry last = heap_.back();
   heap_.pop_back();
-  if (last == &event) return;
+  if (index == heap_.size()) return;
   place(last, index);
   restore(index);
 }
 
 ConditionalEvent& EventQueue::take_earliest() {
   CHECK(!heap_.empty());
-  ConditionalEvent& event = *heap_[0];
-  withdraw(event);
+  ConditionalEvent& event = *heap_[0].event;
+  remove(0);
   return event;
 }
 
@@ -50,27 +64,27 @@ void EventQueue::restore(size_t index) {
 }
 
 void EventQueue::sift_up(size_t index) {
-  ConditionalEvent* event = heap_[index];
+  const Entry entry = heap_[index];
   while (index > 0) {
     const size_t parent = (index - 1) / 2;
-    if (!before(*event, *heap_[parent])) break;
+    if (!entry.is_before(heap_[parent])) break;
     place(heap_[parent], index);
     index = parent;
   }
-  place(event, index);
+  place(entry, index);
 }
 
 void EventQueue::sift_down(size_t index) {
-  ConditionalEvent* event = heap_[index];
+  const Entry entry = heap_[index];
   for (;;) {
     size_t child = 2 * index + 1;
     if (child >= heap_.size()) break;
-    if (child + 1 < heap_.size() && before(*heap_[child + 1], *heap_[child])) ++child;
-    if (!before(*heap_[child], *event)) break;
+    if (child + 1 < heap_.size() && heap_[child + 1].is_before(heap_[child])) ++child;
+    if (!heap_[child].is_before(entry)) break;
     place(heap_[child], index);
     index = child;
   }
-  place(event, index);
+  place(entry, index);
 }
 
 }  // namespace sesame::pdes

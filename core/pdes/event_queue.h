@@ -21,6 +21,7 @@ namespace sesame::pdes {
 // of earlier ones.
 enum class EventClass : uint8_t {
   kInterface,  // a network interface injects the next message
+  kTransit,    // a message reaches a card, a link or the memory that it shares with others
   kModel,      // file systems and devices
   kRemote,     // one-sided operations and locks
   kMatch,      // receives from any source
@@ -59,13 +60,14 @@ class ConditionalEvent {
   friend class EventQueue;
   SimTime time_;
   uint64_t order_ = 0;  // EventOrder::key(), or the class kModel and a sequence number
-  int64_t heap_index_ = -1;
+  static constexpr int64_t kNotMovable = INT64_MAX;
+  int64_t heap_index_ = -1;  // -1: not scheduled
 };
 
 class EventQueue {
  public:
   bool empty() const { return heap_.empty(); }
-  SimTime earliest() const { return heap_.empty() ? SimTime::never() : heap_[0]->time_; }
+  SimTime earliest() const { return heap_.empty() ? SimTime::never() : heap_[0].event->time_; }
 
   // Schedules an event of the class kModel, or moves it if it is scheduled already; of equal times
   // the one scheduled first fires first. Only to be called by fire(), or by a fiber that has
@@ -73,25 +75,38 @@ class EventQueue {
   void schedule(ConditionalEvent& event, SimTime time);
   // Schedules or moves the event. Any fiber may call this at any time.
   void schedule(ConditionalEvent& event, SimTime time, EventOrder order);
+  // The same for an event that is not scheduled and will be neither moved nor withdrawn. Cheaper:
+  // the event is not touched again before it fires.
+  void schedule_once(ConditionalEvent& event, SimTime time, EventOrder order);
   // Removes the event; does nothing if it is not scheduled.
   void withdraw(ConditionalEvent& event);
   // Removes the first event and returns it. REQUIRES: !empty()
   ConditionalEvent& take_earliest();
 
  private:
-  static bool before(const ConditionalEvent& a, const ConditionalEvent& b) {
-    return a.time_ != b.time_ ? a.time_ < b.time_ : a.order_ < b.order_;
-  }
-  void place(ConditionalEvent* event, size_t index) {
-    heap_[index] = event;
-    event->heap_index_ = static_cast<int64_t>(index);
+  // An event with its place in the order, so that comparing entries does not load the events: with
+  // thousands of ranks these are not in the cache.
+  struct Entry {
+    int64_t time_ps;
+    uint64_t order;
+    ConditionalEvent* event;
+    bool is_movable;
+
+    bool is_before(const Entry& other) const {
+      return time_ps != other.time_ps ? time_ps < other.time_ps : order < other.order;
+    }
+  };
+  void place(const Entry& entry, size_t index) {
+    heap_[index] = entry;
+    if (entry.is_movable) entry.event->heap_index_ = static_cast<int64_t>(index);
   }
   void insert_or_move(ConditionalEvent& event);
+  void remove(size_t index);
   void sift_up(size_t index);
   void sift_down(size_t index);
   void restore(size_t index);
 
-  std::vector<ConditionalEvent*> heap_;
+  std::vector<Entry> heap_;
   uint64_t next_sequence_ = 0;
 };
 

@@ -30,6 +30,30 @@ TEST(EventQueue, GivesEventsInOrderOfTimeWhateverTheOrderOfScheduling) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(EventQueue, EventsThatAreScheduledOnceFireAmongTheOthers) {
+  std::mt19937 random(3);
+  std::vector<Numbered> events(1000);
+  EventQueue queue;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const SimTime time = SimTime::from_ns(static_cast<int64_t>(random() % 500));
+    const EventOrder order{EventClass::kTransit, static_cast<uint32_t>(i), 0};
+    if (i % 2 == 0) {
+      queue.schedule_once(events[i], time, order);
+    } else {
+      queue.schedule(events[i], time, order);
+    }
+  }
+  for (size_t i = 1; i < events.size(); i += 4) queue.withdraw(events[i]);
+  SimTime last = SimTime::zero();
+  for (size_t i = 0; i < 750; ++i) {
+    ConditionalEvent& event = queue.take_earliest();
+    EXPECT_FALSE(event.is_scheduled());
+    EXPECT_GE(event.time(), last);
+    last = event.time();
+  }
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(EventQueue, BreaksTiesByClassThenByRankThenByNumber) {
   constexpr EventOrder kOrders[] = {{EventClass::kInterface, 9, 0}, {EventClass::kRemote, 2, 0},
                                     {EventClass::kRemote, 2, 1},    {EventClass::kRemote, 1, 7},

@@ -1,5 +1,6 @@
 #include "core/pdes/executive.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -43,9 +44,37 @@ void Executive::make_ready(Fiber& fiber) {
   ready_tail_ = &fiber;
 }
 
+void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
+  if (!is_firing_) return make_ready(fiber);
+  CHECK(!fiber.ready_);
+  fiber.ready_ = true;
+  fiber.next_ready_ = nullptr;
+  (later_tail_ == nullptr ? later_head_ : later_tail_->next_ready_) = &fiber;
+  later_tail_ = &fiber;
+  resumes_ = std::min(resumes_, resumes);
+}
+
+// REQUIRES: no other fiber is ready.
+void Executive::resume_later() {
+  resumes_ = SimTime::never();
+  if (shuffle_ == nullptr) {
+    ready_head_ = std::exchange(later_head_, nullptr);
+    ready_tail_ = std::exchange(later_tail_, nullptr);
+    return;
+  }
+  for (Fiber* fiber = later_head_; fiber != nullptr; fiber = fiber->next_ready_) {
+    shuffle_->ready.push_back(fiber);
+  }
+  later_head_ = later_tail_ = nullptr;
+}
+
 Fiber* Executive::take_next() {
   for (;;) {
     if (Fiber* next = take_ready()) return next;
+    if (later_head_ != nullptr && events_.earliest() >= resumes_) {
+      resume_later();
+      continue;
+    }
     if (events_.empty()) return &main_;
     is_firing_ = true;
     events_.take_earliest().fire();

@@ -1,6 +1,8 @@
 // The sequential executive of the simulation: runs ready fibers until none is left, then fires the
 // earliest conditional event. This event is safe: with all fibers blocked everything that still
-// happens is caused by it or by a later event. Deterministic: fibers run in the order in which they
+// happens is caused by it or by a later event. A fiber that resumes later than the event cannot
+// cause anything before it either, so such fibers are collected and resume together, which uses the
+// processor's caches better. Deterministic: fibers run in the order in which they
 // became ready, events in the order (time, EventOrder).
 //
 // Use: prepare() fibers, make_ready() them, and call run(), which returns when nothing is left to
@@ -58,6 +60,9 @@ class Executive {
 
   // Lets a fiber run: a new one, or one that is blocked. REQUIRES: it is not ready already.
   void make_ready(Fiber& fiber);
+  // The same for a fiber that causes nothing before `resumes`. In an event it stays blocked until
+  // that time, so that others which earlier events wake resume together with it.
+  void make_ready_at(Fiber& fiber, SimTime resumes);
 
   // Blocks the running fiber until make_ready() is called for it.
   void block();
@@ -71,7 +76,8 @@ class Executive {
   // Whether an event is being fired. No fiber runs then, although current_fiber may not be null.
   bool is_firing() const { return is_firing_; }
   bool has_ready() const {
-    return ready_head_ != nullptr || (shuffle_ != nullptr && !shuffle_->ready.empty());
+    return ready_head_ != nullptr || later_head_ != nullptr ||
+           (shuffle_ != nullptr && !shuffle_->ready.empty());
   }
 
   // Runs until no fiber is ready and no event is pending. Fibers that have not finished then are
@@ -89,6 +95,7 @@ class Executive {
   };
 
   Fiber* take_next();
+  void resume_later();
   Fiber* take_ready();
   void prefetch_next();
   void switch_to(Fiber* next);
@@ -109,6 +116,10 @@ class Executive {
   size_t hot_bytes_ = sizeof(Fiber);
   EventQueue events_;
   bool is_firing_ = false;
+  // Fibers that resume together, none before `resumes_`.
+  Fiber* later_head_ = nullptr;
+  Fiber* later_tail_ = nullptr;
+  SimTime resumes_ = SimTime::never();
   uint64_t switches_ = 0;
 };
 

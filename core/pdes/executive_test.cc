@@ -108,6 +108,32 @@ TEST_F(ExecutiveTest, TakesEventsOnlyWhenNoFiberIsReadyAndInTimeOrder) {
   EXPECT_EQ(world_.log, "c1b2a");
 }
 
+// Events fire before fibers that resume later than they.
+TEST_F(ExecutiveTest, TakesEventsBeforeFibersThatResumeLater) {
+  static struct : ConditionalEvent {
+    void fire() override {
+      world->log += label;
+      world->executive.make_ready_at(*target, resumes);
+    }
+    Fiber* target = nullptr;
+    SimTime resumes;
+    char label = '?';
+  } events[3];
+  const SimTime resumes[] = {SimTime::from_ns(25), SimTime::from_ns(30), SimTime::from_ns(99)};
+  for (int i = 0; i < 3; ++i) {
+    events[i].label = static_cast<char>('1' + i);
+    events[i].resumes = resumes[i];
+    events[i].target = &spawn(static_cast<char>('a' + i), [](Actor& actor) {
+      const int number = actor.name - 'a';
+      world->executive.events().schedule(events[number], SimTime::from_ns(10 * (number + 1)));
+      world->executive.block();
+      world->log += actor.name;
+    });
+  }
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "12ab3c");  // the third event is at 30 ns, after the first fiber resumes
+}
+
 TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {
   spawn('a', [](Actor&) {
     unsigned flush_to_zero = 0x9fc0;

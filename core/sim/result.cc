@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/mpi/call_ids.h"
+#include "core/sim/link_result.h"
 #include "core/sim/sensitivity.h"
 #include "core/sim/simulation.h"
 #include "core/sim/storage_result.h"
@@ -170,7 +171,7 @@ Json to_json(const Simulation& simulation) {
   json["machine"] = simulation.machine().name;
   if (!simulation.machine().assumed.empty())
     json["assumed_constants"] = simulation.machine().assumed;
-  json["leaves_out_sharing"] = simulation.machine().sharing.mode != machine::SharingMode::kNone;
+  json["sharing"] = machine::word_of(simulation.machine().sharing.mode);
   json["collectives"] = simulation.world().open_mpi_collectives ? "openmpi" : "mpich";
   json["messages"] = world.messages;
   json["bytes"] = world.message_bytes;
@@ -197,6 +198,7 @@ Json to_json(const Simulation& simulation) {
                                                ? std::vector<std::string>()
                                                : loader::libraries_opened_for_all_ranks();
   json["storage"] = storage_table(simulation);
+  json["links"] = link_table(simulation);
   add_storage_totals(simulation, json);
   if (const Recording* recording = simulation.recording()) {
     json["recorded_files"] = recording->files();

@@ -17,6 +17,7 @@
 #include "core/abi/handles.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/calls/environment.h"
+#include "core/network/traffic.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"
 #include "core/sim/polling.h"
@@ -226,6 +227,7 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->share_node(*rank, taken);
   }
 
+  simulation->world_->share_network(simulation->machine_);
   auto mounts = make_file_systems(scenario, simulation->machine_, simulation->world_->network,
                                   simulation->world_->executive.events());
   if (!mounts) return std::unexpected(mounts.error());
@@ -257,6 +259,7 @@ Result<> Simulation::start_recording() {
   }
   recording_ = std::make_unique<Recording>(std::move(*tables), std::move(raw), world_->network);
   world_->recorder = recording_.get();
+  if (world_->traffic != nullptr) world_->traffic->keep_history();
   return {};
 }
 

@@ -16,10 +16,10 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/utilisation.h"
 #include "core/storage/context.h"
 #include "core/storage/device.h"
 #include "core/storage/journal.h"
-#include "core/storage/utilisation.h"
 
 namespace sesame::storage {
 

@@ -1,7 +1,8 @@
 // Links: the time of messages between compute nodes and I/O nodes (LogGP). A message leaves when
 // its sender's interface is free: for a rank that is the rank's own, then the network card, which
-// all ranks of the node share. It is delivered when the receiver's interface has taken in all
-// messages that arrived before. In a node-local file system all times are zero.
+// all ranks of the node share; with other messages, too, if the machine says so (network/cards.h).
+// It is delivered when the receiver's interface has taken in all messages that arrived before. In a
+// node-local file system all times are zero.
 //
 // Two steps for each message, called in the order of simulated time: a send_…() function when it
 // leaves gives the arrival, and receive_at_…() at the arrival gives its delivery.
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/machine/storage.h"
+#include "core/network/cards.h"
 #include "core/network/network.h"
 #include "core/storage/access.h"
 
@@ -36,16 +38,16 @@ class Links {
   // not occupy interfaces.
   Departure departure(SimTime ready, int node, uint32_t ionode, uint64_t bytes) const {
     if (is_local_) return {ready, {}};
-    const auto cost = network_->cost_between_nodes(node, attached_[ionode], 1, bytes);
+    const auto cost = cost_of(node, attached_[ionode], 1, bytes);
     return {earliest_start(ready, cost), cost.send_overhead};
   }
   // Sends that message. Call it at simulated time Departure::at, so that messages leave in the
   // order of time. Without a rank's interface the node itself (its cache) is the sender.
   MessageTimes send_to_ionode(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
     if (is_local_) return {now, {}, {}, {}};
-    SimTime& card = node_out_[static_cast<size_t>(client.node)];
+    SimTime& card = card_out(client.node, client.interface_free != nullptr ? client.rank : kNoRank);
     return transmit(now, client.interface_free != nullptr ? *client.interface_free : card, card,
-                    network_->cost_between_nodes(client.node, attached_[ionode], 1, bytes));
+                    cost_of(client.node, attached_[ionode], 1, bytes));
   }
   // Sends a reply of a compute node to an I/O node's control message. Unlike send_to_ionode() this
   // occupies interface and card in advance, from `ready` on.
@@ -57,13 +59,13 @@ class Links {
   MessageTimes send_from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
     if (is_local_) return {ready, {}, {}, {}};
     SimTime& card = ionode_out_[ionode];
-    const auto cost = network_->cost_between_nodes(attached_[ionode], node, 1, bytes);
+    const auto cost = cost_of(attached_[ionode], node, 1, bytes);
     return transmit(earliest_start(ready, cost), card, card, cost);
   }
   MessageTimes send_between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
     if (from == to) return {ready, {}, {}, {}};
-    SimTime& card = node_out_[static_cast<size_t>(from)];
-    const auto cost = network_->cost_between_nodes(from, to, 0, bytes);
+    SimTime& card = card_out(from, kNoRank);
+    const auto cost = cost_of(from, to, 0, bytes);
     return transmit(earliest_start(ready, cost), card, card, cost);
   }
 
@@ -72,12 +74,33 @@ class Links {
     return receive(now, ionode_in_[ionode], transfer);
   }
   SimTime receive_at_node(SimTime now, int node, SimTime transfer) {
-    return is_local_ ? now : receive(now, node_in_[static_cast<size_t>(node)], transfer);
+    return is_local_ ? now : receive(now, card_in(node), transfer);
   }
 
   bool is_local() const { return is_local_; }
 
  private:
+  static constexpr int kNoRank = -1;
+
+  // When the card is free that a message of this rank, or of the node itself, leaves through.
+  SimTime& card_out(int node, int rank) {
+    network::Cards* cards = network_->cards();
+    if (cards == nullptr) return node_out_[static_cast<size_t>(node)];
+    return (rank == kNoRank ? cards->of_node(node) : cards->of_rank(rank)).send.free;
+  }
+  SimTime& card_in(int node) {
+    network::Cards* cards = network_->cards();
+    return cards == nullptr ? node_in_[static_cast<size_t>(node)]
+                            : cards->of_node(node).receive.free;
+  }
+  // A message is no faster than a card that other messages share.
+  network::MessageCost cost_of(int from, int to, int beyond, uint64_t bytes) const {
+    network::MessageCost cost = network_->cost_between_nodes(from, to, beyond, bytes);
+    if (const network::Cards* cards = network_->cards()) {
+      cost.transfer = later(cost.transfer, cards->send_time(bytes, 0));
+    }
+    return cost;
+  }
   static SimTime earliest_start(SimTime ready, const network::MessageCost& cost);
   static MessageTimes transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
                                const network::MessageCost& cost);
@@ -88,7 +111,7 @@ class Links {
   const network::Network* network_;
   bool is_local_;
   std::vector<int> attached_;  // by I/O node
-  // When each interface is free, by direction.
+  // When each interface is free, by direction; those of nodes only if messages share no cards.
   std::vector<SimTime> ionode_out_;
   std::vector<SimTime> ionode_in_;
   std::vector<SimTime> node_out_;

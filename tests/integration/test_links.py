@@ -26,10 +26,11 @@ CROSSBAR = 'kind = "crossbar"\n[[collectives.reduce]]\nalgorithm = "linear"'
 
 @pytest.fixture
 def used(compiled, simulate, tmp_path) -> Any:
-    def execute(mode: str, size: int, ranks: int, *lines: str) -> LinkUse:
+    def execute(mode: str, size: int, ranks: int, *lines: str, sharing: str = "none") -> LinkUse:
         machine = tmp_path / "machine.toml"
         machine.write_text(MACHINE + "\n".join(lines), encoding="utf-8")
         options = ("-n", ranks, "--machine", machine, "--compute", "none", "-o", "run.sesame")
+        options += ("--set", f"network.sharing={sharing}")
         done = simulate(*options, "--", compiled(PROGRAM), mode, size)
         assert done.status == 0, done.stderr
         use = link_use(DataSet(tmp_path / "run.sesame"), most=100)
@@ -75,3 +76,24 @@ def test_the_page_names_the_bottleneck_and_whose_messages_it_carried(used, tmp_p
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "How busy the busiest links of the network were" in page
     assert "node 0 receives: " in page
+
+
+def test_shared_links_show_what_the_simulation_recorded(used, tmp_path):
+    """Two times as many nodes at a leaf switch as uplinks: every link up carries the messages of
+    two nodes and is busy while they last."""
+    lines = ['kind = "fat_tree"', "arity = [4, 2]", "uplinks = [2]", "[[collectives.alltoall]]"]
+    lines.append('algorithm = "scattered"')
+    use = used("alltoall", SIZE, 8, *lines, sharing="links")
+    assert use.is_recorded
+    trunks = [i for i, name in enumerate(use.names) if "switch" in name]
+    assert {use.names[i] for i in trunks} == {
+        f"switch {switch} of level 1, {way}" for switch in (0, 1) for way in ("up", "down")
+    }
+    for i in trunks:
+        assert use.peak(i)[0] <= 1.001
+        carried = use.share[i].sum() * use.period_s * 2 * 40e6
+        assert carried == pytest.approx(use.bytes[i], rel=1e-3)
+        assert len(use.senders[i]) == 3
+    assert run([*SESAME, "report", "run.sesame", "page.html"], tmp_path).status == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Routes are fixed shortest ones" not in page

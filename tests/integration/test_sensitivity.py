@@ -144,6 +144,17 @@ def test_slopes_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)
 
 
+# Full nodes, whose ranks share cards.
+SHARED = """
+ft 64 csd3 --placement block --
+"""
+
+
+@pytest.mark.parametrize("case", cases(SHARED))
+def test_slopes_of_shared_cards_are_those_of_finite_differences(case, has_right_slopes):
+    has_right_slopes(case)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case", cases(LONG))
 def test_slopes_of_all_programs_are_those_of_finite_differences(case, has_right_slopes):

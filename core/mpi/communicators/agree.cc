@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
@@ -176,9 +177,15 @@ void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
 }
 
+// Other strands of the rank may allocate contexts, too. They do so in the order of simulated time.
+static void await_turn(Rank& rank) {
+  if (rank.interface.has_contenders()) yield_until_now(self());
+}
+
 uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum) {
   int& in_progress = rank.objects.agreements;
+  await_turn(rank);
   const bool contended = kind.concurrent || in_progress > 0;
   ++in_progress;
   for (uint64_t attempt = 0;; ++attempt) {
@@ -187,10 +194,14 @@ uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
         apart ? propose(rank.next_context, kind.identity, attempt) : rank.next_context;
     int proposal[2] = {static_cast<int>(mine), contended ? 1 : 0};
     maximum(proposal);
+    await_turn(rank);
     const auto context = static_cast<uint32_t>(proposal[0]);
     int refused = context < rank.next_context ? 1 : 0;
     if (refused == 0) rank.next_context = context + count;
-    if (proposal[1] != 0) maximum(std::span(&refused, 1));
+    if (proposal[1] != 0) {
+      maximum(std::span(&refused, 1));
+      await_turn(rank);
+    }
     if (refused != 0) continue;
     --in_progress;
     return context;

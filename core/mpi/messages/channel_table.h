@@ -14,6 +14,7 @@
 
 namespace sesame::mpi {
 
+class OrderedTransit;
 struct QueuedMessage;
 struct RequestObject;
 
@@ -51,6 +52,13 @@ class ChannelTable {
       if (slots_[slot].key == Channel::kNone) return nullptr;
     }
     return &slots_[slot];
+  }
+  // The last message of the channel that is on its way (transit.h), or null. A reference that is
+  // valid as long as one to the channel.
+  OrderedTransit*& last_in_transit(uint64_t key) {
+    const Channel& channel = at(key);
+    if (in_transit_ == nullptr) in_transit_ = std::make_unique<OrderedTransit*[]>(mask_ + 1);
+    return in_transit_[&channel - slots_];
   }
   // Starts loading the channel into the cache. Does not read the table: assumes that the channel is
   // in one of the slots inside the object.
@@ -90,6 +98,7 @@ class ChannelTable {
   uint32_t mask_ = kNear - 1;
   uint32_t used_ = 0;
   std::unique_ptr<Channel[]> far_;
+  std::unique_ptr<OrderedTransit*[]> in_transit_;  // by slot; null while none was needed
   std::array<Channel, kNear> near_;
 };
 

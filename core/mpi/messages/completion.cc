@@ -426,10 +426,15 @@ int Cancel(Request* handle) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
     if (request->queued == nullptr) return MPI_SUCCESS;
+    QueuedMessage* message = request->queued;
     Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
-    if (!target.withdraw_message(request->queued)) return MPI_SUCCESS;
-    if (request->queued->rendezvous) rank.interface.withdraw_announcement();
-    delete request->queued;
+    if (!message->in_transit && !target.withdraw_message(message)) return MPI_SUCCESS;
+    if (message->rendezvous) rank.interface.withdraw_announcement();
+    if (message->in_transit) {
+      message->withdrawn = 1;  // deleted when it would reach the queue
+    } else {
+      delete message;
+    }
     request->queued = nullptr;
   }
   request->status.set_cancelled(true);

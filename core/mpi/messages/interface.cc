@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/waiting.h"
+#include "core/network/traffic.h"
 
 namespace sesame::mpi {
 
@@ -34,6 +36,38 @@ bool is_before(const Injection& a, const Injection& b) {
   };
   return key(a) < key(b);
 }
+
+// The data arrives: completes the receive.
+void receive_data(Injection& injection, SimTime arrival, Recorder* recorder) {
+  RequestObject& receive = *injection.receive;
+  const SimTime received = later(arrival, receive.posted);
+  injection.record.arrived = arrival;
+  injection.record.received = received + receive.overhead();
+  if (recorder != nullptr) recorder->record(injection.record);
+  if (injection.attached != nullptr) {
+    release_buffer(*injection.attached, static_cast<Count>(injection.record.bytes), received);
+  }
+  complete(receive, received);
+}
+
+// Data of an announced message that shares cards or links with other messages.
+class DataTransit final : public network::Transit, public Pooled<DataTransit> {
+ public:
+  DataTransit(std::unique_ptr<Injection> injection, Recorder* const& recorder)
+      : injection_(std::move(injection)), recorder_(recorder) {}
+
+ private:
+  void leaves(SimTime end) override {
+    if (injection_->send != nullptr) complete(*injection_->send, end);
+  }
+  void arrives(SimTime time) override {
+    receive_data(*injection_, time, recorder_);
+    delete this;
+  }
+
+  std::unique_ptr<Injection> injection_;
+  Recorder* const& recorder_;
+};
 
 }  // namespace
 
@@ -126,20 +160,27 @@ void Interface::inject_due() {
 }
 
 void Interface::inject_earliest() {
-  const std::unique_ptr<Injection> first(contention_->waiting.back());
+  std::unique_ptr<Injection> first(contention_->waiting.back());
   contention_->waiting.pop_back();
   --contenders_;
   const SimTime start = reserve(first->ready, first->cost.injection);
-  RequestObject& receive = *first->receive;
-  first->record.arrived = start + first->cost.latency + first->cost.transfer;
-  const SimTime received = later(first->record.arrived, receive.posted);
-  first->record.received = received + receive.overhead();
-  if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
-  if (shared_.recorder != nullptr) shared_.recorder->record(first->record);
-  if (first->attached != nullptr) {
-    release_buffer(*first->attached, static_cast<Count>(first->record.bytes), received);
+  if (is_shared(*first)) {
+    const network::Shipment shipment{.from = first->record.source,
+                                     .to = first->record.destination,
+                                     .bytes = first->record.bytes,
+                                     .start = start,
+                                     .number = injections_,
+                                     .cost = first->cost};
+    shared_.traffic->start(*new DataTransit(std::move(first), shared_.recorder), shipment);
+    return;
   }
-  complete(receive, received);
+  if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
+  receive_data(*first, start + first->cost.latency + first->cost.transfer, shared_.recorder);
+}
+
+bool Interface::is_shared(const Injection& injection) const {
+  return shared_.traffic != nullptr &&
+         shared_.traffic->is_shared(injection.record.source, injection.record.destination);
 }
 
 void Interface::add_helper(Strand& strand) {

@@ -32,6 +32,10 @@
 #include "core/network/network.h"
 #include "core/pdes/event_queue.h"
 
+namespace sesame::network {
+class Traffic;
+}
+
 namespace sesame::mpi {
 
 class Interface;
@@ -42,6 +46,7 @@ struct SharedInterfaces {
   // That of the running rank, if it has requested messages: inject_due() is called when the rank
   // yields (finish_sends() in in_flight.h).
   Interface* deferred = nullptr;
+  network::Traffic* traffic = nullptr;  // null: messages of different ranks share nothing
 };
 
 // The data of an announced message whose receive is posted.
@@ -77,8 +82,11 @@ class Interface {
   SimTime reserve(SimTime ready, SimTime injection) {
     SimTime start = later(std::move(ready), free_);
     free_ = start + injection;
+    ++injections_;
     return start;
   }
+  // How many have been reserved: a number for each, in the order of time.
+  uint32_t injections() const { return injections_; }
   // Whether inject() might yield.
   bool has_contenders() const { return contenders_ != 0; }
 
@@ -112,9 +120,11 @@ class Interface {
   bool is_next(const Injection& injection) const;
   bool may_send_before(const Strand& strand, SimTime time) const;
   void inject_earliest();
+  bool is_shared(const Injection& injection) const;
 
   SimTime free_;        // when it can inject again
   int contenders_ = 0;  // how many others than the main strand may send
+  uint32_t injections_ = 0;
   Strand& main_;
   SharedInterfaces& shared_;
   std::unique_ptr<Contention> contention_;

@@ -66,6 +66,10 @@ class Matching {
   const Channel* find_channel(uint32_t context, int source) {
     return table(context).find(ChannelTable::key_of(context, source));
   }
+  // ChannelTable::last_in_transit() of the channel, which is made if it is new.
+  OrderedTransit*& last_in_transit(uint32_t context, int source) {
+    return table(context).last_in_transit(ChannelTable::key_of(context, source));
+  }
   // Starts loading the channel into the cache.
   void prefetch(uint32_t context, int source) {
     table(context).prefetch(ChannelTable::key_of(context, source));

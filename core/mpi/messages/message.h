@@ -24,9 +24,11 @@ struct MessageEnvelope {
   int source = 0;  // rank in the sender's group
   int tag = 0;
   int source_world = 0;
-  uint64_t bytes : 62 = 0;
+  uint64_t bytes : 60 = 0;
   uint64_t rendezvous : 1 = 0;   // a request to send: the sender keeps the data until the match
   uint64_t is_buffered : 1 = 0;  // `origin` is the attached buffer, not the send
+  uint64_t in_transit : 1 = 0;   // not in the receiver's queue yet (transit.h)
+  uint64_t withdrawn : 1 = 0;    // in transit: its send was cancelled
   SimTime sent;                  // when the send call had the message ready
   SimTime arrival;               // of the data, or of the request to send
   void* origin = nullptr;        // see sender() and attached()

@@ -5,6 +5,7 @@
 
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/messages/in_flight.h"
+#include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/memory.h"
@@ -56,14 +57,29 @@ bool can_defer_delivery(const network::MessageCost& cost, const Operation& send)
          (send.mode == Operation::Mode::kStandard || send.mode == Operation::Mode::kReady);
 }
 
-// `request`: null if the send is complete.
-void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
-                     const Operation& send, RequestObject* request) {
+// Sets what the message needs of its send. `request`: null if the send is complete.
+void set_origin(MessageEnvelope& message, const Operation& send, RequestObject* request) {
   if (send.mode == Operation::Mode::kBuffered) {
     message.set_attached(take_attached(*request));
   } else if (message.rendezvous || send.mode == Operation::Mode::kSynchronous) {
     message.set_sender(*request);
   }
+}
+
+// A message of its own, which its send can be cancelled by. `request`: as above.
+QueuedMessage* make_message(const MessageEnvelope& envelope, const Operation& send,
+                            RequestObject* request) {
+  auto* message = new QueuedMessage(envelope);
+  if (message->sender() != nullptr) {
+    request->queued = message;
+  } else {
+    copy_payload(*message, send);
+  }
+  return message;
+}
+
+void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
+                     const Operation& send, RequestObject* request) {
   World& world = sender.world;
   InFlight::of(world).deliver_all();
   Matching& matching = world.matching_of(route.target);
@@ -71,16 +87,32 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   if (RequestObject* receive = arrive(world, matching, channel, message)) {
     return deliver_to_posted(world, route.target, *receive, message, send);
   }
-  auto* queued = new QueuedMessage(message);
-  if (message.sender() != nullptr) {
-    request->queued = queued;
-  } else {
-    copy_payload(*queued, send);
-  }
+  QueuedMessage* queued = make_message(message, send, request);
   if (message.rendezvous) {
     sender.interface.announce(message.arrival + route.cost.control_latency);
   }
   matching.enqueue(channel, queued);
+}
+
+bool is_shared(const Rank& sender, const Route& route) {
+  const network::Traffic* traffic = sender.world.traffic.get();
+  return traffic != nullptr && traffic->is_shared(sender.id, route.target);
+}
+
+// Sends a message that shares cards or links. The control messages of a rendezvous share nothing,
+// but stay behind earlier messages of their channel.
+void send_shared(Rank& sender, const Route& route, MessageEnvelope& message, const Operation& send,
+                 RequestObject* request, SimTime start) {
+  World& world = sender.world;
+  if (!message.rendezvous) {
+    return ship(sender, route.target, make_message(message, send, request), route.cost, start);
+  }
+  if (!is_behind_others(world, route.target, message)) {
+    return deliver_at_once(sender, route, message, send, request);
+  }
+  InFlight::of(world);  // sends what its answer asks for
+  sender.interface.announce(message.arrival + route.cost.control_latency);
+  ship_request(sender, route.target, make_message(message, send, request));
 }
 
 // Starts a send to a rank. `request`: null if the send is complete afterwards.
@@ -89,15 +121,18 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   const network::MessageCost& cost = route.cost;
   strand.now += cost.send_overhead;
   rank.interface.await_turn(strand);
+  const bool shared = is_shared(rank, route);
   SimTime arrival = strand.departure();
+  SimTime start;
   if (cost.rendezvous) {
     arrival += cost.control_latency;
   } else {
     arrival = rank.interface.reserve(std::move(arrival), cost.injection);
+    if (shared) start = arrival;
     arrival += cost.latency;
     arrival += cost.transfer;
   }
-  if (can_defer_delivery(cost, send)) {
+  if (!shared && can_defer_delivery(cost, send)) {
     auto* message = new QueuedMessage;
     describe(*message, rank, send, cost, plain(strand.now), arrival);
     copy_payload(*message, send);
@@ -105,6 +140,8 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   } else {
     MessageEnvelope message;
     describe(message, rank, send, cost, plain(strand.now), arrival);
+    set_origin(message, send, request);
+    if (shared) return send_shared(rank, route, message, send, request, start);
     deliver_at_once(rank, route, message, send, request);
   }
 }

@@ -94,6 +94,7 @@ struct alignas(64) Rank final : ObjectOwner {
   std::unique_ptr<MeasuredCompute> measured;  // while computation is measured, of some ranks
   uint32_t next_context = 0;
   SimTime answers_free;             // when the rank can answer the next one-sided operation
+  uint32_t answers = 0;             // to one-sided operations so far
   uint32_t remote_operations = 0;   // one-sided operations and lock messages so far
   uint32_t helpers = 0;             // helper strands started so far
   Strand* memory_poller = nullptr;  // waits for other ranks to change the rank's memory

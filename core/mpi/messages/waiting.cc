@@ -21,7 +21,8 @@ void complete(RequestObject& request, SimTime ready) {
     if (!waiter->wake.is_scheduled() || wake < waiter->wake.time()) schedule_wake(*waiter, wake);
   } else if (--waiter->outstanding == 0) {
     waiter->awaits_helper = false;
-    waiter->executive->make_ready(*waiter);
+    const SimTime resumes = plain(ready < waiter->now ? waiter->now : ready);
+    waiter->executive->make_ready_at(*waiter, resumes + plain(request.overhead()));
   }
 }
 

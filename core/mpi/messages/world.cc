@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/mpi/objects/info.h"
+#include "core/network/traffic.h"
 
 namespace sesame::mpi {
 namespace {
@@ -97,6 +98,20 @@ World::World(network::Network network_in, int rank_count)
 
 World::~World() = default;
 
+// A rank computes at `now` if its clock is ahead: if it waited for anything, it would not be.
+static bool computes(void* world, int rank, SimTime now) {
+  const Strand& strand = static_cast<World*>(world)->ranks[static_cast<size_t>(rank)]->main;
+  return strand.now > now && !strand.ended;
+}
+
+void World::share_network(const machine::Machine& machine) {
+  if (machine.sharing.mode == machine::SharingMode::kNone) return;
+  traffic = std::make_unique<network::Traffic>(machine, network, executive.events());
+  traffic->set_busy_cores(computes, this);
+  interfaces.traffic = traffic.get();
+  network.set_cards(&traffic->cards());
+}
+
 Job* World::add_ranks(int count, SimTime begin) {
   const auto total = static_cast<size_t>(size() + count);
   if (!rank_block.extend_to(sizeof(Rank) * total)) return nullptr;
@@ -117,6 +132,7 @@ Job* World::add_job(const std::vector<int>& nodes, SimTime begin, int parent_por
   Job* job = add_ranks(static_cast<int>(nodes.size()), begin);
   if (job == nullptr) return nullptr;
   network.add_ranks(nodes);
+  if (traffic != nullptr) traffic->add_ranks(nodes);
   job->parent_port = parent_port;
   return job;
 }

@@ -87,6 +87,8 @@ struct World {
   };
 
   World(network::Network network, int ranks);
+  // Lets messages share what the machine says. To be called before any is sent.
+  void share_network(const machine::Machine& machine);
   ~World();
 
   pdes::Executive executive;
@@ -98,7 +100,8 @@ struct World {
   // Of all communicators, by context and group; outlives the ranks, which own the logs.
   std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;
   SharedLists shared_lists;
-  Recorder* recorder = nullptr;  // null while nothing is recorded
+  Recorder* recorder = nullptr;               // null while nothing is recorded
+  std::unique_ptr<network::Traffic> traffic;  // null: messages of different ranks share nothing
   SharedInterfaces interfaces{recorder};
   ReservedBlock rank_block;  // memory of all ranks, an array by number
   std::deque<Job> jobs;

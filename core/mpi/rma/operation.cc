@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/mpi/messages/delivery.h"
+#include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/pack.h"
@@ -15,6 +16,44 @@ RemoteOperation::RemoteOperation(WindowObject& window, Kind kind, int target)
 }
 
 RemoteOperation::~RemoteOperation() { release(&window_); }
+
+// The operation on its way to the target, and its data on the way back, if they share cards or
+// links with other messages.
+class RemoteOperation::RequestTransit final : public OrderedTransit, public Pooled<RequestTransit> {
+ public:
+  RequestTransit(RemoteOperation& operation, TargetState& target, pdes::EventOrder order)
+      : operation_(operation), target_(target), order_(order) {
+    stay_behind(target.last_in_transit);
+    target.last_in_transit = this;
+  }
+
+ private:
+  void end_order() override { target_.last_in_transit = nullptr; }
+  void reach_target(SimTime arrival) override {
+    target_.last_arrival = later(target_.last_arrival, arrival);
+    World& world = operation_.window_.rank.world;
+    world.executive.events().schedule(operation_, target_.last_arrival, order_);
+    delete this;
+  }
+
+  RemoteOperation& operation_;
+  TargetState& target_;
+  const pdes::EventOrder order_;
+};
+
+class RemoteOperation::ReplyTransit final : public network::Transit, public Pooled<ReplyTransit> {
+ public:
+  ReplyTransit(RemoteOperation& operation, SimTime sent) : operation_(operation), sent_(sent) {}
+
+ private:
+  void arrives(SimTime time) override {
+    operation_.receive_reply(sent_, time);
+    delete this;
+  }
+
+  RemoteOperation& operation_;
+  const SimTime sent_;
+};
 
 void RemoteOperation::copy_data(const void* address, Count count, const DatatypeObject& type) {
   data_bytes_ = count * type.size();
@@ -38,7 +77,6 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   operation.sent_ = plain(strand.now);
   operation.acknowledgement_ = cost.control_latency;
   TargetState& target = window.targets[operation.target_];
-  target.last_arrival = later(target.last_arrival, start + cost.latency + cost.transfer);
   ++target.incomplete;
   ++window.incomplete;
   operation.request_ = request;
@@ -50,7 +88,20 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
     window.complete_locally = later(window.complete_locally, target.complete_locally);
     if (request != nullptr) complete(*request, start + cost.injection);
   }
-  rank.world.executive.events().schedule(operation, target.last_arrival, next_remote_order(rank));
+  const pdes::EventOrder order = next_remote_order(rank);
+  const int to = window.world_rank(operation.target_);
+  network::Traffic* traffic = rank.world.traffic.get();
+  if (traffic != nullptr && traffic->is_shared(rank.id, to)) {
+    return traffic->start(*new RequestTransit(operation, target, order),
+                          {.from = rank.id,
+                           .to = to,
+                           .bytes = static_cast<uint64_t>(operation.data_bytes_),
+                           .start = start,
+                           .number = rank.interface.injections(),
+                           .cost = cost});
+  }
+  target.last_arrival = later(target.last_arrival, start + cost.latency + cost.transfer);
+  rank.world.executive.events().schedule(operation, target.last_arrival, order);
 }
 
 void RemoteOperation::take_effect() {
@@ -102,26 +153,39 @@ void RemoteOperation::send_reply() {
       world.network.cost(target_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
   const SimTime start = later(time(), target_rank.answers_free);
   target_rank.answers_free = start + cost.injection;
-  const SimTime back = start + cost.latency + cost.transfer;
-  record(start, back, target_, window_.me(), bytes);
+  network::Traffic* traffic = world.traffic.get();
+  if (traffic == nullptr || !traffic->is_shared(target_rank.id, window_.rank.id)) {
+    return receive_reply(start, start + cost.latency + cost.transfer);
+  }
+  constexpr uint32_t kReply = 1u << 31;  // replies have numbers of their own
+  traffic->start(*new ReplyTransit(*this, start), {.from = target_rank.id,
+                                                   .to = window_.rank.id,
+                                                   .bytes = static_cast<uint64_t>(bytes),
+                                                   .start = start,
+                                                   .number = kReply | target_rank.answers++,
+                                                   .cost = cost});
+}
+
+void RemoteOperation::receive_reply(SimTime sent, SimTime back) {
+  record(sent, back, target_, window_.me(), result.bytes());
   TargetState& target = window_.targets[target_];
   --target.awaiting_reply;
   --window_.awaiting_reply;
   target.complete_locally = later(target.complete_locally, back);
   window_.complete_locally = later(window_.complete_locally, back);
-  target.complete = later(target.complete, back);
   if (request_ != nullptr) complete(*request_, back);
+  end(later(back, time() + acknowledgement_));
 }
 
-void RemoteOperation::finish() {
+// Deletes the operation.
+void RemoteOperation::end(SimTime complete) {
   TargetState& target = window_.targets[target_];
   --target.incomplete;
   --window_.incomplete;
-  target.complete = later(target.complete, time() + acknowledgement_);
-  if (data_bytes_ > 0) record(sent_, time(), window_.me(), target_, data_bytes_);
-  if (returns_data()) send_reply();
+  target.complete = later(target.complete, complete);
   window_.complete = later(window_.complete, target.complete);
   update_wait(window_);
+  delete this;
 }
 
 // Wakes a target that polls its memory.
@@ -136,8 +200,12 @@ void RemoteOperation::wake_target() {
 void RemoteOperation::fire() {
   take_effect();
   if (kind_ != Kind::kGet) wake_target();
-  finish();
-  delete this;
+  if (data_bytes_ > 0) record(sent_, time(), window_.me(), target_, data_bytes_);
+  if (returns_data()) {
+    send_reply();
+  } else {
+    end(time() + acknowledgement_);
+  }
 }
 
 }  // namespace sesame::mpi

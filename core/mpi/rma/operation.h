@@ -54,11 +54,15 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   void fire() override;
 
  private:
+  class RequestTransit;
+  class ReplyTransit;
+
   bool returns_data() const { return kind_ != Kind::kPut && kind_ != Kind::kAccumulate; }
   void take_effect();
   void wake_target();
-  void finish();
   void send_reply();
+  void receive_reply(SimTime sent, SimTime back);
+  void end(SimTime complete);
   void record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const;
 
   WindowObject& window_;

@@ -27,6 +27,7 @@
 namespace sesame::mpi {
 
 class DatatypeObject;
+class OrderedTransit;
 struct ErrhandlerObject;
 struct Rank;
 struct WindowObject;
@@ -59,13 +60,14 @@ struct SharedWindow : std::enable_shared_from_this<SharedWindow> {
 
 // Outstanding operations of one rank on one target.
 struct TargetState {
-  int incomplete = 0;            // operations that are not complete at the target
-  int awaiting_reply = 0;        // operations whose reply has not arrived yet
-  SimTime complete;              // completion time of the last operation known to be complete
-  SimTime complete_locally;      // from then on the origin may reuse its buffers
-  SimTime last_arrival;          // operations on one target stay in order
-  int lock = 0;                  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE while held
-  bool lock_is_assumed = false;  // MPI_MODE_NOCHECK: no messages were sent
+  int incomplete = 0;        // operations that are not complete at the target
+  int awaiting_reply = 0;    // operations whose reply has not arrived yet
+  SimTime complete;          // completion time of the last operation known to be complete
+  SimTime complete_locally;  // from then on the origin may reuse its buffers
+  SimTime last_arrival;      // operations on one target stay in order
+  OrderedTransit* last_in_transit = nullptr;  // the last one whose arrival is not known
+  int lock = 0;                               // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE while held
+  bool lock_is_assumed = false;               // MPI_MODE_NOCHECK: no messages were sent
 };
 
 enum class AccessEpoch : uint8_t { kNone, kFence, kStart, kLock, kLockAll };

@@ -104,7 +104,7 @@ namespace {
 
 const char* const kInsideNode = "[node.network]\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
 
-network::Network make_network(int ranks, const std::string& network, int cores) {
+machine::Machine make_machine(int ranks, const std::string& network, int cores) {
   const std::string text =
       "name = \"test\"\nnodes = " + std::to_string((ranks + cores - 1) / cores) +
       "\n[node]\ncores = " + std::to_string(cores) + "\n" +
@@ -112,7 +112,11 @@ network::Network make_network(int ranks, const std::string& network, int cores) 
   Result<machine::Machine> machine = machine::parse_machine(text, "test.toml");
   if (!machine) std::fprintf(stderr, "%s\n", machine.error().to_string().c_str());
   CHECK(machine);
-  Result<network::Network> made = network::Network::create(*machine, ranks);
+  return std::move(*machine);
+}
+
+network::Network make_network(const machine::Machine& machine, int ranks) {
+  Result<network::Network> made = network::Network::create(machine, ranks);
   CHECK(made);
   return std::move(*made);
 }
@@ -145,7 +149,8 @@ void run_rank(pdes::Fiber* fiber) {
 }  // namespace
 
 SimulatedJob::SimulatedJob(int ranks, const std::string& network, int cores)
-    : world_(make_network(ranks, network, cores), ranks) {
+    : machine_(make_machine(ranks, network, cores)), world_(make_network(machine_, ranks), ranks) {
+  world_.share_network(machine_);
   world_.meter.configure({.mode = ComputeMode::kNone, .fixed = SimTime::zero()});
   const char* collectives = std::getenv("SESAME_TEST_COLLECTIVES");
   world_.open_mpi_collectives = collectives != nullptr && std::string(collectives) == "openmpi";

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "core/machine/machine.h"
 #include "core/mpi/messages/world.h"
 
 namespace sesame::mpi::testing {
@@ -46,6 +47,7 @@ class SimulatedJob {
  private:
   void run_until_end(Run& run);
 
+  machine::Machine machine_;
   World world_;
   pdes::StackPool stacks_{512 * 1024};
   int ended_ = 0;

@@ -1,5 +1,6 @@
 """What the links of the network carried in a simulated run: how busy each was over time, and with
-whose messages. From the records of messages and fixed shortest routes (sesame.analysis.routes)."""
+whose messages. From the records of cards and links, if messages shared them; otherwise from those
+of messages and fixed shortest routes (sesame.analysis.routes)."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ class LinkUse:
     senders: list[list[tuple[int, int, int]]]  # for each link ranks from, to, bytes; most first
     topology: Topology
     all: list[tuple[int, int, float]]  # every link that carried anything: kind, number, mean share
+    is_recorded: bool = False  # otherwise estimated from messages and fixed routes
 
     def peak(self, link: int) -> tuple[float, float]:
         """The largest share of a link and the time of it, s."""
@@ -51,6 +53,8 @@ class LinkUse:
 def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
     """None if no message went from node to node, there are too many to follow, or the nodes of some
     ranks are not known."""
+    if data_set.has("link"):
+        return _recorded_use(data_set, most)
     if data_set.record_types["message"]["rows"] > MOST_MESSAGES or not has_all_nodes(data_set):
         return None
     network, model = network_of(data_set)
@@ -92,6 +96,52 @@ def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
         topology,
         list(zip(kinds.tolist(), numbers.tolist(), mean.tolist(), strict=True)),
     )
+
+
+def _recorded_use(data_set: DataSet, most: int) -> LinkUse:
+    """Parallel links of one kind and number are one trunk."""
+    _, model = network_of(data_set)
+    topology = Topology(model)
+    links = _columns(data_set, "link")
+    keys, trunk_of = np.unique(
+        links["kind"].astype(np.int64) * KINDS + links["number"], return_inverse=True
+    )
+    kinds, numbers = (keys // KINDS).tolist(), (keys % KINDS).tolist()
+    parallel = np.array([topology.parallel(*key) for key in zip(kinds, numbers, strict=True)])
+    carried = np.bincount(trunk_of, links["bytes"].astype(float), len(keys))
+    busy = np.bincount(trunk_of, links["busy_s"], len(keys)) / parallel
+    chosen = np.argsort(-busy, kind="stable")[:most]
+
+    end_s = float(data_set.info["result"]["predicted_time_s"])
+    period_s = end_s / BINS
+    slices, pairs = _columns(data_set, "link_activity"), _columns(data_set, "link_pair")
+    begin = np.clip(slices["begin_s"] / period_s, 0, BINS)
+    end = np.clip((slices["begin_s"] + slices["length_s"]) / period_s, 0, BINS)
+    source, destination = (pairs[name].astype(np.int64) for name in _ENDS)
+    ranks = 1 + int(max(source.max(), destination.max()))
+    shares, senders = [], []
+    for trunk in chosen:
+        spread = _spread((begin, end), slices["busy_s"], trunk_of[slices["link"]] == trunk)
+        shares.append(spread / (parallel[trunk] * period_s))
+        mine = trunk_of[pairs["link"]] == trunk
+        senders.append(
+            _senders(source[mine], destination[mine], pairs["bytes"][mine].astype(float), ranks)
+        )
+    return LinkUse(
+        [topology.name(kinds[link], numbers[link]) for link in chosen],
+        np.array(shares),
+        carried[chosen],
+        period_s,
+        senders,
+        topology,
+        list(zip(kinds, numbers, (busy / end_s).tolist(), strict=True)),
+        is_recorded=True,
+    )
+
+
+def _columns(data_set: DataSet, table: str) -> dict[str, Array]:
+    rows = data_set.table(table)
+    return {name: rows.column(name).to_numpy() for name in rows.column_names}
 
 
 _ENDS = ("source", "destination")
@@ -160,10 +210,11 @@ def _note(use: LinkUse) -> str:
     left = len(use.all) - len(use.names)
     if left:
         sentences.append(f"{left:,} links with less are not shown.")
-    sentences.append(
-        "Routes are fixed shortest ones, and a message's bytes are counted while it arrives; above "
-        "100 % more was sent than the link carries."
-    )
+    if not use.is_recorded:
+        sentences.append(
+            "Routes are fixed shortest ones, and a message's bytes are counted while it arrives; "
+            "above 100 % more was sent than the link carries."
+        )
     return " ".join(sentences)
 
 

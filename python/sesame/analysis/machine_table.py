@@ -56,8 +56,7 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
 def _shared_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
     """What messages of different ranks share."""
     sharing = model["sharing"]
-    simulated = "" if sharing["mode"] == "none" else "; not simulated yet"
-    rows = [("messages share", SHARED[sharing["mode"]] + simulated)]
+    rows = [("messages share", SHARED[sharing["mode"]])]
     if sharing["mode"] == "none":
         return rows
     rows.append(("cards of a node", f"{sharing['cards']}, {sharing['assignment']}"))

@@ -29,9 +29,8 @@ class Topology:
         one = max(network["bandwidth_bytes_per_s"], network["stream_bandwidth_bytes_per_s"])
         self._link = float(sharing["link_bandwidth_bytes_per_s"] or one)
         self._global = float(sharing["global_bandwidth_bytes_per_s"] or self._link)
-        self._card: float = (
-            float(sharing["send"]["bandwidth_bytes_per_s"] or one) * sharing["cards"]
-        )
+        self._card = float(sharing["send"]["bandwidth_bytes_per_s"] or one)
+        self._cards = int(sharing["cards"])
 
     def routes(self, source: Array, destination: Array) -> tuple[Array, Array, Array]:
         """The links that the pairs of different nodes pass, in three columns: the number of the
@@ -47,15 +46,23 @@ class Topology:
 
     def bytes_per_s(self, kind: int, number: int) -> float:
         """What the link can carry in one direction."""
+        one = self._link
         if kind in (IN, OUT):
-            return self._card
+            one = self._card
+        elif self.kind == "dragonfly" and kind == 2:
+            one = self._global
+        return one * self.parallel(kind, number)
+
+    def parallel(self, kind: int, number: int) -> int:
+        """How many parallel ones the link consists of."""
+        if kind in (IN, OUT):
+            return self._cards
         if self.kind == "fat_tree":
             # A switch of a higher level stands for several, each with its uplinks.
-            uplinks = self.shape["uplinks"][: (kind - 2) // 2 + 1]
-            return self._link * int(np.prod(uplinks))
+            return int(np.prod(self.shape["uplinks"][: (kind - 2) // 2 + 1]))
         if self.kind == "dragonfly" and kind == 2:
-            return float(self._global * self.shape.get("global_links", 1))
-        return self._link
+            return int(self.shape.get("global_links", 1))
+        return 1
 
     def name(self, kind: int, number: int) -> str:
         if kind in (IN, OUT):

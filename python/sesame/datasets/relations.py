@@ -21,11 +21,12 @@ class KindTables:
     has_own: str = ""  # describes other tables, whose names or columns vary
 
 
+_LINKS = ("link", "link_activity", "link_pair")
 _STORAGE = ("storage_file", "storage_ionode", "storage_cache", "storage_activity")
 TABLES: dict[Kind, KindTables] = {
     Kind.SIMULATED: KindTables(
         ("rank", "call_total", "pair", "message_size"),
-        ("call", "message", "io", "file", "critical_path", *_STORAGE),
+        ("call", "message", "io", "file", "critical_path", *_LINKS, *_STORAGE),
     ),
     Kind.SERIES: KindTables(has_own="`point`: a row for each run, a column for each varied key"),
     Kind.TRACED: KindTables(

@@ -17,6 +17,7 @@ from sesame.datasets.block import BLOCK_REQUEST
 from sesame.datasets.characterised import CHARACTERISED_TYPES
 from sesame.datasets.critical_path import CRITICAL_PATH
 from sesame.datasets.fields import Field, RecordType
+from sesame.datasets.links import LINK_TYPES
 from sesame.datasets.measured import MEASURED_TYPES
 from sesame.datasets.storage import STORAGE_TYPES
 from sesame.datasets.totals import FILE_TOTAL
@@ -141,7 +142,14 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
-    computed = (*SUMMARY_TYPES, CRITICAL_PATH, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL)
+    computed = (
+        *SUMMARY_TYPES,
+        CRITICAL_PATH,
+        *LINK_TYPES,
+        *STORAGE_TYPES,
+        *TRACE_TYPES,
+        FILE_TOTAL,
+    )
     types = (*raw, *computed, *MEASURED_TYPES, BLOCK_REQUEST, *CHARACTERISED_TYPES)
     return {record.name: record for record in types}
 

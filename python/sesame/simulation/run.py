@@ -40,6 +40,7 @@ SCALARS = (
     "spawned_ranks",
     "machine",
     "collectives",
+    "sharing",
     "messages",
     "bytes",
     "wall_time_s",
@@ -138,7 +139,6 @@ class RunResult:
             *self._spawns(),
             *self._shared_libraries(),
             *self._assumed(),
-            *self._sharing(),
         )
 
     def _assumed(self) -> Iterator[str]:
@@ -146,13 +146,6 @@ class RunResult:
         if keys:
             yield (
                 f"the model {self.result['machine']} assumes what has no source: {', '.join(keys)}"
-            )
-
-    def _sharing(self) -> Iterator[str]:
-        if self.result.get("leaves_out_sharing"):
-            yield (
-                f"on {self.result['machine']} messages share cards or links; this version does not "
-                "simulate that: where many ranks of a node send at once, the prediction is too fast"
             )
 
     def _spawns(self) -> Iterator[str]:
@@ -389,6 +382,7 @@ def _checked(run: HostRun) -> dict[str, Any]:
 
 def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
     from sesame.simulation.critical_path import write_critical_path
+    from sesame.simulation.links import write_links
     from sesame.simulation.storage import write_storage
 
     ranks = result["rank_table"]
@@ -401,6 +395,7 @@ def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
         (0 if low < 0 else 1 << low, count, size) for low, count, size in result["message_sizes"]
     ]
     _write_rows(writer, "message_size", ("at_least_bytes", "count", "bytes"), sizes)
+    write_links(writer, result)
     write_storage(writer, result)
     write_critical_path(writer, result)
 

@@ -1,13 +1,13 @@
-#include "core/storage/utilisation.h"
+#include "core/base/utilisation.h"
 
 #include <algorithm>
 
-namespace sesame::storage {
+namespace sesame {
 
 void Utilisation::add(SimTime begin, SimTime end) {
   if (end <= begin) return;
   const SimTime last = end - SimTime::from_ps(1);
-  while (slice_of(last) >= kSlices) double_slices();
+  while (slice_of(last) >= most_) double_slices();
   if (slice_of(last) >= busy_.size()) busy_.resize(slice_of(last) + 1);
   for (size_t at = slice_of(begin); at <= slice_of(last); ++at) {
     const SimTime from = slice_ * static_cast<int64_t>(at);
@@ -22,4 +22,4 @@ void Utilisation::double_slices() {
   busy_.resize((busy_.size() + 1) / 2);
 }
 
-}  // namespace sesame::storage
+}  // namespace sesame

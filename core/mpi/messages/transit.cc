@@ -1,0 +1,93 @@
+#include "core/mpi/messages/transit.h"
+
+#include "core/base/pool.h"
+#include "core/mpi/messages/delivery.h"
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+
+void OrderedTransit::arrives(SimTime time) {
+  has_arrived_ = true;
+  arrival_ = time;
+  if (!is_first_) return;
+  OrderedTransit* first = this;
+  do {
+    OrderedTransit* next = first->next_;
+    if (next != nullptr) {
+      next->is_first_ = true;
+    } else {
+      first->end_order();
+    }
+    first->reach_target(first->arrival_);
+    first = next;
+  } while (first != nullptr && first->has_arrived_);
+}
+
+namespace {
+
+class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit> {
+ public:
+  MessageTransit(World& world, int target, QueuedMessage* message)
+      : world_(world), target_(target), message_(message) {
+    message->in_transit = 1;
+    OrderedTransit*& last = last_of_channel();
+    stay_behind(last);
+    last = this;
+  }
+  // For a message that shares nothing: it arrives after those before it.
+  void arrive_next() { arrives(message_->arrival); }
+
+ private:
+  OrderedTransit*& last_of_channel() {
+    return world_.matching_of(target_).last_in_transit(message_->context, message_->source);
+  }
+  void end_order() override { last_of_channel() = nullptr; }
+  void reach_target(SimTime arrival) override;
+
+  World& world_;
+  const int target_;
+  QueuedMessage* const message_;
+};
+
+void MessageTransit::reach_target(SimTime arrival) {
+  QueuedMessage* message = message_;
+  World& world = world_;
+  const int target = target_;
+  delete this;
+  if (message->withdrawn) {
+    delete message;
+    return;
+  }
+  message->in_transit = 0;
+  message->arrival = arrival;
+  Matching& matching = world.matching_of(target);
+  Channel& channel = matching.channel(message->context, message->source);
+  if (RequestObject* receive = arrive(world, matching, channel, *message)) {
+    deliver(world, target, *receive, message);
+  } else {
+    matching.enqueue(channel, message);
+  }
+}
+
+}  // namespace
+
+void ship(Rank& sender, int target, QueuedMessage* message, const network::MessageCost& cost,
+          SimTime start) {
+  auto* transit = new MessageTransit(sender.world, target, message);
+  sender.world.traffic->start(*transit, {.from = sender.id,
+                                         .to = target,
+                                         .bytes = message->bytes,
+                                         .start = start,
+                                         .number = sender.interface.injections(),
+                                         .cost = cost});
+}
+
+bool is_behind_others(World& world, int target, const MessageEnvelope& message) {
+  return world.matching_of(target).last_in_transit(message.context, message.source) != nullptr;
+}
+
+void ship_request(Rank& sender, int target, QueuedMessage* message) {
+  (new MessageTransit(sender.world, target, message))->arrive_next();
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,142 @@
+// Which links a message passes: routes on every topology, checked step by step.
+#include "core/network/fabric.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/network/distance.h"
+
+namespace sesame::network {
+namespace {
+
+machine::Machine machine_with(const std::string& topology) {
+  const std::string text =
+      "name = \"test\"\n[network]\nlatency = \"2 us\"\nbandwidth = \"10 GB/s\"\n"
+      "hop_latency = \"100 ns\"\n[topology]\n" +
+      topology;
+  auto machine = machine::parse_machine(text, "test.toml");
+  if (!machine) ADD_FAILURE() << machine.error().to_string();
+  return *machine;
+}
+
+std::vector<LinkPlace> route_of(Fabric& fabric, int from, int to, uint64_t draw = 0) {
+  std::vector<LinkPlace> places;
+  Route route = fabric.choose(from, to, draw, 1000, SimTime::zero());
+  while (const Link* link = fabric.advance(route, 1000)) {
+    places.push_back(fabric.place_of(static_cast<size_t>(link - fabric.links().data())));
+  }
+  return places;
+}
+
+const char* const kMesh = "kind = \"mesh\"\ndims = [3, 4]";
+const char* const kTorus = "kind = \"torus\"\ndims = [4, 3, 5]";
+const char* const kTree = "kind = \"fat_tree\"\narity = [4, 3, 2]\nuplinks = [2, 3]";
+const char* const kDragonfly =
+    "kind = \"dragonfly\"\ngroups = 5\nrouters = 3\nnodes_per_router = 2\nglobal_links = 2";
+
+TEST(Fabric, MinimalRoutesAreAsLongAsTheDistance) {
+  for (const char* topology : {kMesh, kTorus, kTree, kDragonfly}) {
+    const machine::Machine machine = machine_with(topology);
+    Fabric fabric(machine);
+    const Distance distance(machine.topology, machine.nodes);
+    for (int from = 0; from < machine.nodes; ++from) {
+      for (int to = 0; to < machine.nodes; ++to) {
+        if (from == to) continue;
+        const int expected = distance.hops(from, to) - (fabric.is_grid() ? 0 : 1);
+        EXPECT_EQ(route_of(fabric, from, to).size(), static_cast<size_t>(expected))
+            << topology << ": " << from << " to " << to;
+      }
+    }
+  }
+}
+
+TEST(Fabric, AGridGoesAlongTheFirstDimensionFirst) {
+  Fabric mesh(machine_with(kMesh));
+  const std::vector<LinkPlace> route = route_of(mesh, 1, 11);  // (0, 1) to (2, 3)
+  std::vector<uint64_t> numbers;
+  for (const LinkPlace& place : route) numbers.push_back(place.number);
+  // Node (0, 1) and node (1, 1) forward in dimension 0, then (2, 1) and (2, 2) in dimension 1.
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{4 * 1, 4 * 5, 4 * 9 + 2, 4 * 10 + 2}));
+  Fabric torus(machine_with("kind = \"torus\"\ndims = [5]"));
+  EXPECT_EQ(route_of(torus, 0, 4).front().number, 1u);  // backward around the end
+}
+
+TEST(Fabric, ATreeGoesUpAndDownThroughTheSameSwitchAbove) {
+  Fabric tree(machine_with(kTree));
+  for (int to = 4; to < 24; ++to) {
+    const std::vector<LinkPlace> route = route_of(tree, 0, to);
+    for (size_t i = 0; i < route.size() / 2; ++i) {
+      const LinkPlace& up = route[i];
+      const LinkPlace& down = route[route.size() - 1 - i];
+      EXPECT_EQ(up.kind + 1, down.kind);
+      EXPECT_EQ(up.port, down.port);
+      EXPECT_EQ(up.number, 0u);
+    }
+  }
+  EXPECT_TRUE(route_of(tree, 0, 3).empty());
+}
+
+// With full bisection every node is reached by a link of its own from above.
+TEST(Fabric, DestinationsBelowASwitchHaveLinksOfTheirOwn) {
+  Fabric tree(machine_with("kind = \"fat_tree\"\narity = [4, 4]"));
+  std::set<uint32_t> ports;
+  for (int to = 4; to < 8; ++to) ports.insert(route_of(tree, 0, to).back().port);
+  EXPECT_EQ(ports.size(), 4u);
+}
+
+TEST(Fabric, HashedRoutesDependOnBothEnds) {
+  Fabric tree(machine_with("kind = \"fat_tree\"\narity = [8, 8]\nrouting = \"hashed\""));
+  std::set<uint32_t> ports;
+  for (int from = 0; from < 8; ++from) ports.insert(route_of(tree, from, 8).back().port);
+  EXPECT_GT(ports.size(), 2u);
+}
+
+TEST(Fabric, ValiantRoutesPassEveryOtherGroupEquallyOften) {
+  Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"valiant\""));
+  std::map<uint64_t, int> first_hops;
+  for (uint64_t draw = 0; draw < 30; ++draw) {
+    const std::vector<LinkPlace> route = route_of(dragonfly, 0, 7, draw);  // group 0 to group 1
+    std::vector<uint64_t> globals;
+    for (const LinkPlace& place : route) {
+      if (place.kind == 2) globals.push_back(place.number);
+    }
+    ASSERT_EQ(globals.size(), 2u);
+    EXPECT_EQ(globals[0] / 5, 0u);
+    EXPECT_EQ(globals[0] % 5, globals[1] / 5);
+    EXPECT_EQ(globals[1] % 5, 1u);
+    ++first_hops[globals[0]];
+  }
+  EXPECT_EQ(first_hops, (std::map<uint64_t, int>{{2, 10}, {3, 10}, {4, 10}}));
+  EXPECT_LE(route_of(dragonfly, 0, 5).size(), 1u);  // inside a group: minimal
+}
+
+TEST(Fabric, AdaptiveRoutesAvoidLinksThatEarlierOnesWillUse) {
+  Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"adaptive\""));
+  const auto globals = [&](int to) {
+    Route route = dragonfly.choose(0, to, 0, 1'000'000, SimTime::zero());
+    size_t count = 0;
+    while (const Link* link = dragonfly.advance(route, 0)) {
+      count += dragonfly.place_of(static_cast<size_t>(link - dragonfly.links().data())).kind == 2;
+    }
+    return count;
+  };
+  // The links are never occupied: only what is expected counts. There are two links to group 1.
+  EXPECT_EQ(globals(7), 1u);
+  EXPECT_EQ(globals(7), 1u);
+  EXPECT_EQ(globals(7), 2u);
+}
+
+TEST(Fabric, LinksHaveTheBandwidthOfTheFile) {
+  machine::Machine machine = machine_with(kDragonfly);
+  machine.sharing.link = {20e9, 5e9};
+  Fabric fabric(machine);
+  EXPECT_EQ(fabric.time_of(fabric.links().front(), 1'000'000), SimTime::from_ns(50'000));
+  EXPECT_EQ(fabric.time_of(fabric.links().back(), 1'000'000), SimTime::from_ns(200'000));
+}
+
+}  // namespace
+}  // namespace sesame::network

@@ -1,0 +1,170 @@
+#include "core/network/traffic.h"
+
+#include <algorithm>
+
+#include "core/network/transfer_time.h"
+
+namespace sesame::network {
+namespace {
+
+// A random number of a message that depends on nothing but its sender, receiver and number.
+uint64_t random_of(int from, int to, uint32_t number) {
+  uint64_t z = (uint64_t{static_cast<uint32_t>(from)} << 40) ^
+               (uint64_t{static_cast<uint32_t>(to)} << 20) ^ number;
+  z *= 0x9e3779b97f4a7c15ull;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+}  // namespace
+
+void Transit::fire() { traffic_->advance(*this); }
+
+Traffic::Traffic(const machine::Machine& machine, const Network& network, pdes::EventQueue& events)
+    : network_(network), events_(events), cards_(machine) {
+  if (machine.sharing.mode == machine::SharingMode::kLinks) {
+    fabric_ = std::make_unique<Fabric>(machine);
+    hop_latency_ = machine.network.hop_latency;
+  }
+  if (machine.sharing.memory_bandwidth > 0) {
+    memory_ps_per_byte_ = 1e12 / machine.sharing.memory_bandwidth;
+    memories_.resize(static_cast<size_t>(machine.nodes));
+  }
+  if (cards_.depends_on_cores()) ranks_of_node_.resize(static_cast<size_t>(machine.nodes));
+  std::vector<int> nodes;
+  for (int rank = 0; rank < network.ranks(); ++rank) nodes.push_back(network.node_of(rank));
+  add_ranks(nodes);
+}
+
+void Traffic::add_ranks(const std::vector<int>& nodes) {
+  cards_.add_ranks(nodes);
+  if (ranks_of_node_.empty()) return;
+  int rank = network_.ranks() - static_cast<int>(nodes.size());
+  for (const int node : nodes) ranks_of_node_[static_cast<size_t>(node)].push_back(rank++);
+}
+
+void Traffic::start(Transit& transit, const Shipment& shipment) {
+  transit.traffic_ = this;
+  transit.from_ = shipment.from;
+  transit.to_ = shipment.to;
+  transit.bytes_ = shipment.bytes;
+  transit.head_ = shipment.start;
+  transit.tail_ = shipment.start + shipment.cost.transfer;
+  transit.latency_ = shipment.cost.latency;
+  transit.injection_ = shipment.cost.injection;
+  transit.number_ = shipment.number;
+  transit.stage_ = network_.node_of(shipment.from) == network_.node_of(shipment.to)
+                       ? Transit::Stage::kMemory
+                       : Transit::Stage::kSend;
+  schedule(transit);
+}
+
+void Traffic::schedule(Transit& transit) {
+  events_.schedule_once(
+      transit, plain(transit.head_),
+      {pdes::EventClass::kTransit, static_cast<uint32_t>(transit.from_), transit.number_});
+}
+
+void Traffic::advance(Transit& transit) {
+  const SimTime now = transit.head_;
+  while (transit.head_ == now) {
+    switch (transit.stage_) {
+      case Transit::Stage::kSend:
+        send(transit);
+        break;
+      case Transit::Stage::kEnter:
+        enter_fabric(transit);
+        break;
+      case Transit::Stage::kLink:
+        pass_link(transit);
+        break;
+      case Transit::Stage::kReceive:
+        return receive(transit);
+      case Transit::Stage::kMemory:
+        return copy(transit);
+    }
+  }
+  schedule(transit);
+}
+
+void Traffic::send(Transit& transit) {
+  Card& card = cards_.of_rank(transit.from_);
+  const SimTime bytes = cards_.send_time(transit.bytes_, busy_cores(card.node, transit.head_));
+  transit.head_ = card.send.serve(transit.head_, later(bytes, card.send.gap));
+  transit.tail_ = later(transit.tail_, transit.head_ + bytes);
+  count(card.send, transit, transit.head_, bytes);
+  transit.leaves(transit.head_ + later(bytes, transit.injection_));
+  transit.stage_ = Transit::Stage::kEnter;
+  if (fabric_ != nullptr) return;
+  transit.head_ += transit.latency_;
+  transit.tail_ += transit.latency_;
+  transit.stage_ = Transit::Stage::kReceive;
+}
+
+// Divides the latency into that of the hops and the rest, and chooses a route.
+void Traffic::enter_fabric(Transit& transit) {
+  const int hops = network_.hops(transit.from_, transit.to_) - 1;
+  transit.hop_ = hop_latency_;
+  if (hops > 0) {
+    transit.hop_ = std::min(hop_latency_, transit.latency_ / hops);
+    transit.latency_ -= transit.hop_ * hops;
+  }
+  transit.route_ = fabric_->choose(network_.node_of(transit.from_), network_.node_of(transit.to_),
+                                   random_of(transit.from_, transit.to_, transit.number_),
+                                   transit.bytes_, transit.head_);
+  approach_next(transit, fabric_->is_grid() ? SimTime::zero() : transit.hop_);
+}
+
+void Traffic::approach_next(Transit& transit, SimTime hop) {
+  transit.link_ = fabric_->advance(transit.route_, transit.bytes_);
+  if (transit.link_ == nullptr) {
+    hop = transit.latency_;
+    transit.stage_ = Transit::Stage::kReceive;
+  } else {
+    transit.stage_ = Transit::Stage::kLink;
+  }
+  transit.head_ += hop;
+  transit.tail_ += hop;
+}
+
+void Traffic::pass_link(Transit& transit) {
+  Link& link = *transit.link_;
+  const SimTime time = fabric_->time_of(link, transit.bytes_);
+  transit.head_ = link.serve(transit.head_, time);
+  transit.tail_ = later(transit.tail_, transit.head_ + time);
+  count(link, transit, transit.head_, time);
+  approach_next(transit, transit.hop_);
+}
+
+void Traffic::receive(Transit& transit) {
+  Card& card = cards_.of_rank(transit.to_);
+  const SimTime bytes = cards_.receive_time(transit.bytes_, busy_cores(card.node, transit.head_));
+  const SimTime begin = card.receive.serve(transit.head_, later(bytes, card.receive.gap));
+  count(card.receive, transit, begin, bytes);
+  transit.arrives(later(transit.tail_, begin + bytes));
+}
+
+void Traffic::copy(Transit& transit) {
+  Server& memory = memories_[static_cast<size_t>(network_.node_of(transit.from_))];
+  static const Parameter bandwidth = Parameter::of("node.network.total_bandwidth");
+  const SimTime bytes = transfer_time(transit.bytes_, memory_ps_per_byte_).due_to(bandwidth);
+  const SimTime begin = memory.serve(transit.head_, bytes);
+  const SimTime end = later(transit.tail_, begin + bytes);
+  transit.leaves(begin + later(bytes, transit.injection_));
+  transit.arrives(end + transit.latency_);
+}
+
+void Traffic::count(Server& server, const Transit& transit, SimTime begin, SimTime time) const {
+  server.count(time, transit.bytes_);
+  if (keeps_history_) server.record(begin, time, transit.from_, transit.to_, transit.bytes_);
+}
+
+int Traffic::busy_cores(uint32_t node, SimTime now) const {
+  if (ranks_of_node_.empty() || is_busy_ == nullptr) return 0;
+  const std::vector<int>& ranks = ranks_of_node_[node];
+  return static_cast<int>(
+      std::ranges::count_if(ranks, [&](int rank) { return is_busy_(busy_context_, rank, now); }));
+}
+
+}  // namespace sesame::network

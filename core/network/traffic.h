@@ -1,0 +1,122 @@
+// Messages that share cards, links and the memory of nodes: each waits in turn at everything that
+// it shares, first come, first served in simulated time (docs/models/sharing.md).
+//
+// Use: derive a class from Transit, implement arrives(), and start() an object of it for each
+// message for which is_shared() is true. The transit is an event of the simulation. At each thing
+// on its way it fires when the head of the message gets there, so that requests are served in the
+// order of time whatever the order in which ranks run. When the last one has started to serve it,
+// its arrival is certain and arrives() is called. The code that starts a transit owns it; arrives()
+// may delete it.
+//
+// Sizes are bytes, times simulated. Nothing here fails. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/machine/machine.h"
+#include "core/network/cards.h"
+#include "core/network/fabric.h"
+#include "core/network/network.h"
+#include "core/pdes/event_queue.h"
+
+namespace sesame::network {
+
+class Traffic;
+
+// What a transit carries.
+struct Shipment {
+  int from = 0;  // ranks
+  int to = 0;
+  uint64_t bytes = 0;
+  SimTime start;        // when the sender's own interface begins to inject it
+  uint32_t number = 0;  // orders transits of one sender that are equally early
+  const MessageCost& cost;
+};
+
+class Transit : public pdes::ConditionalEvent {
+ public:
+  void fire() final;
+
+ protected:
+  // The sender's card will have read the message at `end`.
+  virtual void leaves(SimTime end) { static_cast<void>(end); }
+  // The last byte will arrive at `time`, which is not before the simulated time now.
+  virtual void arrives(SimTime time) = 0;
+
+ private:
+  friend class Traffic;
+  enum class Stage : uint8_t { kSend, kEnter, kLink, kReceive, kMemory };
+
+  Traffic* traffic_ = nullptr;
+  int from_ = 0;
+  int to_ = 0;
+  uint64_t bytes_ = 0;
+  SimTime head_;     // when the head of the message is at the next stage
+  SimTime tail_;     // when its end would be there
+  SimTime latency_;  // from card to card; with links: behind the last of them
+  SimTime injection_;
+  SimTime hop_;           // latency of a hop between links
+  Link* link_ = nullptr;  // that it comes to next
+  Route route_;
+  uint32_t number_ = 0;
+  Stage stage_ = Stage::kSend;
+};
+
+class Traffic {
+ public:
+  // Whether a core of the rank computes at `now`, which is that of the event that fires.
+  using IsBusy = bool (*)(void* context, int rank, SimTime now);
+
+  // `network` must outlive it and have the ranks that exist.
+  Traffic(const machine::Machine& machine, const Network& network, pdes::EventQueue& events);
+
+  void set_busy_cores(IsBusy is_busy, void* context) {
+    is_busy_ = is_busy;
+    busy_context_ = context;
+  }
+  // To be called after Network::add_ranks().
+  void add_ranks(const std::vector<int>& nodes);
+
+  // Whether messages between the two ranks share anything with others.
+  bool is_shared(int from, int to) const {
+    return memory_ps_per_byte_ > 0 || network_.node_of(from) != network_.node_of(to);
+  }
+  // Any strand may call this at any time not after shipment.start.
+  void start(Transit& transit, const Shipment& shipment);
+
+  // Keeps the history of cards and links (server.h) from now on.
+  void keep_history() { keeps_history_ = true; }
+
+  Cards& cards() { return cards_; }
+  const Cards& cards() const { return cards_; }
+  const Fabric* fabric() const { return fabric_.get(); }
+
+ private:
+  friend class Transit;
+  void advance(Transit& transit);
+  void schedule(Transit& transit);
+  void send(Transit& transit);
+  void enter_fabric(Transit& transit);
+  void pass_link(Transit& transit);
+  void approach_next(Transit& transit, SimTime hop);
+  void receive(Transit& transit);
+  void copy(Transit& transit);
+  void count(Server& server, const Transit& transit, SimTime begin, SimTime time) const;
+  int busy_cores(uint32_t node, SimTime now) const;
+
+  const Network& network_;
+  pdes::EventQueue& events_;
+  Cards cards_;
+  std::unique_ptr<Fabric> fabric_;  // null: messages share no links
+  SimTime hop_latency_;
+  bool keeps_history_ = false;
+  double memory_ps_per_byte_ = 0;  // of all copies inside a node; 0: they share nothing
+  std::vector<Server> memories_;   // by node; empty if they share nothing
+  std::vector<std::vector<int>> ranks_of_node_;  // if the cards depend on busy cores
+  IsBusy is_busy_ = nullptr;
+  void* busy_context_ = nullptr;
+};
+
+}  // namespace sesame::network

@@ -1,0 +1,78 @@
+// Messages of files at cards that other messages share (docs/models/sharing.md).
+#include "core/storage/links.h"
+
+#include <gtest/gtest.h>
+
+#include "core/network/cards.h"
+#include "core/network/network.h"
+
+namespace sesame::storage {
+namespace {
+
+const char* const kMachine = R"(name = "test"
+nodes = 2
+[node]
+cores = 2
+[node.network]
+latency = "1 us"
+bandwidth = "1 GB/s"
+[network]
+latency = "2 us"
+bandwidth = "1 GB/s"
+[network.card]
+bandwidth = "500 MB/s"
+number = 2
+[topology]
+kind = "crossbar"
+[storage]
+mount = ["/pfs"]
+detail = "analytic"
+analytic.bandwidth = "1 GB/s"
+)";
+
+constexpr SimTime kBusy = SimTime::from_ns(1'000'000);
+
+class LinksTest : public testing::Test {
+ protected:
+  machine::Machine machine_ = read();
+  network::Network network_ = *network::Network::create(machine_, 4);
+  network::Cards cards_{machine_};
+  Links links_{*machine_.storage, network_};
+  SimTime interface_free_;
+
+  static machine::Machine read() {
+    auto machine = machine::parse_machine(kMachine, "test.toml");
+    if (!machine) ADD_FAILURE() << machine.error().to_string();
+    return machine.value();
+  }
+  void share_cards() {
+    cards_.add_ranks({0, 0, 1, 1});
+    network_.set_cards(&cards_);
+  }
+  SimTime arrival_from(int rank) {
+    return links_.send_to_ionode(SimTime::zero(), {rank, 0, &interface_free_}, 0, 1000).arrival;
+  }
+};
+
+TEST_F(LinksTest, AFileMessageWaitsForTheCardOfItsRank) {
+  share_cards();
+  cards_.of_rank(0).send.serve(SimTime::zero(), kBusy);
+  EXPECT_GT(arrival_from(0), kBusy);
+  interface_free_ = SimTime::zero();
+  EXPECT_EQ(arrival_from(1), SimTime::from_ns(2'000 + 2'000));  // 500 MB/s
+  EXPECT_EQ(cards_.of_rank(1).send.free, SimTime::from_ns(2'000));
+}
+
+TEST_F(LinksTest, WithoutSharingItHasACardOfItsOwn) {
+  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
+}
+
+TEST_F(LinksTest, WhatArrivesFromAnIonodeWaitsForTheFirstCard) {
+  share_cards();
+  cards_.of_node(0).receive.serve(SimTime::zero(), kBusy);
+  EXPECT_EQ(links_.receive_at_node(SimTime::from_ns(10), 0, SimTime::from_ns(5)),
+            kBusy + SimTime::from_ns(5));
+}
+
+}  // namespace
+}  // namespace sesame::storage

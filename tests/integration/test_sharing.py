@@ -1,0 +1,96 @@
+"""Runs in which messages share cards and links: whatever is shared is given in the order of
+simulated time, and programs get the right answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.integration.orders import assert_same_in_any_order
+from tests.integration.test_order import seconds
+
+COMPUTE = ("--compute", "none")
+DRAGONFLY = (
+    "network.sharing=links topology.groups=4 topology.routers=2 topology.nodes_per_router=1 "
+    "nodes=8 node.cores=2"
+)
+# A machine, and what is set in it.
+SHARED = {
+    "cards": ("csd3", ""),
+    "cards and memory": ("csd3", "node.network.total_bandwidth=10GB/s network.card.number=2"),
+    "busy cores": ("csd3", "network.card.slowdown=[1,1.5,2,4]"),
+    "tree": ("frontera", "network.sharing=links"),
+    "hashed": ("frontera", "network.sharing=links topology.routing=hashed"),
+    "torus": ("sp2", "network.sharing=links topology.kind=torus topology.dims=[3,3] nodes=9"),
+    "minimal": ("lumi-c", DRAGONFLY),
+    "valiant": ("lumi-c", f"{DRAGONFLY} topology.routing=valiant"),
+    "adaptive": ("lumi-c", f"{DRAGONFLY} topology.routing=adaptive"),
+}
+
+
+def settings(sharing: str) -> list[str]:
+    machine, changes = SHARED[sharing]
+    return ["--machine", machine, *(part for one in changes.split() for part in ("--set", one))]
+
+
+@pytest.mark.parametrize("sharing", SHARED)
+def test_random_programs_give_the_same_data_in_any_order(sharing, compiled, simulate, tmp_path):
+    program = compiled("tests/programs/model/schedule.c")
+    seed = 200 + list(SHARED).index(sharing)
+    options = (*COMPUTE, *settings(sharing), "-n", 7)
+    assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, seed, 40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(300, 330))
+@pytest.mark.parametrize("sharing", SHARED)
+def test_many_random_programs(sharing, seed, compiled, simulate, tmp_path):
+    program = compiled("tests/programs/model/schedule.c")
+    placement = ("--placement", ("block", "cyclic")[seed % 2])
+    options = (*COMPUTE, *settings(sharing), *placement, "-n", 3 + seed % 6)
+    assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, seed, 40)
+
+
+@pytest.mark.parametrize("sharing", ["cards", "tree", "torus"])
+def test_a_renumbered_program_takes_the_same_time(sharing, compiled, simulate):
+    program = compiled("tests/programs/model/mirror.c")
+    options = (*COMPUTE, *settings(sharing), "--placement", "cyclic", "-n", 8)
+    up, down = (seconds(simulate(*options, "--", program, way)) for way in ("up", "down"))
+    assert up == down[::-1]
+
+
+@pytest.mark.parametrize("sharing", ["cards", "cards and memory", "tree", "adaptive"])
+@pytest.mark.parametrize("program", ["wildcards", "spawn"])
+def test_programs_get_their_answers(program, sharing, compiled, simulate):
+    options = (*COMPUTE, *settings(sharing), "--placement", "cyclic", "-n", 4)
+    done = simulate(*options, "--", compiled(f"tests/programs/answers/{program}.c"))
+    assert done.status == 0, done.stdout + done.stderr
+
+
+def test_one_sided_operations_share_the_memory(compiled, simulate):
+    options = (*COMPUTE, *settings("cards and memory"), "-n", 4)
+    done = simulate(*options, "--", compiled("tests/programs/answers/one_sided.c"))
+    assert done.status == 0, done.stdout + done.stderr
+
+
+def test_files_share_the_cards(compiled, simulate, tmp_path):
+    """The same data set in any order, with messages and accesses to files at the same cards."""
+    program = compiled("tests/programs/model/schedule.c")
+    options = (*COMPUTE, "--machine", "sp2", "--set", "network.sharing=interface")
+    options += ("--set", "node.cores=2", "--set", "node.network.latency=1us")
+    options += ("--set", "node.network.bandwidth=1GB/s", "-n", 6)
+    assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, 77, 40, "shared")
+
+
+def test_more_sharing_is_not_faster_for_a_ping_pong(compiled, simulate):
+    times = []
+    for sharing in ("none", "interface", "links"):
+        options = (*COMPUTE, "--machine", "frontera", "--set", f"network.sharing={sharing}")
+        options += ("--placement", "cyclic", "-n", 2, "--json")
+        done = simulate(*options, "--", compiled("tests/programs/model/pingpong.c"), 0, 8, 100000)
+        assert done.status == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["sharing"] == sharing
+        times.append(found["predicted_time_s"])
+    assert times[0] == pytest.approx(times[2], rel=1e-9)
+    assert times == sorted(times)
