@@ -192,7 +192,7 @@ def test_a_phone_splits_no_number_and_no_word(browser, axe, tmp_path):
         ),
     ]
     most = "rank 17 976.12 µs, rank 4 501.33 µs, MPI_Neighbor_alltoallv 419.9 µs"
-    share = {"name": "senders' interfaces busy", "time": "1.21 ms", "share": "12.1 %", "most": most}
+    share = {"name": "queueing in the network", "time": "1.21 ms", "share": "12.1 %", "most": most}
     parts = template("explained.html").render(shares=[share], limits=[], constants=[])
     write_page(
         tmp_path / "page.html",

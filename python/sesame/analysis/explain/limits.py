@@ -23,9 +23,10 @@ PS = 1e-12
 
 def limits_of(messages: dict[str, Array], nodes: Array, end_ps: int, info: Any) -> list[Doubt]:
     """The limits that the run reached, the most important first. `nodes`: the node of each rank."""
+    shares_nothing = info["result"].get("sharing", "none") == "none"
+    sides = ("destination", "source") if shares_nothing else ()
     found = [
-        _crowding(messages, nodes, end_ps, "destination"),
-        _crowding(messages, nodes, end_ps, "source"),
+        *(_crowding(messages, nodes, end_ps, side) for side in sides),
         _unexpected(messages),
         _shared_nodes(nodes, info),
         _collectives(messages, info),

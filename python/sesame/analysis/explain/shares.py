@@ -20,7 +20,7 @@ SEND_OVERHEAD = "overhead of sends"
 RECEIVE_OVERHEAD = "overhead of receives"
 LATENCY = "latency of messages"
 BANDWIDTH = "bytes of messages"
-INTERFACE = "senders' interfaces busy"
+QUEUEING = "queueing in the network"
 LATE_SENDER = "waiting for late senders"
 LATE_RECEIVER = "waiting for late receivers"
 FILES = "file systems"
@@ -32,7 +32,7 @@ ORDER = (
     RECEIVE_OVERHEAD,
     LATENCY,
     BANDWIDTH,
-    INTERFACE,
+    QUEUEING,
     LATE_SENDER,
     LATE_RECEIVER,
     FILES,
@@ -220,7 +220,7 @@ class _Calls:
             taken = min(time, left)
             self._division.add(share, taken)
             left -= taken
-        self._division.add(INTERFACE, left, f"rank {source}")
+        self._division.add(QUEUEING, left, f"rank {source}")
         return ready
 
     def _wait_for_receiver(self, at: int, end: int) -> int:
