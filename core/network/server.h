@@ -20,21 +20,28 @@ struct ServerHistory {
   struct Pair {
     int from = -1;
     int to = -1;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;      // with those of pairs that it replaced
+    uint64_t of_others = 0;  // when it replaced the last one
+
+    // Known to be its own.
+    uint64_t own_bytes() const { return bytes - of_others; }
   };
   static constexpr size_t kSlices = 128;
 
   Utilisation busy{kSlices};
-  // The pairs of ranks with most bytes, about: of a pair that replaces another, the bytes of both
-  // are counted, so that none with more than an eighth of all is missing (Metwally's space saving).
+  // The pairs of ranks with most bytes, about: a new one replaces that with fewest and continues
+  // its count, so that none with more than an eighth of all is missing (Metwally's space saving).
   std::array<Pair, 8> pairs;
 
   void add(SimTime begin, SimTime end, int from, int to, uint64_t bytes) {
     busy.add(begin, end);
     auto pair = std::ranges::find_if(
         pairs, [&](const Pair& known) { return known.from == from && known.to == to; });
-    if (pair == pairs.end()) pair = std::ranges::min_element(pairs, {}, &Pair::bytes);
-    *pair = {from, to, pair->bytes + bytes};
+    if (pair == pairs.end()) {
+      pair = std::ranges::min_element(pairs, {}, &Pair::bytes);
+      *pair = {from, to, pair->bytes, pair->bytes};
+    }
+    pair->bytes += bytes;
   }
 };
 

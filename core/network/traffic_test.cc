@@ -324,6 +324,22 @@ TEST(Links, WhatTheyCarryIsCounted) {
   EXPECT_EQ(run.traffic().fabric()->links()[3].history, nullptr);  // backward
 }
 
+// With more pairs than are counted.
+TEST(Links, NoPairIsSaidToHaveSentMoreThanItDid) {
+  ServerHistory history;
+  for (int round = 0; round < 10; ++round) {
+    for (int from = 0; from < 20; ++from) {
+      history.add(SimTime::zero(), SimTime::zero(), from, 20, from == 7 ? 1000 : 100);
+    }
+  }
+  const auto largest = std::ranges::find(history.pairs, 7, &ServerHistory::Pair::from);
+  ASSERT_NE(largest, history.pairs.end());
+  EXPECT_GE(largest->own_bytes(), 9000u);
+  for (const ServerHistory::Pair& pair : history.pairs) {
+    EXPECT_LE(pair.own_bytes(), pair.from == 7 ? 10'000u : 1000u);
+  }
+}
+
 // Adaptive routes depend on what is on its way when a message enters the network, not on the order
 // in which the simulator starts the messages.
 TEST(Links, TheOrderOfCallsDoesNotMatter) {

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 Json pairs_of(const network::ServerHistory& history) {
   Json pairs = Json::array();
   for (const auto& pair : history.pairs)
-    if (pair.from >= 0) pairs.push_back({pair.from, pair.to, pair.bytes});
+    if (pair.from >= 0) pairs.push_back({pair.from, pair.to, pair.own_bytes()});
   return pairs;
 }
 

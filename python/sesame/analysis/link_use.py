@@ -38,7 +38,7 @@ class LinkUse:
     share: Array  # a row for each link: bytes in each period / bytes that it can carry in it
     bytes: Array
     period_s: float
-    senders: list[list[tuple[int, int, int]]]  # for each link ranks from, to, bytes; most first
+    senders: list[list[tuple[int, int, int]]]  # ranks from, to, bytes; at least, if recorded
     topology: Topology
     all: list[tuple[int, int, float]]  # every link that carried anything: kind, number, mean share
     is_recorded: bool = False  # otherwise estimated from messages and fixed routes
@@ -220,7 +220,10 @@ def _note(use: LinkUse) -> str:
 
 def _bottleneck(use: LinkUse, link: int) -> str:
     share, when = use.peak(link)
-    pairs = ", ".join(f"{a} to {b} ({format_bytes(size)})" for a, b, size in use.senders[link])
+    more = " or more" if use.is_recorded else ""
+    pairs = ", ".join(
+        f"{a} to {b} ({format_bytes(size)}{more})" for a, b, size in use.senders[link]
+    )
     return (
         f"{use.names[link]}: {format_bytes(float(use.bytes[link]))}, at most {100 * share:.0f} % "
         f"at {format_seconds(when)}; ranks {pairs}."

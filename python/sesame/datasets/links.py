@@ -49,7 +49,7 @@ LINK_PAIR = RecordType(
         Field("link", "int32", "", "number of the link, as in link"),
         Field("source", "int32", "rank", "the sender"),
         Field("destination", "int32", "rank", "the receiver"),
-        Field("bytes", "uint64", "B", "data, at most: counted since the pair was last among them"),
+        Field("bytes", "uint64", "B", "data, at least: counted since the pair was last among them"),
     ),
 )
 
