@@ -325,7 +325,7 @@ TEST(Links, WhatTheyCarryIsCounted) {
 }
 
 // With more pairs than are counted.
-TEST(Links, NoPairIsSaidToHaveSentMoreThanItDid) {
+TEST(Links, NoPairHasMoreBytesOfItsOwnThanItSent) {
   ServerHistory history;
   for (int round = 0; round < 10; ++round) {
     for (int from = 0; from < 20; ++from) {

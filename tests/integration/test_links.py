@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -97,3 +98,19 @@ def test_shared_links_show_what_the_simulation_recorded(used, tmp_path):
     assert run([*SESAME, "report", "run.sesame", "page.html"], tmp_path).status == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Routes are fixed shortest ones" not in page
+
+
+def test_no_pair_is_shown_with_more_than_it_sent(used, tmp_path):
+    """Sixteen pairs cross the middle of a line of nodes, more than the simulator counts; seven
+    begin at its end."""
+    use = used("alltoall", SIZE, 8, 'kind = "mesh"', "dims = [8]", sharing="links")
+    messages = DataSet(tmp_path / "run.sesame").table("message")
+    sent: Counter[tuple[int, int]] = Counter()
+    columns = (messages.column(name).to_pylist() for name in ("source", "destination", "bytes"))
+    for source, destination, size in zip(*columns, strict=True):
+        sent[source, destination] += size
+    for pairs in use.senders:
+        assert all(0 < size <= sent[source, to] for source, to, size in pairs)
+    end = use.senders[use.names.index("node 0 sends")]
+    assert end == [(0, to, sent[0, to]) for to in (pair[1] for pair in end)]
+    assert len(end) == 3

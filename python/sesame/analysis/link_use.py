@@ -22,6 +22,7 @@ BINS = 240
 MOST_LINKS = 24  # in the picture
 MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
+LEAST_KNOWN = 0.01  # of the bytes of a link, of a pair that is named if links were recorded
 KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 PS = 1e-12
 NOT_SHOWN = (
@@ -124,9 +125,8 @@ def _recorded_use(data_set: DataSet, most: int) -> LinkUse:
         spread = _spread((begin, end), slices["busy_s"], trunk_of[slices["link"]] == trunk)
         shares.append(spread / (parallel[trunk] * period_s))
         mine = trunk_of[pairs["link"]] == trunk
-        senders.append(
-            _senders(source[mine], destination[mine], pairs["bytes"][mine].astype(float), ranks)
-        )
+        named = _senders(source[mine], destination[mine], pairs["bytes"][mine].astype(float), ranks)
+        senders.append([pair for pair in named if pair[2] >= LEAST_KNOWN * carried[trunk]])
     return LinkUse(
         [topology.name(kinds[link], numbers[link]) for link in chosen],
         np.array(shares),
@@ -226,5 +226,5 @@ def _bottleneck(use: LinkUse, link: int) -> str:
     )
     return (
         f"{use.names[link]}: {format_bytes(float(use.bytes[link]))}, at most {100 * share:.0f} % "
-        f"at {format_seconds(when)}; ranks {pairs}."
+        f"at {format_seconds(when)}; {f'ranks {pairs}' if pairs else 'many pairs of ranks'}."
     )
