@@ -30,16 +30,17 @@ int insert(__u64* ctx) {
 }
 
 /* When a device was given a request. The kernel itself stores this only while something that limits
- * devices (wbt, latency targets) needs it. */
-static struct slot_of_request {
-  const struct request* request;
-  __u64 begin_ns;
+ * devices (wbt, latency targets) needs it. The two newest requests whose addresses have one hash are
+ * known, since a device below (of a loop, a volume) works on requests of its own meanwhile. */
+static struct times_of_requests {
+  const struct request* request[2]; /* the newest first */
+  __u64 begin_ns[2];
 } slots[SLOTS];
 
 /* Selected by the low half of the request's address: the verifier lets a program compute with no
  * other part of a pointer. CAP_PERFMON lets it copy that half, and store and compare the pointer.
  */
-static __always_inline struct slot_of_request* slot_of(const struct request* request) {
+static __always_inline struct times_of_requests* slot_of(const struct request* request) {
   __u32 low;
   asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(unsigned long)request));
   return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
@@ -54,17 +55,22 @@ int issue(__u64* ctx) {
   const __u64 now_ns = is_timed(detail) ? bpf_ktime_get_ns() : 0;
   seen(BLOCK_ISSUE, request, class_of(request), request->__data_len, now_ns, 0);
   if (detail <= DETAIL_COUNT) return 0;
-  struct slot_of_request* slot = slot_of(request);
-  slot->request = request;
-  slot->begin_ns = now_ns;
+  struct times_of_requests* slot = slot_of(request);
+  if (slot->request[0] != request) {
+    slot->request[1] = slot->request[0];
+    slot->begin_ns[1] = slot->begin_ns[0];
+    slot->request[0] = request;
+  }
+  slot->begin_ns[0] = now_ns;
   return 0;
 }
 
 /* When the device was given the request; 0 when that is not known. */
 static __always_inline __u64 begin_of(const struct request* request) {
   if (settings.detail[BLOCK_COMPLETE] <= DETAIL_COUNT) return 0;
-  const struct slot_of_request* slot = slot_of(request);
-  return slot->request == request ? slot->begin_ns : 0;
+  const struct times_of_requests* slot = slot_of(request);
+  if (slot->request[0] == request) return slot->begin_ns[0];
+  return slot->request[1] == request ? slot->begin_ns[1] : 0;
 }
 
 /* An empty write is not counted: it only carries a flush, which is a request of its own. */
