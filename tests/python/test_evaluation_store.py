@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -40,6 +41,21 @@ def site(tmp_path) -> Site:
 def keyless(results: list[Result]) -> list[Result]:
     """What is read has a shorter key, and a fingerprint for the facts of its release."""
     return [replace(one, key="", release={}) for one in results]
+
+
+def test_rows_of_each_are_those_of_the_statement_with_each_of_the_values(database):
+    statement = (
+        "SELECT x, name FROM made WHERE name = ? AND x >= ? AND y < ? ORDER BY x DESC LIMIT 3"
+    )
+    wanted = [("a", 2, 0.75), ("b", 0, 2.5), ("none", 0, 2.5), ("a", None, 2.5), ("a", 0, 2.5)]
+    with closing(open_database(database)) as some:
+        some.script("CREATE TABLE made (x BIGINT, y DOUBLE PRECISION, name TEXT)")
+        rows = [(x, x / 8, name) for x in range(20) for name in "ab"]
+        some.run_many("INSERT INTO made VALUES (?, ?, ?)", rows)
+        found = some.rows_of_each(statement, wanted)
+        assert found == [some.rows(statement, values) for values in wanted]
+        assert found[0] == [(5, "a"), (4, "a"), (3, "a")]
+        assert some.rows_of_each(statement, []) == []
 
 
 def test_a_result_is_stored_once_with_its_figures(database):

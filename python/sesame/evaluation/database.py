@@ -197,13 +197,16 @@ class Postgres:
             return found.fetchall()
 
     def rows_of_each(self, statement: str, values: Iterable[Sequence[Any]]) -> list[list[Row]]:
-        text = _for_psycopg(statement)
         wanted = list(values)
+        found: list[list[Row]] = [[] for _ in wanted]
         if not wanted:
-            return []
-        with self._explained(), self._connection.pipeline():
-            sent = [self._connection.execute(text, each, binary=True) for each in wanted]
-            return [cursor.fetchall() for cursor in sent]
+            return found
+        with self._explained():
+            columns = [list(column) for column in zip(*wanted, strict=True)]
+            text = _for_each(statement, [_array_type(column) for column in columns])
+            for row in self._connection.execute(text, columns, binary=True).fetchall():
+                found[row[-1] - 1].append(row[:-1])
+        return found
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         with self._explained():
@@ -249,6 +252,25 @@ def shown_url(url: str) -> str:
 
 def _for_psycopg(statement: str) -> Any:
     return statement.replace("?", "%s")
+
+
+def _for_each(statement: str, types: Sequence[str]) -> Any:
+    """A statement that takes an array of each of its values, and returns the rows for all of them,
+    each with the number (from 1) of its values at the end. Rows of one number are in the order of
+    the statement."""
+    names = [f"value{number}" for number in range(len(types))]
+    arrays = ", ".join(f"%s::{one}[]" for one in types)
+    *parts, last = statement.split("?")
+    text = "".join(f"{part}given.{name}" for part, name in zip(parts, names, strict=True)) + last
+    return (
+        f"SELECT found.*, given.number FROM unnest({arrays}) WITH ORDINALITY "
+        f"AS given({', '.join(names)}, number) CROSS JOIN LATERAL ({text}) AS found"
+    )
+
+
+def _array_type(values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    return "text" if str in kinds else "double precision" if float in kinds else "bigint"
 
 
 def _one_line(error: Exception) -> str:

@@ -535,8 +535,8 @@ class Store:
     ) -> list[float]:
         """Of the first or the last runs of [begin, end) of the probe of a series."""
         rows = self._database.rows(
-            "SELECT average FROM series JOIN result ON result.probe = series.probe "
-            "WHERE series.id = ? AND began >= ? AND began < ? AND average IS NOT NULL "
+            "SELECT average FROM result WHERE probe = (SELECT probe FROM series WHERE id = ?) "
+            "AND began >= ? AND began < ? AND average IS NOT NULL "
             f"ORDER BY began {'DESC' if last else 'ASC'} LIMIT {most}",
             (series, *bounds(begin, end)),
         )
