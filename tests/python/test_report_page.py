@@ -30,7 +30,7 @@ from sesame.analysis.study import study_run
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import OutputError
 from sesame.web.chart import Chart
-from sesame.web.page import columns_for, with_code
+from sesame.web.page import anchors, columns_for, with_code
 from sesame.web.table import Column, table_html
 
 HEADINGS = re.compile(r"<h2>(.*?)</h2>")
@@ -55,6 +55,11 @@ def test_no_card_stands_alone_on_a_line():
             columns = columns_for(cards, most)
             assert 1 < columns <= most and cards % columns != 1
     assert columns_for(9, 7) == 5
+
+
+def test_each_section_has_an_id_of_its_own():
+    titles = ["Time line", "MPI calls", "time line", "", "—"]
+    assert anchors(titles) == ["time-line", "mpi-calls", "time-line-3", "part-4", "part-5"]
 
 
 def test_commands_in_a_message_are_code():

@@ -20,11 +20,14 @@ from sesame.repository.markdown import to_html
 from sesame.repository.store import LibraryItem, Repository, Version
 from sesame.repository.store.schema import now
 
+# What a report shows of it.
+RESULT = {"ranks": 4, "messages": 80, "bytes": 80000, "wall_time_s": 1, "messages_per_second": 80}
+
 
 @pytest.fixture
 def served(tmp_path):
     """A client that has signed in, and the address of a run's home page."""
-    write_run(tmp_path / "run.sesame", 4, 'kind = "crossbar"')
+    write_run(tmp_path / "run.sesame", 4, 'kind = "mesh"\ndims = [2, 2]', result=RESULT)
     repository = Repository.in_directory(tmp_path / "repository")
     add_found(repository, tmp_path, print)
     user = LocalUser(repository, tmp_path / "secret")
@@ -70,6 +73,15 @@ def test_every_documented_record_type_has_a_section_and_every_link_of_the_manual
             assert client.get(path).status_code == 200, (one.name, path)
             if anchor and path.count("/") > 2:
                 assert f'id="{anchor}"' in client.get(path).text, (one.name, path, anchor)
+
+
+def test_each_analysis_leads_to_its_part_of_the_report(served):
+    client, address = served
+    text = client.get(address).text
+    found = set(re.findall(rf'href="({address}/v/1/report)#([^"]+)"', text))
+    assert len(found) >= 3
+    for report, part in found:
+        assert client.get(report).text.count(f'id="{part}"') == 1
 
 
 def test_a_version_is_cited_with_its_permanent_address(served):

@@ -17,7 +17,7 @@ from sesame.repository.markdown import to_html
 from sesame.repository.page import page
 from sesame.repository.store import LibraryItem, Link, Reader, Repository, Version
 from sesame.repository.store.things import PAGES
-from sesame.web.page import page_policy
+from sesame.web.page import anchor, page_policy
 
 MOST_FILES = 200  # that a page lists
 # How a link reads on the page that it leads from, and on the one that it leads to.
@@ -173,7 +173,11 @@ def _record_types(
             "pages": pages_about(name)[:3],
             "analyses": [
                 *parts.analyses(thing, name),
-                *((view["name"], report) for view in views if name in view["needs"]),
+                *(
+                    (view["name"], f"{report}#{anchor(view['name'])}")
+                    for view in views
+                    if name in view["needs"]
+                ),
             ],
         }
         for name, one in types.items()

@@ -85,6 +85,20 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def anchor(title: str) -> str:
+    """The id of a section in its page: "Time line" has `time-line`."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def anchors(titles: Sequence[str]) -> list[str]:
+    """The ids of the sections of a page; a title that was there, or is empty, gets a number."""
+    ids = [anchor(title) for title in titles]
+    return [
+        one if one and one not in ids[:i] else f"{one}-{i + 1}" if one else f"part-{i + 1}"
+        for i, one in enumerate(ids)
+    ]
+
+
 def with_code(text: str) -> str:
     """HTML of a message: what stands between backquotes, as in a terminal, is set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
@@ -98,6 +112,8 @@ def _environment(*directories: Path) -> jinja2.Environment:
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["anchor"] = anchor
+    environment.filters["anchors"] = anchors
     environment.filters["columns"] = columns_for
     environment.filters["sentence"] = sentence
     environment.filters["with_code"] = with_code
