@@ -12,7 +12,7 @@ TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 la
   libhdf5-openmpi-dev libhypre-dev liblttng-ust1 libnetcdf-mpi-dev liburing-dev linux-perf lttng-tools mocassin \
   munge netpipe-mpich2 netpipe-openmpi openssh-client openssh-server openssl perl postgresql scalapack-mpi-test slurm-wlm sqlite3 strace \
   systemd util-linux vim
-LONG_TEST_PACKAGES := busybox-static cp2k gromacs mariadb-server nwchem-openmpi petsc-dev qemu-system-x86 \
+LONG_TEST_PACKAGES := busybox-static cp2k gromacs libns3-dev mariadb-server nwchem-openmpi petsc-dev qemu-system-x86 \
   quantum-espresso slurmdbd
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 

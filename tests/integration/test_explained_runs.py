@@ -120,3 +120,18 @@ def test_waiting_for_a_card_is_a_part_where_messages_share_it_and_a_limit_elsewh
     waits = parts.get("queueing in the network", 0) > 0.05 * explanation.end_ps
     limited = any("no queue there" in limit.text for limit in explanation.limits)
     assert (waits, limited) == ((False, True) if sharing == "none" else (True, False))
+
+
+@pytest.mark.parametrize(("uplinks", "sharing"), [(1, "interface"), (4, "interface"), (1, "links")])
+def test_crowded_links_are_a_limit_where_only_cards_are_shared(
+    uplinks, sharing, compiled, simulate, tmp_path
+):
+    """Four nodes exchange with four others over the uplinks of their switch."""
+    settings = [f"network.sharing={sharing}", "nodes=8", "topology.kind=fat_tree"]
+    settings += ["topology.arity=[4,2]", f"topology.uplinks=[{uplinks}]"]
+    command = ["-n", 8, "--placement", "cyclic", "--machine", "csd3", "--compute", "none"]
+    command += [part for one in settings for part in ("--set", one)]
+    program = compiled("bench/programs/published.c")
+    explanation = explained(simulate, tmp_path, *command, "--", program, "alltoall", 65536)
+    texts = [limit.text for limit in explanation.limits if "if switch" in limit.text]
+    assert len(texts) == (1 if (uplinks, sharing) == (1, "interface") else 0), texts

@@ -12,7 +12,7 @@ from tests.integration.test_order import seconds
 COMPUTE = ("--compute", "none")
 DRAGONFLY = (
     "network.sharing=links topology.groups=4 topology.routers=2 topology.nodes_per_router=1 "
-    "nodes=8 node.cores=2"
+    "topology.global_links=1 nodes=8 node.cores=2"
 )
 # A machine, and what is set in it.
 SHARED = {

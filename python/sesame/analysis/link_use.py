@@ -13,7 +13,7 @@ import numpy as np
 from sesame.analysis.explain.records import IN_NODE, has_all_nodes, messages_of, network_of
 from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_seconds
-from sesame.analysis.routes import Topology
+from sesame.analysis.routes import KINDS, Topology
 from sesame.datasets import DataSet
 from sesame.web.chart import Chart, time_unit
 
@@ -23,7 +23,6 @@ MOST_LINKS = 24  # in the picture
 MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
 LEAST_KNOWN = 0.01  # of the bytes of a link, of a pair that is named if links were recorded
-KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 PS = 1e-12
 NOT_SHOWN = (
     "No message went from node to node, there are too many to follow, or the program spawned "
@@ -72,7 +71,7 @@ def link_use(data_set: DataSet, most: int = MOST_LINKS) -> LinkUse | None:
     step_pair, kind, number = topology.routes(pairs // topology.nodes, pairs % topology.nodes)
     link_keys, link_of = np.unique(kind * KINDS + number, return_inverse=True)
     kinds, numbers = link_keys // KINDS, link_keys % KINDS
-    speed = np.array([topology.bytes_per_s(k, n) for k, n in zip(kinds, numbers, strict=True)])
+    speed = np.array([topology.bytes_per_s(int(k)) for k in kinds])
     of_pair = np.bincount(pair_of, size, len(pairs))
     carried = np.bincount(link_of, of_pair[step_pair], len(link_keys))
     chosen = np.argsort(-carried / speed, kind="stable")[:most]
@@ -108,7 +107,7 @@ def _recorded_use(data_set: DataSet, most: int) -> LinkUse:
         links["kind"].astype(np.int64) * KINDS + links["number"], return_inverse=True
     )
     kinds, numbers = (keys // KINDS).tolist(), (keys % KINDS).tolist()
-    parallel = np.array([topology.parallel(*key) for key in zip(kinds, numbers, strict=True)])
+    parallel = np.array([topology.parallel(kind) for kind in kinds])
     carried = np.bincount(trunk_of, links["bytes"].astype(float), len(keys))
     busy = np.bincount(trunk_of, links["busy_s"], len(keys)) / parallel
     chosen = np.argsort(-busy, kind="stable")[:most]

@@ -16,6 +16,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 IN, OUT = 0, 1  # the two kinds of links that every topology has: of a node into and out of it
+KINDS = 1 << 40  # above every number of a link, to sort by kind and number at once
 
 
 class Topology:
@@ -44,17 +45,17 @@ class Topology:
             np.concatenate([number for _, _, number in steps]),
         )
 
-    def bytes_per_s(self, kind: int, number: int) -> float:
-        """What the link can carry in one direction."""
+    def bytes_per_s(self, kind: int) -> float:
+        """What a link of this kind can carry in one direction."""
         one = self._link
         if kind in (IN, OUT):
             one = self._card
         elif self.kind == "dragonfly" and kind == 2:
             one = self._global
-        return one * self.parallel(kind, number)
+        return one * self.parallel(kind)
 
-    def parallel(self, kind: int, number: int) -> int:
-        """How many parallel ones the link consists of."""
+    def parallel(self, kind: int) -> int:
+        """How many parallel ones a link of this kind consists of."""
         if kind in (IN, OUT):
             return self._cards
         if self.kind == "fat_tree":

@@ -19,6 +19,7 @@ from sesame.analysis.explain.records import (
     records_of,
 )
 from sesame.analysis.explain.shares import FILES, TimeShare, divide
+from sesame.analysis.routes import Topology
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.settings import setting
@@ -83,7 +84,7 @@ def explain(data_set: DataSet) -> Explanation:
     """Explains a run. Raises InputError if it did not complete, or has no records of calls."""
     if (reason := why_not(data_set)) is not None:
         raise InputError(f"this run cannot be explained: {reason}", path=str(data_set.path))
-    network, _ = network_of(data_set)
+    network, model = network_of(data_set)
     ranks = data_set.table("rank", ["end_s", "compute_s"])
     ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
     rank = int(ends.argmax())
@@ -95,7 +96,7 @@ def explain(data_set: DataSet) -> Explanation:
         int(ends[rank]),
         tuple(shares),
         tuple(_constants(data_set, messages, shares)),
-        tuple(limits_of(messages, nodes, int(ends[rank]), data_set.info)),
+        tuple(limits_of(messages, nodes, Topology(model), int(ends[rank]), data_set.info)),
         tuple(data_set.info.get("notes", ())),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from sesame.analysis.explain.constants import constants_of
 from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
+from sesame.analysis.routes import IN, KINDS, OUT, Topology
 from sesame.settings import setting
 from sesame.simulation.compute import is_shared
 from sesame.trust import Doubt, Reason
@@ -18,15 +19,19 @@ CROWDED = 0.02  # share of the predicted time; a shorter queue does not matter
 LARGE_BUFFER = 16 << 20  # unexpected data of one rank that a real MPI may have no memory for
 COLLECTIVE_SHARE = 0.1
 NOTABLE_COMPUTE = 0.05
+MOST_LINKS = 24  # the most loaded, of which queues are estimated
 PS = 1e-12
 
 
-def limits_of(messages: dict[str, Array], nodes: Array, end_ps: int, info: Any) -> list[Doubt]:
+def limits_of(
+    messages: dict[str, Array], nodes: Array, topology: Topology, end_ps: int, info: Any
+) -> list[Doubt]:
     """The limits that the run reached, the most important first. `nodes`: the node of each rank."""
-    shares_nothing = info["result"].get("sharing", "none") == "none"
-    sides = ("destination", "source") if shares_nothing else ()
+    sharing = info["result"].get("sharing", "none")
+    sides = ("destination", "source") if sharing == "none" else ()
     found = [
         *(_crowding(messages, nodes, end_ps, side) for side in sides),
+        _crowded_links(messages, nodes, topology, end_ps) if sharing == "interface" else None,
         _unexpected(messages),
         _shared_nodes(nodes, info),
         _collectives(messages, info),
@@ -60,6 +65,39 @@ def _crowding(messages: dict[str, Array], nodes: Array, end_ps: int, side: str) 
         f"the last would be {format_seconds(most * PS)} later ({_percent(most / end_ps)} of the "
         f"predicted time); the model has no queue there",
         "the prediction is too short by up to that time for each such burst that a rank waits for",
+    )
+
+
+def _crowded_links(
+    messages: dict[str, Array], nodes: Array, topology: Topology, end_ps: int
+) -> Doubt | None:
+    """The same for the links between switches, on fixed routes. Parallel links count as one with
+    the bandwidth of all."""
+    between = np.flatnonzero((messages["flags"] & IN_NODE) == 0)
+    ends = [nodes[messages[side][between]].astype(np.int64) for side in ("source", "destination")]
+    pairs, pair_of = np.unique(ends[0] * topology.nodes + ends[1], return_inverse=True)
+    step_pair, kind, number = topology.routes(pairs // topology.nodes, pairs % topology.nodes)
+    inner = (kind != IN) & (kind != OUT)
+    step_pair = step_pair[inner]
+    links, link_of = np.unique((kind * KINDS + number)[inner], return_inverse=True)
+    ps_per_byte = np.array([1 / (PS * topology.bytes_per_s(int(link) // KINDS)) for link in links])
+    size = messages["bytes"][between]
+    begin = (messages["arrival_ps"] - messages["transfer"])[between]
+    load = np.bincount(link_of, np.bincount(pair_of, size)[step_pair], len(links)) * ps_per_byte
+    most, crowded = 0, 0
+    for link in np.argsort(-load, kind="stable")[:MOST_LINKS]:
+        passes = np.isin(pair_of, step_pair[link_of == link])
+        service = np.rint(size[passes] * ps_per_byte[link]).astype(np.int64)
+        wait = queueing(np.zeros(len(service), np.int64), begin[passes], service).max()
+        most, crowded = max((most, crowded), (int(wait), int(link)))
+    if most <= CROWDED * end_ps:
+        return None
+    name = topology.name(*divmod(int(links[crowded]), KINDS))
+    return _limit(
+        f"messages queue only at the cards of nodes: if {name} "
+        f"took one after the other, the last would be {format_seconds(most * PS)} later "
+        f"({_percent(most / end_ps)} of the predicted time)",
+        f"{setting('settings', {'network.sharing': 'links'})} simulates the links",
     )
 
 
