@@ -139,6 +139,11 @@ Result<Machine> assemble(const Document& document) {
   const auto nodes = read_nodes(document, machine.topology);
   if (!nodes) return std::unexpected(nodes.error());
   machine.nodes = *nodes;
+  if (machine.sharing.mode == SharingMode::kLinks) {
+    if (auto checked = check_links(document, machine.topology, machine.nodes); !checked) {
+      return std::unexpected(checked.error());
+    }
+  }
   if (auto read = read_file_systems(document, machine); !read) return std::unexpected(read.error());
   return machine;
 }

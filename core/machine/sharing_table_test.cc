@@ -80,5 +80,22 @@ TEST(SharingTable, UplinksHaveANumberForEachLevelButTheTop) {
   expect_contains(said, "expected 1, got 2");
 }
 
+TEST(SharingTable, MoreLinksThanASimulationHoldsAreRefused) {
+  const auto text = [](const char* sharing, const char* topology) {
+    return std::string("name = \"m\"\n[network]\nlatency = \"2 us\"\nbandwidth = \"10 GB/s\"\n") +
+           "sharing = \"" + sharing + "\"\n[topology]\n" + topology;
+  };
+  for (const char* topology :
+       {"kind = \"dragonfly\"\ngroups = 70000\nrouters = 1\nnodes_per_router = 1\n",
+        "kind = \"dragonfly\"\ngroups = 2\nrouters = 65536\nnodes_per_router = 1\n",
+        "kind = \"fat_tree\"\narity = [2, 2]\nuplinks = [2147483647]\n"}) {
+    const auto machine = parse_machine(text("links", topology), "m.toml");
+    ASSERT_FALSE(machine) << topology;
+    expect_contains(machine.error().to_string(), "m.toml:5");
+    expect_contains(machine.error().to_string(), "expected at most 33554432");
+    EXPECT_TRUE(parse_machine(text("interface", topology), "m.toml")) << topology;
+  }
+}
+
 }  // namespace
 }  // namespace sesame::machine

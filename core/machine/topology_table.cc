@@ -1,6 +1,7 @@
 #include "core/machine/topology_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/machine/keys.h"
@@ -12,6 +13,7 @@ namespace {
 
 // Keeps tables of nodes small; far more nodes than any machine has.
 constexpr int64_t kMostNodes = 1 << 24;
+constexpr double kMostLinks = 1 << 25;  // about 2 GiB
 
 struct TopologyDescription {
   TopologyKind kind;
@@ -95,6 +97,36 @@ int64_t product(const std::vector<uint32_t>& factors) {
   int64_t result = 1;
   for (const uint32_t factor : factors) result = std::min(result * factor, 4 * kMostNodes);
   return result;
+}
+
+// How many links messages share (network/fabric.h). In floating point: the factors are any numbers.
+double links_of(const Topology& topology, double nodes) {
+  double links = 0;
+  switch (topology.kind) {
+    case TopologyKind::kCrossbar:
+      break;
+    case TopologyKind::kMesh:
+    case TopologyKind::kTorus:
+      links = 2 * nodes * static_cast<double>(topology.dims.size());
+      break;
+    case TopologyKind::kFatTree: {
+      double below = 1;
+      double trunk = 1;
+      for (size_t level = 0; level < topology.uplinks.size(); ++level) {
+        below *= topology.arity[level];
+        trunk *= topology.uplinks[level];
+        links += 2 * trunk * std::ceil(nodes / below);
+      }
+      break;
+    }
+    case TopologyKind::kDragonfly: {
+      const double groups = topology.groups;
+      const double routers = topology.routers;
+      links = groups * (routers * routers + groups * topology.global_links);
+      break;
+    }
+  }
+  return links;
 }
 
 // How many nodes the topology has, or can hold; 0 for a crossbar, which holds any number.
@@ -183,6 +215,15 @@ Result<int> read_nodes(const Document& document, const Topology& topology) {
     return disagreement(document, topology, size, !exact);
   }
   return static_cast<int>(nodes);
+}
+
+Result<> check_links(const Document& document, const Topology& topology, int nodes) {
+  const double links = links_of(topology, nodes);
+  if (links <= kMostLinks) return {};
+  return document.wrong(*document.find("network.sharing"),
+                        "the topology has more links than can be simulated, expected at most " +
+                            std::to_string(static_cast<int64_t>(kMostLinks)),
+                        "set network.sharing to interface, or make the topology smaller");
 }
 
 }  // namespace sesame::machine

@@ -9,6 +9,9 @@ namespace sesame::machine {
 
 Result<Topology> read_topology(const Document& document);
 
+// An Error if messages would share more links than a simulation can hold.
+Result<> check_links(const Document& document, const Topology& topology, int nodes);
+
 // `nodes`, or the topology's size where the file leaves it out.
 Result<int> read_nodes(const Document& document, const Topology& topology);
 

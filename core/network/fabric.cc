@@ -37,10 +37,10 @@ Fabric::Fabric(const machine::Machine& machine)
   link_key_ = given.bandwidth > 0 ? given.key : machine.network.bandwidth_key;
   global_key_ = given.global_bandwidth > 0 ? given.global_key : link_key_;
 
-  size_t links = 0;
+  uint64_t links = 0;  // at most machine::kMostLinks
   const auto nodes = static_cast<uint32_t>(machine.nodes);
   if (is_grid_) {
-    links = size_t{2} * nodes * topology_.dims.size();
+    links = uint64_t{2} * nodes * topology_.dims.size();
     strides_.assign(topology_.dims.size(), 1);
     for (size_t i = strides_.size() - 1; i-- > 0;) {
       strides_[i] = strides_[i + 1] * topology_.dims[i + 1];
@@ -53,11 +53,11 @@ Fabric::Fabric(const machine::Machine& machine)
       if (level == topology_.uplinks.size()) break;  // the top
       trunks_.push_back(trunk *= topology_.uplinks[level]);
       offsets_.push_back(count(links));
-      links += size_t{2} * trunk * ((nodes + below - 1) / below);
+      links += uint64_t{2} * trunk * ((nodes + below - 1) / below);
     }
   } else if (topology_.kind == TopologyKind::kDragonfly) {
     first_global_ = topology_.groups * topology_.routers * topology_.routers;
-    links = first_global_ + size_t{topology_.groups} * topology_.groups * topology_.global_links;
+    links = first_global_ + uint64_t{topology_.groups} * topology_.groups * topology_.global_links;
   }
   links_.resize(links);
 }
@@ -83,12 +83,16 @@ Route Fabric::choose(int from_node, int to_node, uint64_t draw, uint64_t bytes, 
   return route;
 }
 
-Link* Fabric::advance(Route& route, uint64_t bytes) {
+Link* Fabric::advance(Route& route) {
   uint32_t number = 0;
-  if (!next(route, &number)) return nullptr;
-  Link& link = links_[number];
-  if (route.is_planned) link.expected -= plain(time_of(link, bytes));
-  return &link;
+  return next(route, &number) ? &links_[number] : nullptr;
+}
+
+// Until the link serves the message, messages that choose see it in `expected`; then in `free`.
+SimTime Fabric::serve(const Route& route, Link& link, SimTime now, uint64_t bytes) const {
+  const SimTime time = time_of(link, bytes);
+  if (route.is_planned) link.expected -= plain(time);
+  return link.serve(now, time);
 }
 
 bool Fabric::next(Route& route, uint32_t* link) const {

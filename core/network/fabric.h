@@ -3,8 +3,8 @@
 // switch are not among them: they are the node's cards.
 //
 // Use: choose() a route when the message enters the network, then advance() it link by link and
-// occupy each link when the head of the message has reached it. Both are to be called in the order
-// of simulated time. Nothing here fails. One thread.
+// serve() it by each link when the head of the message has reached that. Both are to be called in
+// the order of simulated time. Nothing here fails. One thread.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,12 @@ class Fabric {
   // The route of a message that enters the network at `now`. `draw` is a random number of the
   // message.
   Route choose(int from_node, int to_node, uint64_t draw, uint64_t bytes, SimTime now);
-  // Returns the next link of the route for a message that passes it, or null behind the last one.
-  Link* advance(Route& route, uint64_t bytes);
+  // Whether choose() depends on `now`.
+  bool is_adaptive() const { return topology_.routing == machine::Routing::kAdaptive; }
+  // Returns the next link of the route, or null behind the last one.
+  Link* advance(Route& route);
+  // The head of a message on this route is at the link at `now`. Returns when it begins to pass.
+  SimTime serve(const Route& route, Link& link, SimTime now, uint64_t bytes) const;
   // How long the message occupies the link.
   SimTime time_of(const Link& link, uint64_t bytes) const;
 

@@ -26,7 +26,7 @@ machine::Machine machine_with(const std::string& topology) {
 std::vector<LinkPlace> route_of(Fabric& fabric, int from, int to, uint64_t draw = 0) {
   std::vector<LinkPlace> places;
   Route route = fabric.choose(from, to, draw, 1000, SimTime::zero());
-  while (const Link* link = fabric.advance(route, 1000)) {
+  while (const Link* link = fabric.advance(route)) {
     places.push_back(fabric.place_of(static_cast<size_t>(link - fabric.links().data())));
   }
   return places;
@@ -114,20 +114,36 @@ TEST(Fabric, ValiantRoutesPassEveryOtherGroupEquallyOften) {
   EXPECT_LE(route_of(dragonfly, 0, 5).size(), 1u);  // inside a group: minimal
 }
 
+// How many links between groups the route of a message passes that enters at `now`.
+size_t globals_of(Fabric& fabric, int to, uint64_t bytes, SimTime now = SimTime::zero()) {
+  Route route = fabric.choose(0, to, 0, bytes, now);
+  size_t count = 0;
+  while (const Link* link = fabric.advance(route)) {
+    count += fabric.place_of(static_cast<size_t>(link - fabric.links().data())).kind == 2;
+  }
+  return count;
+}
+
 TEST(Fabric, AdaptiveRoutesAvoidLinksThatEarlierOnesWillUse) {
   Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"adaptive\""));
-  const auto globals = [&](int to) {
-    Route route = dragonfly.choose(0, to, 0, 1'000'000, SimTime::zero());
-    size_t count = 0;
-    while (const Link* link = dragonfly.advance(route, 0)) {
-      count += dragonfly.place_of(static_cast<size_t>(link - dragonfly.links().data())).kind == 2;
-    }
-    return count;
-  };
   // The links are never occupied: only what is expected counts. There are two links to group 1.
-  EXPECT_EQ(globals(7), 1u);
-  EXPECT_EQ(globals(7), 1u);
-  EXPECT_EQ(globals(7), 2u);
+  EXPECT_EQ(globals_of(dragonfly, 7, 1'000'000), 1u);
+  EXPECT_EQ(globals_of(dragonfly, 7, 1'000'000), 1u);
+  EXPECT_EQ(globals_of(dragonfly, 7, 1'000'000), 2u);
+}
+
+TEST(Fabric, AMessageIsExpectedUntilTheLinkServesIt) {
+  Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"adaptive\""));
+  for (int i = 0; i < 2; ++i) {
+    Route route = dragonfly.choose(0, 6, 0, 1'000'000, SimTime::zero());
+    SimTime now;
+    while (Link* link = dragonfly.advance(route)) {
+      EXPECT_EQ(globals_of(dragonfly, 6, 0), i == 0 ? 1u : 2u) << "on its way to a link";
+      now = dragonfly.serve(route, *link, now, 1'000'000) + SimTime::from_ns(100);
+    }
+  }
+  EXPECT_EQ(globals_of(dragonfly, 6, 0, SimTime::from_ns(1000)), 2u) << "while they pass";
+  EXPECT_EQ(globals_of(dragonfly, 6, 0, SimTime::from_ns(200'000)), 1u) << "behind them";
 }
 
 TEST(Fabric, LinksHaveTheBandwidthOfTheFile) {

@@ -58,7 +58,7 @@ struct Server {
     free = begin + time;
     return begin;
   }
-  // A message whose bytes took `time`.
+  // A message that occupied it for `time`.
   void count(SimTime time, uint64_t size) {
     busy += plain(time);
     bytes += size;

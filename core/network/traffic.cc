@@ -93,16 +93,20 @@ void Traffic::send(Transit& transit) {
   const SimTime bytes = cards_.send_time(transit.bytes_, busy_cores(card.node, transit.head_));
   transit.head_ = card.send.serve(transit.head_, later(bytes, card.send.gap));
   transit.tail_ = later(transit.tail_, transit.head_ + bytes);
-  count(card.send, transit, transit.head_, bytes);
+  count(card.send, transit, transit.head_, later(bytes, card.send.gap));
   transit.leaves(transit.head_ + later(bytes, transit.injection_));
-  transit.stage_ = Transit::Stage::kEnter;
-  if (fabric_ != nullptr) return;
+  if (fabric_ != nullptr) {
+    transit.stage_ = Transit::Stage::kEnter;
+    if (!fabric_->is_adaptive()) enter_fabric(transit);
+    return;
+  }
   transit.head_ += transit.latency_;
   transit.tail_ += transit.latency_;
   transit.stage_ = Transit::Stage::kReceive;
 }
 
-// Divides the latency into that of the hops and the rest, and chooses a route.
+// Divides the latency into that of the hops and the rest, and chooses a route. Adaptive ones are
+// chosen in an event of their own when the card has begun to send the message.
 void Traffic::enter_fabric(Transit& transit) {
   const int hops = network_.hops(transit.from_, transit.to_) - 1;
   transit.hop_ = hop_latency_;
@@ -117,7 +121,7 @@ void Traffic::enter_fabric(Transit& transit) {
 }
 
 void Traffic::approach_next(Transit& transit, SimTime hop) {
-  transit.link_ = fabric_->advance(transit.route_, transit.bytes_);
+  transit.link_ = fabric_->advance(transit.route_);
   if (transit.link_ == nullptr) {
     hop = transit.latency_;
     transit.stage_ = Transit::Stage::kReceive;
@@ -131,7 +135,7 @@ void Traffic::approach_next(Transit& transit, SimTime hop) {
 void Traffic::pass_link(Transit& transit) {
   Link& link = *transit.link_;
   const SimTime time = fabric_->time_of(link, transit.bytes_);
-  transit.head_ = link.serve(transit.head_, time);
+  transit.head_ = fabric_->serve(transit.route_, link, transit.head_, transit.bytes_);
   transit.tail_ = later(transit.tail_, transit.head_ + time);
   count(link, transit, transit.head_, time);
   approach_next(transit, transit.hop_);
@@ -141,7 +145,7 @@ void Traffic::receive(Transit& transit) {
   Card& card = cards_.of_rank(transit.to_);
   const SimTime bytes = cards_.receive_time(transit.bytes_, busy_cores(card.node, transit.head_));
   const SimTime begin = card.receive.serve(transit.head_, later(bytes, card.receive.gap));
-  count(card.receive, transit, begin, bytes);
+  count(card.receive, transit, begin, later(bytes, card.receive.gap));
   transit.arrives(later(transit.tail_, begin + bytes));
 }
 

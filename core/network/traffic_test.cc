@@ -151,6 +151,9 @@ TEST(Traffic, SmallMessagesFollowAtTheMessageRate) {
   run.send(messages);
   EXPECT_EQ(run.arrivals().front(), SimTime::from_ns(2'000));  // the rate is no latency
   EXPECT_EQ(run.last(), SimTime::from_ns(2'000 + 15 * 100));
+  const Card& sender = run.traffic().cards().of_rank(0);
+  EXPECT_EQ(sender.send.busy, SimTime::from_ns(16 * 100)) << "though they have no bytes";
+  EXPECT_EQ(run.traffic().cards().of_rank(16).receive.busy, SimTime::from_ns(16 * 100));
 }
 
 TEST(Traffic, CopiesInsideANodeShareItsMemory) {
