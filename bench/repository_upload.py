@@ -31,6 +31,14 @@ from typing import Any
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
+
+from tests.python.block_traces import random_requests, write_msr  # noqa: E402
+from tests.some_info import some_info  # noqa: E402
+
+from sesame.datasets import DataSetWriter, Field, RecordType  # noqa: E402
+
 SESAME = [sys.executable, "-m", "sesame"]
 CHUNK = 16 << 20
 
@@ -52,7 +60,8 @@ class Server:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         assert self._process.stdout is not None
-        greeting = self._process.stdout.readline()
+        # The second line has the address.
+        greeting = self._process.stdout.readline() + self._process.stdout.readline()
         found = re.search(r"token=(\S+)", greeting)
         assert found, greeting
         self.token = found[1]
@@ -97,10 +106,6 @@ class Server:
 
 
 def write_data_set(path: Path, raw_bytes: int) -> None:
-    from tests.some_info import some_info
-
-    from sesame.datasets import DataSetWriter, Field, RecordType
-
     described = RecordType("sample", "what was seen", (Field("value", "int64", "", "a number"),))
     with DataSetWriter(path) as writer:
         writer.write_described(described, {"value": list(range(1000))})
@@ -115,8 +120,6 @@ def write_data_set(path: Path, raw_bytes: int) -> None:
 
 
 def write_trace(path: Path, requests: int) -> None:
-    from tests.python.block_traces import random_requests, write_msr
-
     write_msr(path, random_requests(requests))
 
 
