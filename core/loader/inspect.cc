@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <span>
+#include <string_view>
 
 #include "core/loader/closure.h"
 #include "core/loader/elf_file.h"
@@ -260,16 +262,35 @@ Result<ProcessProgram> inspect_for_processes(const std::string& name) {
   return ProcessProgram{*path, *interface};
 }
 
+namespace {
+
+// Programs that load or start what their arguments name. A version may follow: python3.13.
+constexpr std::string_view kInterpreters[] = {"python", "pypy", "julia", "perl", "ruby", "R"};
+constexpr std::string_view kStarters[] = {"bash",    "dash",   "env",    "ksh",     "nice",
+                                          "numactl", "sh",     "time",   "timeout", "zsh",
+                                          "taskset", "stdbuf", "setarch"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view file) {
+  const std::string_view name = file.substr(0, file.find_last_not_of("0123456789.-") + 1);
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
 std::string reason_for_processes(const std::string& name) {
   const Result<std::string> path = find_program(name);
   if (!path) return {};
   if (!script_line(*path).empty()) return "it is a script";
-  const size_t slash = path->rfind('/');
-  if (path->compare(slash + 1, 6, "python") == 0) return "Python loads MPI while it runs";
+  const std::string file_name = path->substr(path->rfind('/') + 1);
+  if (is_one_of(kInterpreters, file_name)) return file_name + " loads MPI while it runs";
+  if (is_one_of(kStarters, file_name)) return file_name + " starts the program";
   const Result<ElfFile> file = ElfFile::open(*path);
-  if (!file || file->header().e_type != ET_EXEC || file->interpreter().empty()) return {};
+  if (!file || file->interpreter().empty()) return {};
+  const bool is_fixed = file->header().e_type == ET_EXEC;
+  if (!is_fixed && file->find("malloc") == nullptr) return {};
   const Result<ProcessProgram> program = inspect_for_processes(name);
-  return program && program->interface ? "it is not position-independent" : "";
+  if (!program || !program->interface) return {};
+  return is_fixed ? "it is not position-independent" : "it brings its own malloc";
 }
 
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {

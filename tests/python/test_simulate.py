@@ -88,6 +88,25 @@ def test_wrong_input_is_reported_with_status_2_and_leaves_nothing(
     assert leftovers(tmp_path) == []
 
 
+def test_explain_without_a_machine_runs_nothing(sesame):
+    run = sesame("simulate", "--explain", "abi", "1")
+    assert run.status == 0
+    words = "ranks are fibers, copies of the program in one process (it can be copied)"
+    assert run.stdout == f"abi: {words}; its MPI has the MPI standard's interface\n"
+    described = sesame("simulate", "--explain", "--json", "abi").json
+    why = {"why": "it can be copied", "interface": "mpiabi"}
+    assert described == {"program": "abi", "ranks_as": "fibers", **why}
+    refused = sesame("simulate", "--explain", "run.sesame")
+    assert refused.status == 2
+    assert "--explain without --machine is for programs, and run.sesame is a trac" in refused.stderr
+
+
+def test_a_run_needs_a_machine(sesame):
+    run = sesame("simulate", "--", "ring")
+    assert run.status == 2
+    assert "Missing option '--machine'" in run.stderr
+
+
 def test_unknown_machine_is_refused_with_the_nearest_name(sesame):
     run = sesame("simulate", "--machine", "paragn", "--", "ring")
     assert run.status == 2

@@ -37,6 +37,7 @@ from sesame.cli.summary import (
     print_summary,
 )
 from sesame.cli.traced import ProgramOrTrace
+from sesame.cli.way import print_way
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Sweep, points_of
@@ -90,8 +91,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--machine",
     multiple=True,
-    required=True,
-    help="A model of `sesame machine list`, or a machine file; given several times: a series.",
+    help="A model of `sesame machine list`, or a machine file; given several times: a series. "
+    "Required, except by --explain.",
 )
 @click.option(
     "-o",
@@ -122,7 +123,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--explain",
     is_flag=True,
     help="Show where the time goes, waiting divided into late ranks, latency and transfer, the "
-    "constants used and what the model leaves out.",
+    "constants used and what the model leaves out. Without --machine, say whether ranks of PROGRAM "
+    "will be fibers or processes, and why, and run nothing.",
 )
 @click.option(
     "--compute",
@@ -241,11 +243,16 @@ def simulate(**options: Any) -> int:
     \b
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
     sesame simulate run.sesame --machine paragon
+    sesame simulate --explain ./app
     """
     return _simulate(SimulateOptions(**options))
 
 
 def _simulate(options: SimulateOptions) -> int:
+    if not options.machine:
+        if options.explain:
+            return print_way(options.program, options.ranks_as, as_json=options.as_json)
+        raise click.UsageError("Missing option '--machine'.")
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
     sweeps = [Sweep.parse(text) for text in options.sweeps]
     points = points_of(ranks or [1], sweeps, options.machine if len(options.machine) > 1 else ())

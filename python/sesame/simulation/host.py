@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from sesame.errors import InputError, SimulationError
 from sesame.installed import find_installed
+from sesame.settings import setting
 
 Progress = Callable[[dict[str, Any]], None]
 RANKS_AS = ("fibers", "processes")
@@ -49,11 +50,25 @@ class Inspected:
         return find_host(self.interface if self.ranks_as == "fibers" else "processes")
 
 
-def inspect_program(program: str, ranks_as: str | None = "fibers") -> Inspected:
+def inspect_program(program: str, ranks_as: str | None = None) -> Inspected:
     """How the ranks of a program can run; `ranks_as` None: as fibers if they can.
 
-    Raises InputError with the reason if the program cannot be simulated.
+    Raises InputError with the reason if the program cannot be simulated, or not as it is asked.
     """
+    try:
+        return _inspect(program, ranks_as)
+    except InputError as error:
+        if ranks_as != "fibers":
+            raise
+        with suppress(InputError):
+            if (possible := _inspect(program, None)).ranks_as == "processes":
+                error.hint = (
+                    f"leave {setting('ranks_as')} out: its ranks can be {possible.ranks_as}"
+                )
+        raise
+
+
+def _inspect(program: str, ranks_as: str | None) -> Inspected:
     asked = [] if ranks_as is None else [ranks_as]
     answer = subprocess.run(
         [find_host("mpich"), "--inspect", program, *asked],
