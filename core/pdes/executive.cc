@@ -71,6 +71,7 @@ void Executive::resume_later() {
 Fiber* Executive::take_next() {
   for (;;) {
     if (Fiber* next = take_ready()) return next;
+    if (on_outside_ != nullptr && on_outside_(outside_context_)) continue;
     if (later_head_ != nullptr && events_.earliest() >= resumes_) {
       resume_later();
       continue;

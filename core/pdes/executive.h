@@ -39,6 +39,16 @@ class Executive {
   // the cache; the hook can start loading what it points to.
   using PrefetchHook = void (*)(const Fiber& next);
 
+  // Called when no fiber is ready, before an event is fired. Fibers that wait for something outside
+  // the simulation (computation in another process) could cause anything, so no event is safe then.
+  // The hook waits until it has called make_ready() for one of them; returns false if there is
+  // none.
+  using OutsideHook = bool (*)(void* context);
+
+  void set_outside_hook(OutsideHook hook, void* context) {
+    on_outside_ = hook;
+    outside_context_ = context;
+  }
   void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
   void set_prefetch_hook(PrefetchHook hook) { on_prefetch_ = hook; }
   void set_tick_hook(TickHook hook) { on_tick_ = hook; }
@@ -112,6 +122,8 @@ class Executive {
   YieldHook on_yield_ = nullptr;
   PrefetchHook on_prefetch_ = nullptr;
   void* yield_context_ = nullptr;
+  OutsideHook on_outside_ = nullptr;
+  void* outside_context_ = nullptr;
   size_t hot_before_ = 0;
   size_t hot_bytes_ = sizeof(Fiber);
   EventQueue events_;

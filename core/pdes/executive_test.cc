@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <string>
+#include <utility>
 
 namespace sesame::pdes {
 namespace {
@@ -132,6 +133,31 @@ TEST_F(ExecutiveTest, TakesEventsBeforeFibersThatResumeLater) {
   }
   world_.executive.run();
   EXPECT_EQ(world_.log, "12ab3c");  // the third event is at 30 ns, after the first fiber resumes
+}
+
+TEST_F(ExecutiveTest, FiresNoEventWhileAFiberWaitsForTheOutside) {
+  static Wake event;
+  static Fiber* outside = nullptr;
+  event.label = '1';
+  outside = &spawn('a', [](Actor& actor) {
+    world->executive.block();
+    world->log += actor.name;
+  });
+  event.target = &spawn('b', [](Actor& actor) {
+    world->executive.events().schedule(event, SimTime::from_ns(10));
+    world->executive.block();
+    world->log += actor.name;
+  });
+  world_.executive.set_outside_hook(
+      [](void*) {
+        if (outside == nullptr) return false;
+        world->log += 'o';
+        world->executive.make_ready(*std::exchange(outside, nullptr));
+        return true;
+      },
+      nullptr);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "oa1b");
 }
 
 TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {

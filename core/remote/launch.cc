@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -26,6 +27,10 @@ void set(std::vector<std::string>& environment, const std::string& name, const s
   std::erase_if(environment,
                 [&](const std::string& entry) { return entry.starts_with(name + "="); });
   environment.push_back(name + "=" + value);
+}
+
+bool has(const std::vector<std::string>& environment, const std::string& name) {
+  return std::ranges::any_of(environment, [&](const auto& e) { return e.starts_with(name + "="); });
 }
 
 // Puts a path in front of the list of paths that the variable has.
@@ -55,14 +60,16 @@ Result<std::unique_ptr<Launch>> Launch::create(int ranks) {
     return error(std::to_string(ranks) + " ranks are too many for processes, expected at most " +
                  std::to_string(mpi::kMostRemoteRanks));
   std::unique_ptr<Launch> launch(new Launch);
-  const size_t bytes = sizeof(Slot) * static_cast<size_t>(ranks);
+  const auto bytes = static_cast<size_t>(slot_offset(ranks));
   launch->memory_ = memfd_create("sesame-ranks", MFD_CLOEXEC);
   if (launch->memory_ < 0 || ftruncate(launch->memory_, static_cast<off_t>(bytes)) != 0)
     return error(system_error("cannot make memory for the ranks' processes"));
-  void* const slots = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
-  if (slots == MAP_FAILED) return error(system_error("cannot map memory for the ranks' processes"));
+  void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
+  if (shared == MAP_FAILED)
+    return error(system_error("cannot map memory for the ranks' processes"));
+  launch->bell_ = static_cast<Doorbell*>(shared);
   for (int rank = 0; rank < ranks; ++rank) {
-    Slot& slot = static_cast<Slot*>(slots)[rank];
+    Slot& slot = *reinterpret_cast<Slot*>(static_cast<char*>(shared) + slot_offset(rank));
     slot.rank = rank;
     launch->processes_.push_back(std::make_unique<Process>(rank, slot));
   }
@@ -87,6 +94,8 @@ void Launch::run_program(const Process& process, const LaunchOptions& options, c
   std::vector<std::string> environment = options.environment;
   for (const std::string& variable : options.own_environment[static_cast<size_t>(process.rank)])
     environment.push_back(variable);
+  // Threads of a team that wait must not compute: that would be taken for work (program/team.h).
+  if (!has(environment, "OMP_WAIT_POLICY")) set(environment, "OMP_WAIT_POLICY", "passive");
   prepend(environment, "LD_PRELOAD", options.libraries + "/libsesame-rank.so");
   prepend(environment, "LD_AUDIT", options.libraries + "/libsesame-find-mpi.so");
   set(environment, kLibrariesVariable, options.libraries);
@@ -145,8 +154,7 @@ void Launch::watch() {
       process->status = status;
       process->has_ended = true;
       Turn expected = Turn::kProgram;
-      if (process->slot.turn.compare_exchange_strong(expected, Turn::kEnded))
-        futex(process->slot.turn, FUTEX_WAKE, Turn{1}, nullptr);
+      if (process->slot.turn.compare_exchange_strong(expected, Turn::kEnded)) ring(*bell_);
     }
   }
 }

@@ -39,6 +39,7 @@ class Launch {
   void finish();
 
   Processes& processes() { return processes_; }
+  Doorbell& bell() { return *bell_; }
 
  private:
   Launch() = default;
@@ -49,6 +50,7 @@ class Launch {
                                 const int* outputs, int failure);
 
   int memory_ = -1;  // of the slots: open, so that processes can map theirs
+  Doorbell* bell_ = nullptr;
   Processes processes_;
   struct Output {
     int rank;

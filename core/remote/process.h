@@ -67,8 +67,11 @@ struct Process {
   ProcessMemory memory;
   pid_t started = 0;                    // the program that the rank was started as
   std::optional<mpi::CallScope> scope;  // of a call that makes several requests
+  SimTime uncharged;                    // computation that no call has charged yet; host time
   uint64_t scratch = 0;                 // memory in the process for operands
   size_t scratch_bytes = 0;
+  pdes::Fiber* computing = nullptr;    // waits while the process computes (computing.h)
+  std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the process waits
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };

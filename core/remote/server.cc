@@ -5,6 +5,7 @@
 #include "core/mpi/calls/environment.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
+#include "core/remote/computing.h"
 #include "core/remote/incoming.h"
 
 namespace sesame::remote {
@@ -23,7 +24,7 @@ void reply(Process& process, const Writer& writer, ReplyKind kind) {
   header.bytes = static_cast<uint32_t>(writer.bytes());
   header.write_bytes = process.memory.hand_over_writes();
   process.slot.must_sleep = 0;
-  give_turn(process.slot, Turn::kProgram, process.slot.program_sleeps);
+  give_turn_to_program(process.slot);
   // The rank that ran before waits: its process must not keep a processor from this one.
   static Process* last = nullptr;
   if (last != nullptr && last != &process) last->slot.must_sleep = 1;
@@ -31,9 +32,12 @@ void reply(Process& process, const Writer& writer, ReplyKind kind) {
 }
 
 // Waits for the next request; false if the program has ended.
-bool await_request(Process& process) {
+bool await_request(Process& process, void (*wait)(Process&)) {
+  // Computation that the last call has not charged is this rank's.
+  process.uncharged = this_rank().world.meter.measure();
   if (process.has_ended.load()) return false;
-  return await_turn(process.slot, Turn::kProgram, process.slot.simulator_sleeps) != Turn::kEnded;
+  wait(process);
+  return process.slot.turn.load() != Turn::kEnded;
 }
 
 Writer writer_of(Process& process) { return {process.slot.message, kMessageBytes}; }
@@ -114,7 +118,7 @@ void serve_hello(Process& process, const char* values) {
 
 void serve(Process& process, const Header& header, const char* values) {
   Rank& rank = this_rank();
-  rank.world.meter.give(SimTime::from_ps(header.computed_ps));
+  rank.world.meter.give(process.uncharged + SimTime::from_ps(header.computed_ps));
   const auto* const caller = reinterpret_cast<const void*>(header.caller);
   switch (static_cast<RequestKind>(header.kind)) {
     case RequestKind::kHello:
@@ -188,10 +192,12 @@ void start_serving(Processes& processes, void (*connected)(const std::string& in
 Process& this_process() { return *(*all)[static_cast<size_t>(this_rank().id)]; }
 
 void serve_rank(Process& process) {
-  while (await_request(process)) serve_request(process);
+  this_rank().world.meter.give(SimTime::zero());
+  while (await_request(process, await)) serve_request(process);
 }
 
 Writer begin_callback(Process& process, CallbackKindOnWire what) {
+  await_idle(process);
   Writer writer(process.slot.message, kCallbackBytes);
   writer.put(what);
   return writer;
@@ -200,7 +206,7 @@ Writer begin_callback(Process& process, CallbackKindOnWire what) {
 Reader finish_callback(Process& process, const Writer& writer) {
   reply(process, writer, ReplyKind::kCallback);
   for (;;) {
-    if (!await_request(process)) refuse("ended in a function that MPI had called");
+    if (!await_request(process, await_alone)) refuse("ended in a function that MPI had called");
     if (static_cast<RequestKind>(process.slot.header.kind) == RequestKind::kCallbackDone)
       return Reader(process.slot.message);
     serve_request(process);

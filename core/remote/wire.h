@@ -1,6 +1,8 @@
 // What a rank that is a process of its own and the simulator have in common: one slot of shared
 // memory for each rank, through which calls and their results pass.
 //
+// The slots are in one file in memory, behind a Doorbell: slot_offset() says where.
+//
 // The two sides take turns. The program writes a request and gives the turn to the simulator; the
 // simulator runs the call on the rank's fiber and gives the turn back with a reply. Between the two
 // the rank's process waits, so the simulator may read and write its memory. A reply may ask for a
@@ -14,6 +16,7 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -114,9 +117,15 @@ enum class SpecialCall : uint16_t {
   kDimensions,
 };
 
+// Wakes the simulator, which waits for several ranks at once.
+struct alignas(4096) Doorbell {
+  std::atomic<uint32_t> rings;
+  std::atomic<uint32_t> simulator_sleeps;
+  std::atomic<uint32_t> is_crowded;  // every processor computes: a rank that waits sleeps at once
+};
+
 struct alignas(4096) Slot {
   alignas(64) std::atomic<Turn> turn;
-  std::atomic<uint32_t> simulator_sleeps;
   std::atomic<uint32_t> program_sleeps;
   std::atomic<uint32_t> must_sleep;  // another rank runs: the program gives up its processor
   // The process that has claimed the slot; 0: none yet.
@@ -124,6 +133,7 @@ struct alignas(4096) Slot {
   // Set before the program starts.
   int32_t rank;
   uint32_t spins;    // how often a side looks before it sleeps
+  int32_t cores;     // of the target that the rank has
   int64_t epoch_ns;  // what calendar clocks show at simulated time 0
   char node_name[256];
   mpi::ComputeMeter meter;  // configured
@@ -132,35 +142,69 @@ struct alignas(4096) Slot {
   char writes[kWriteBytes];
 };
 
-inline long futex(std::atomic<Turn>& word, int operation, Turn value, const timespec* limit) {
-  return syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
+inline constexpr off_t slot_offset(int rank) {
+  return static_cast<off_t>(sizeof(Doorbell) + sizeof(Slot) * static_cast<size_t>(rank));
 }
 
-// Gives the turn to the other side; `sleeps` is the flag of that side.
-inline void give_turn(Slot& slot, Turn turn, std::atomic<uint32_t>& sleeps) {
-  slot.turn.store(turn);
-  if (sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1}, nullptr);
+template <typename Word>
+long futex(std::atomic<Word>& word, int operation, Word value) {
+  return syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
 }
 
-// Waits while `turn` is the other side's; returns whose turn it is. `sleeps` is the flag of this
-// side.
-inline Turn await_turn(Slot& slot, Turn others, std::atomic<uint32_t>& sleeps) {
+inline void ring(Doorbell& bell) {
+  bell.rings.fetch_add(1);
+  futex(bell.rings, FUTEX_WAKE, 1U);
+}
+
+// ---- The simulator's side ----
+
+inline void give_turn_to_program(Slot& slot) {
+  slot.turn.store(Turn::kProgram);
+  if (slot.program_sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1});
+}
+
+// Looks `spins` times whether `is_there()`, and ends when it is; returns whether.
+template <typename Condition>
+bool look_for(uint32_t spins, Condition&& is_there) {
+  for (uint32_t i = 0; i < spins; ++i) {
+    if (is_there()) return true;
+    __builtin_ia32_pause();
+  }
+  return is_there();
+}
+
+// Sleeps until `is_there()`, which a rank or its end made true and rang for.
+template <typename Condition>
+void sleep_until(Doorbell& bell, Condition&& is_there) {
+  for (;;) {
+    const uint32_t rings = bell.rings.load();
+    bell.simulator_sleeps.store(1);
+    if (is_there()) break;
+    futex(bell.rings, FUTEX_WAIT, rings);
+  }
+  bell.simulator_sleeps.store(0);
+}
+
+// ---- The program's side ----
+
+inline void give_turn_to_simulator(Slot& slot, Doorbell& bell) {
+  slot.turn.store(Turn::kSimulator);
+  if (bell.simulator_sleeps.load() != 0) ring(bell);
+}
+
+inline void await_turn_of_program(Slot& slot, const Doorbell& bell) {
   for (uint32_t i = 0; i < slot.spins; ++i) {
-    const Turn turn = slot.turn.load(std::memory_order_acquire);
-    if (turn != others) return turn;
-    if (others == Turn::kSimulator && slot.must_sleep.load(std::memory_order_relaxed) != 0) break;
+    if (slot.turn.load(std::memory_order_acquire) != Turn::kSimulator) return;
+    if (slot.must_sleep.load(std::memory_order_relaxed) != 0) break;
+    if (bell.is_crowded.load(std::memory_order_relaxed) != 0) break;
     __builtin_ia32_pause();
   }
   for (;;) {
-    sleeps.store(1);
-    const Turn turn = slot.turn.load();
-    if (turn != others) {
-      sleeps.store(0);
-      return turn;
-    }
-    futex(slot.turn, FUTEX_WAIT, others, nullptr);
-    sleeps.store(0);
+    slot.program_sleeps.store(1);
+    if (slot.turn.load() != Turn::kSimulator) break;
+    futex(slot.turn, FUTEX_WAIT, Turn::kSimulator);
   }
+  slot.program_sleeps.store(0);
 }
 
 }  // namespace sesame::remote

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "core/remote/computing.h"
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
 #include "core/sim/program_output.h"
@@ -39,22 +40,26 @@ class Processes final : public ProcessRanks {
   void finish() override;
 
  private:
-  void prepare_slots(const ProcessStart& start);
+  void prepare_slots(const ProcessStart& start, int processors);
 
   std::unique_ptr<remote::Launch> launch_;
 };
 
-void Processes::prepare_slots(const ProcessStart& start) {
+// That this process may use.
+int count_processors() {
   cpu_set_t processors;
-  const bool has_processors =
-      sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+}
+
+void Processes::prepare_slots(const ProcessStart& start, int processors) {
   for (auto& process : launch_->processes()) {
     remote::Slot& slot = process->slot;
     const auto& hooks = start.world.hooks;
     const int node = start.world.network.node_of(process->rank);
     strncpy(slot.node_name, hooks.node_name(node), sizeof slot.node_name - 1);
+    slot.cores = start.cores[static_cast<size_t>(process->rank)];
     slot.epoch_ns = start.epoch_ns;
-    slot.spins = has_processors ? kSpins : 0;
+    slot.spins = processors > 1 ? kSpins : 0;
     slot.meter = start.world.meter;
   }
 }
@@ -64,7 +69,9 @@ Result<> Processes::start(const ProcessStart& start) {
   auto launch = remote::Launch::create(start.scenario.ranks);
   if (!launch) return std::unexpected(launch.error());
   launch_ = std::move(*launch);
-  prepare_slots(start);
+  const int processors = count_processors();
+  prepare_slots(start, processors);
+  remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive);
   remote::start_serving(launch_->processes(), start.connected);
   remote::LaunchOptions options;
   options.program = start.program;

@@ -25,7 +25,8 @@ struct ProcessStart {
   // Called with the name of a process's binary interface when it connects.
   void (*connected)(const std::string& interface);
   mpi::World& world;
-  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
+  std::vector<int> cores;  // of the target that each rank has
+  int64_t epoch_ns;        // what calendar clocks show at simulated time 0
 };
 
 class ProcessRanks {

@@ -401,6 +401,17 @@ void Simulation::choose_collectives() {
       (machine_.collectives == CollectiveRules::kProgram && has_open_mpi);
 }
 
+// Ranks of a node share its cores evenly.
+std::vector<int> Simulation::cores_of_each_rank() const {
+  const std::vector<int> taken = occupied_cores(SimTime::zero());
+  std::vector<int> cores;
+  for (auto& rank : world_->ranks) {
+    const auto node = static_cast<size_t>(world_->network.node_of(rank->id));
+    cores.push_back(std::max(machine_.cores / taken[node], 1));
+  }
+  return cores;
+}
+
 Result<> Simulation::start_processes() {
   const auto program = loader::inspect_for_processes(scenario_.program);
   if (!program) return std::unexpected(program.error());
@@ -409,8 +420,8 @@ Result<> Simulation::start_processes() {
   if (auto entered = enter_working_directory(); !entered) return entered;
   stacks_ =
       std::make_unique<pdes::StackPool>(kServingStackBytes, static_cast<size_t>(scenario_.ranks));
-  ProcessStart start{scenario_,        program->path, make_launch(), {},
-                     Hooks::connected, *world_,       epoch_ns()};
+  ProcessStart start{scenario_,        program->path, make_launch(),        {},
+                     Hooks::connected, *world_,       cores_of_each_rank(), epoch_ns()};
   for (const RankPlace& place : first_places()) start.own_variables.push_back(own_variables(place));
   for (auto& rank : world_->ranks) {
     auto stack = stacks_->take();

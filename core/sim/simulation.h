@@ -57,6 +57,7 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> start_processes();
+  std::vector<int> cores_of_each_rank() const;
   const loader::LaunchArguments& make_launch();
   std::vector<RankPlace> first_places() const;
   Result<> enter_working_directory() const;

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.command_line import SESAME, Outcome
+from tests.command_line import SESAME, Outcome, run
 from tests.integration.installations import ROOT
 
 PROGRAMS = ROOT / "tests/programs/processes"
@@ -33,6 +33,7 @@ WORKLOADS = [
 ]
 SOURCES = [
     ("tests/programs/processes/calls.c", ()),
+    ("tests/programs/processes/together.c", ("operation",)),
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
@@ -119,6 +120,17 @@ def test_an_executable_at_a_fixed_address_runs_as_processes(
     assert "each rank" not in expected.stderr
 
 
+def test_a_program_with_its_own_malloc_runs_as_processes(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/own_malloc.c")
+    expected = simulate("-n", 4, *ON_INFINIBAND, "--", compiled(SOURCES[0][0]))
+    outcome = simulate("-n", 4, *ON_INFINIBAND, "--", program)
+    assert outcome.status == 0, outcome.stderr
+    assert sorted_lines(outcome.stdout) == sorted_lines(expected.stdout)
+    assert "each rank is a process (it brings its own malloc)" in outcome.stderr
+
+
 @pytest.mark.parametrize("mpi", ["debian", "openmpi"])
 def test_a_script_starts_the_program_of_each_rank(
     simulate: Simulate, compiled: Compiled, tmp_path: Path, mpi: str
@@ -153,6 +165,99 @@ def test_python_with_mpi4py(simulate: Simulate) -> None:
         )
     )
     assert "predicted time 2.00 s on 4 ranks" in outcome.stderr
+
+
+def test_a_script_is_checked_and_makes_a_series(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path
+) -> None:
+    program = compiled("tests/programs/processes/calls.c")
+    script = executable(tmp_path / "start.sh", f"#!/bin/sh\nexec {program}\n")
+    machine = ("--machine", "infiniband", "--compute", "none")
+    made = run(
+        [
+            *SESAME,
+            "check",
+            "--baseline",
+            "base.sesame",
+            "--update",
+            "-n",
+            "3",
+            *machine,
+            "--",
+            str(script),
+        ],
+        tmp_path,
+    )
+    assert made.status == 0, made.stderr
+    checked = run([*SESAME, "check", "--baseline", "base.sesame"], tmp_path)
+    assert checked.status == 0, checked.stderr
+    assert "passed" in checked.stdout + checked.stderr
+    series = simulate("-n", "3,4", *machine, "--json", "--", script)
+    assert series.status == 0, series.stderr
+    alone = simulate("-n", 3, *machine, "--json", "--", script)
+    times = [point["predicted_time_s"] for point in series.json["runs"]]
+    assert times[0] == alone.json["predicted_time_s"] < times[1]
+
+
+def test_ranks_compute_at_once(simulate: Simulate, compiled: Compiled, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor: ranks compute one after another")
+    program = compiled("tests/programs/processes/together.c", "debian", NOT_PIE)
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--cwd", tmp_path, "--", program, "wait")
+    assert outcome.status == 0, outcome.stderr
+    assert sorted_lines(outcome.stdout) == [f"{rank}: the other computes" for rank in (0, 1)]
+
+
+@pytest.mark.parametrize("kind", ["openmp", "pthreads"])
+def test_a_rank_computes_as_long_as_its_threads_do_on_the_cores_that_it_has(
+    simulate: Simulate, compiled: Compiled, kind: str
+) -> None:
+    program = compiled("tests/programs/processes/threads.c", "debian", ("-fopenmp", "-pthread"))
+
+    def predicted_s(threads: int, *options: str) -> float:
+        outcome = simulate(
+            "-n", 2, "--machine", "infiniband", "--placement", "cyclic", "--ranks-as", "processes",
+            *options, "--json", "--", program, kind, threads,
+        )  # fmt: skip
+        assert outcome.status == 0, outcome.stderr
+        return float(outcome.json["predicted_time_s"])
+
+    alone = predicted_s(1)
+    # The host has fewer processors than the target cores. Its threads may slow each other down.
+    assert alone / 12 < predicted_s(8) < alone / 3
+    assert alone / 1.5 < predicted_s(8, "--set", "node.cores=1") < alone * 2.5
+
+
+@pytest.mark.parametrize(
+    ("options", "program", "words"),
+    [
+        (
+            (),
+            "calls.c",
+            "ranks are fibers, copies of the program in one process (it can be",
+        ),
+        (("--ranks-as", "processes"), "calls.c", "each rank is a process (you asked for it)"),
+        ((), "script.sh", "each rank is a process (it is a script); its MPI is known when it"),
+        ((), sys.executable, "loads MPI while it runs); its MPI is known when it"),
+    ],
+)
+def test_explain_says_how_a_program_will_be_run_and_runs_nothing(
+    simulate: Simulate,
+    compiled: Compiled,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    program: str,
+    words: str,
+) -> None:
+    paths = {
+        "calls.c": compiled("tests/programs/processes/calls.c", "openmpi"),
+        "script.sh": executable(tmp_path / "script.sh", "#!/bin/sh\necho it ran\n"),
+    }
+    outcome = simulate("--explain", *options, paths.get(program, program))
+    assert outcome.status == 0, outcome.stderr
+    assert words in outcome.stdout
+    assert "it ran" not in outcome.stdout
+    assert ("Open MPI" in outcome.stdout) == (program == "calls.c")
 
 
 def test_labels_and_standard_input_are_those_of_ranks(simulate: Simulate) -> None:
@@ -219,12 +324,12 @@ def test_an_interrupted_run_leaves_no_process(
     program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
     word = f"unique-{os.getpid()}-{number}"
     command = [*SESAME, "simulate", "-n", "3", *ON_INFINIBAND, "--", str(program), "loop", word]
-    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    started = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     while len(processes_with(word)) < 4:  # the command and the ranks
-        assert run.poll() is None
+        assert started.poll() is None
         time.sleep(0.05)
-    run.send_signal(number)
-    assert run.wait(30) == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    started.send_signal(number)
+    assert started.wait(30) == (130 if number == signal.SIGINT else -signal.SIGKILL)
     assert none_left(word)
 
 
@@ -234,6 +339,7 @@ def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -
     outcome.assert_refused("is not an MPI program: none of its processes loaded MPI")
     outcome = simulate("-n", 2, *ON_INFINIBAND, "--ranks-as", "fibers", "--", script)
     outcome.assert_refused("is a script (#!/bin/sh), expected an MPI program in binary form")
+    assert "hint: leave --ranks-as out: its ranks can be processes" in outcome.stderr
 
 
 @pytest.mark.parametrize("option", ["--sensitivity", "--files kept", "--discard-data"])

@@ -7,11 +7,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "core/remote/program/team.h"
+
 namespace sesame::remote {
 namespace {
 
 struct Connection {
   Slot* slot = nullptr;
+  Doorbell* bell = nullptr;
   pid_t process = 0;
   CallbackRunner runner = nullptr;
   mpi::ComputeMeter meter;
@@ -24,7 +27,13 @@ Connection connection;
   _exit(2);
 }
 
-// Maps the slot named by the environment; null: there is none.
+template <typename T>
+T* map_shared(int file, off_t offset) {
+  void* const memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
+  return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
+}
+
+// Maps the slot named by the environment, and the doorbell; null: there is none.
 Slot* map_slot() {
   const char* const text = getenv(kSlotVariable);
   int simulator = 0, descriptor = 0, rank = 0;
@@ -34,10 +43,10 @@ Slot* map_slot() {
   snprintf(path, sizeof path, "/proc/%d/fd/%d", simulator, descriptor);
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
-  void* const memory = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                            static_cast<off_t>(sizeof(Slot)) * rank);
+  connection.bell = map_shared<Doorbell>(file, 0);
+  Slot* const slot = map_shared<Slot>(file, slot_offset(rank));
   close(file);
-  return memory == MAP_FAILED ? nullptr : static_cast<Slot*>(memory);
+  return connection.bell == nullptr ? nullptr : slot;
 }
 
 // Makes this process the rank's. One that used MPI before must have ended, and finalized it.
@@ -62,8 +71,8 @@ void apply_writes(Slot& slot) {
 
 void post_and_wait(Slot& slot, const Header& header) {
   slot.header = header;
-  give_turn(slot, Turn::kSimulator, slot.simulator_sleeps);
-  await_turn(slot, Turn::kSimulator, slot.program_sleeps);
+  give_turn_to_simulator(slot, *connection.bell);
+  await_turn_of_program(slot, *connection.bell);
   apply_writes(slot);
 }
 
@@ -76,6 +85,13 @@ void run_callback(Slot& slot) {
   connection.runner(reader, writer);
   std::memcpy(slot.message, result, writer.bytes());
   post_and_wait(slot, header_of(RequestKind::kCallbackDone, writer.bytes()));
+}
+
+// What the program computed since the last reply.
+SimTime computed() {
+  const SimTime own = connection.meter.measure();
+  const bool is_measured = connection.meter.options().mode == mpi::ComputeMode::kMeasured;
+  return is_measured ? team_time(own) : own;
 }
 
 void say_goodbye() {
@@ -97,6 +113,7 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   claim(*slot);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process ends with the one that started it
   connection.meter = slot->meter;
+  start_team(slot->cores);
   connection.process = getpid();
   connection.slot = slot;
   Writer writer(slot->message, kMessageBytes);
@@ -108,7 +125,7 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
 
 void sesame_rank_exchange(Header header) {
   Slot& slot = *connection.slot;
-  if (connection.depth++ == 0) header.computed_ps = connection.meter.measure().ps();
+  if (connection.depth++ == 0) header.computed_ps = computed().ps();
   post_and_wait(slot, header);
   while (static_cast<ReplyKind>(slot.header.kind) == ReplyKind::kCallback) run_callback(slot);
   if (--connection.depth == 0) connection.meter.resume();

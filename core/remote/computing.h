@@ -1,0 +1,27 @@
+// Ranks whose processes compute while the simulator serves others, so that all processors of the
+// host are used. Their fibers are blocked, and the executive fires no event meanwhile: what a
+// computing rank does next may be earlier than any event. So a run is one of those that another
+// order of ready fibers gives, and results do not depend on it.
+//
+// Use: start_computing() once; then await() in a rank's fiber that has given its process the turn.
+// The simulator's thread only.
+#pragma once
+
+#include "core/remote/process.h"
+#include "core/remote/wire.h"
+
+namespace sesame::remote {
+
+// At most `at_once` processes compute at once; 1: each fiber waits for its own.
+void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive);
+
+// Waits until the process has made a request or has ended, while other fibers run.
+void await(Process& process);
+// The same while none runs.
+void await_alone(Process& process);
+
+// Waits, in another fiber of the rank than that which serves it, until the process waits for the
+// simulator and its request has been read.
+void await_idle(Process& process);
+
+}  // namespace sesame::remote
