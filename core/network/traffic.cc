@@ -106,7 +106,7 @@ void Traffic::send(Transit& transit) {
 }
 
 // Divides the latency into that of the hops and the rest, and chooses a route. Adaptive ones are
-// chosen in an event of their own when the card has begun to send the message.
+// chosen in an event of their own when the card starts to send the message.
 void Traffic::enter_fabric(Transit& transit) {
   const int hops = network_.hops(transit.from_, transit.to_) - 1;
   transit.hop_ = hop_latency_;
