@@ -84,6 +84,19 @@ Result<> check_slowdown(const Document& document, const std::string& key) {
                                     shortest(fall->number));
 }
 
+// REQUIRES: the cores and the network are read.
+Result<NetworkParameters> read_intranode(const Document& document, const Machine& machine) {
+  const bool described = document.find("node.network.latency") != nullptr ||
+                         document.find("node.network.bandwidth") != nullptr ||
+                         document.find("node.network") != nullptr;
+  if (described || machine.cores > 1) return read_network(document, "node.network");
+  // One rank per node: only messages from a rank to itself, for which any constants are good
+  // enough.
+  NetworkParameters intranode = machine.network;
+  intranode.hop_latency = SimTime::zero();
+  return intranode;
+}
+
 Result<Machine> assemble(const Document& document) {
   Machine machine;
   machine.path = document.path;
@@ -119,19 +132,9 @@ Result<Machine> assemble(const Document& document) {
   if (!sharing) return std::unexpected(sharing.error());
   machine.sharing = std::move(*sharing);
 
-  const bool described = document.find("node.network.latency") != nullptr ||
-                         document.find("node.network.bandwidth") != nullptr ||
-                         document.find("node.network") != nullptr;
-  if (described || machine.cores > 1) {
-    auto intranode = read_network(document, "node.network");
-    if (!intranode) return std::unexpected(intranode.error());
-    machine.intranode = std::move(*intranode);
-  } else {
-    // One rank per node: only messages from a rank to itself, for which any constants are good
-    // enough.
-    machine.intranode = machine.network;
-    machine.intranode.hop_latency = SimTime::zero();
-  }
+  auto intranode = read_intranode(document, machine);
+  if (!intranode) return std::unexpected(intranode.error());
+  machine.intranode = std::move(*intranode);
 
   auto topology = read_topology(document);
   if (!topology) return std::unexpected(topology.error());
