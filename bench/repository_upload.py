@@ -60,8 +60,7 @@ class Server:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         assert self._process.stdout is not None
-        # The second line has the address.
-        greeting = self._process.stdout.readline() + self._process.stdout.readline()
+        greeting = self._process.stdout.readline()
         found = re.search(r"token=(\S+)", greeting)
         assert found, greeting
         self.token = found[1]
