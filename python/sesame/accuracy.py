@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from sesame.errors import InputError, OutputError
 from sesame.machines.values import machine_key
 
 FILE = "sesame/accuracy.jsonl"
+_INTERPRETER = re.compile(r"(python|pypy|julia|perl|ruby|sh|bash|dash)[\d.]*")
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,15 @@ class Past:
 
         of_program = found.get("of_program")
         return Past(error_of(found), None if of_program is None else error_of(of_program))
+
+
+def known_by(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The name of the program that a command runs, and its arguments: `python3 heat.py 10` is known
+    as `heat.py` with `10`."""
+    name, arguments = Path(command[0]).name, tuple(command[1:])
+    if _INTERPRETER.fullmatch(name) and arguments and not arguments[0].startswith("-"):
+        return Path(arguments[0]).name, arguments[1:]
+    return name, arguments
 
 
 def past_of(

@@ -13,7 +13,15 @@ import pytest
 from test_comparison import real_run
 from tests.tutorials import commands_of
 
-from sesame.accuracy import Pair, Pairs, Past, by_machine_and_program, past_error, past_of
+from sesame.accuracy import (
+    Pair,
+    Pairs,
+    Past,
+    by_machine_and_program,
+    known_by,
+    past_error,
+    past_of,
+)
 from sesame.errors import InputError, OutputError
 from sesame.machines.values import machine_key
 
@@ -41,6 +49,22 @@ def test_errors_are_relative_to_what_was_measured(pairs):
     assert found.in_words() == "4 pairs, median error 7.0 %, worst +20 %"
     assert past_error([a_pair(0.8)]).in_words() == "1 pair, error -20 %"
     assert past_error([]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "arguments"),
+    [
+        ("/opt/app 1 2", "app", ("1", "2")),
+        ("/usr/bin/python3.13 src/heat.py 10", "heat.py", ("10",)),
+        ("./heat.py 10", "heat.py", ("10",)),
+        ("bash run.sh", "run.sh", ()),
+        ("python3 -m heat 10", "python3", ("-m", "heat", "10")),
+        ("python3", "python3", ()),
+        ("pythonic heat.py", "pythonic", ("heat.py",)),
+    ],
+)
+def test_what_an_interpreter_runs_is_known_by_its_own_name(command, name, arguments):
+    assert known_by(command.split()) == (name, arguments)
 
 
 def test_numbers_are_not_given_again(pairs):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sesame.accuracy import known_by
 from sesame.analysis.quantities import format_seconds
 from sesame.analysis.traced.intervals import Array
 from sesame.comparison.in_words import in_words, signed_seconds
@@ -246,7 +247,7 @@ def _most_changed_rank(times: Sequence[CallTime | None]) -> int | None:
 def _not_comparable(sides: Sequence[Side]) -> Iterator[Doubt]:
     """Reasons why sides, or the runs of one side, should not be compared."""
     programs = [
-        Path(side.run.program).name
+        known_by([side.run.program, *side.run.arguments])[0]
         for side in sides
         if side.run.program and not side.run.program.endswith(".sesame")
     ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from sesame.accuracy import Pair, Pairs
+from sesame.accuracy import Pair, Pairs, known_by
 from sesame.comparison.difference import compare_sides
 from sesame.comparison.side import Paths, Side, read_sides
 from sesame.datasets import Kind
@@ -29,10 +27,12 @@ def add_pair(predicted: Paths, measured: Paths, pairs: Pairs | None = None) -> P
         if doubt.reason in REFUSED:
             raise InputError(f"no pair: {doubt}", hint=doubt.hint)
     run = simulated.run
-    if run.arguments != real.run.arguments and not run.program.endswith(".sesame"):
+    program, arguments = known_by([real.run.program or run.program, *real.run.arguments])
+    _, predicted_arguments = known_by([run.program, *run.arguments])
+    if predicted_arguments != arguments and not run.program.endswith(".sesame"):
         raise InputError(
-            f"no pair: arguments differ: {' '.join(real.run.arguments) or '(none)'} were measured, "
-            f"{' '.join(run.arguments) or '(none)'} predicted"
+            f"no pair: arguments differ: {' '.join(arguments) or '(none)'} were measured, "
+            f"{' '.join(predicted_arguments) or '(none)'} predicted"
         )
     if real.time.value <= 0:
         raise InputError("no pair: no time was measured", path=str(real.run.path))
@@ -41,8 +41,8 @@ def add_pair(predicted: Paths, measured: Paths, pairs: Pairs | None = None) -> P
         added="",
         machine=run.machine,
         machine_key=run.machine_key or "",
-        program=Path(real.run.program or run.program).name,
-        arguments=real.run.arguments,
+        program=program,
+        arguments=arguments,
         ranks=run.ranks,
         predicted_s=simulated.time.value,
         measured_s=real.time.value,

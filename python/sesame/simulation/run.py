@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sesame import native
-from sesame.accuracy import past_of
+from sesame.accuracy import known_by, past_of
 from sesame.datasets.describe import count_of
 from sesame.datasets.info import HostMachine, Info, Instrument, Kind
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
@@ -412,7 +412,8 @@ def info_of_run(
     keep: Keep,
 ) -> Info:
     machine_file = scenario.machine.read_text(encoding="utf-8")
-    past = past_of(machine_file, scenario.overrides, scenario.traced_program or scenario.name)
+    program = scenario.traced_program or known_by(scenario.command)[0]
+    past = past_of(machine_file, scenario.overrides, program)
     machine, ranks = outcome.result["machine"], outcome.result["ranks"]
     return Info(
         kind=Kind.SIMULATED,
