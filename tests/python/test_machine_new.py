@@ -38,6 +38,37 @@ def test_what_is_given_has_its_source_and_the_rest_is_assumed(tmp_path):
     assert "# assumed: as infiniband [2]" in text
 
 
+def test_a_tree_with_few_uplinks_shares_links(tmp_path):
+    path = tmp_path / "lab.toml"
+    done = new(path, "--cores", "32", "--topology", "fat_tree:16,4", "--uplinks", "8",
+        "--cards", "2", "--card-bandwidth", "25GB/s",
+    )  # fmt: skip
+    assert done.status == 0, done.stderr
+    model = native.read_machine(str(path))
+    sharing = model["sharing"]
+    assert (sharing["mode"], sharing["cards"]) == ("links", 2)
+    assert sharing["send"]["bandwidth_bytes_per_s"] == pytest.approx(25e9)
+    assert model["topology"]["uplinks"] == [8]
+    assert "network.sharing" in model["assumed"]
+    assert not {"network.card.number", "topology.uplinks"} & set(model["assumed"])
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ([], "interface"),
+        (["--cores", "2", "--cards", "2"], "none"),
+        (["--topology", "dragonfly:3,2,2", "--global-links", "2"], "links"),
+        (["--topology", "dragonfly:3,2,2", "--global-links", "2", "--sharing", "none"], "none"),
+    ],
+)
+def test_ranks_share_the_cards_of_their_node_unless_each_has_one(tmp_path, options, mode):
+    path = tmp_path / "lab.toml"
+    done = new(path, *options)
+    assert done.status == 0, done.stderr
+    assert native.read_machine(str(path))["sharing"]["mode"] == mode
+
+
 def test_overheads_stay_within_a_short_latency(tmp_path):
     path = tmp_path / "fast.toml"
     assert new(path, "--latency", "0.3us").status == 0
@@ -64,6 +95,12 @@ def test_without_answers_all_is_assumed(tmp_path):
         (["--bandwidth", "0 GB/s"], "expected a bandwidth above zero"),
         (["--nodes", "0"], "wrong value for nodes"),
         (["--cores", "many"], "wrong value for node.cores"),
+        (["--sharing", "some"], "wrong value for network.sharing"),
+        (["--cards", "0"], "wrong value for network.card.number"),
+        (["--cards", "2", "--cores", "1"], "no rank would use some of the cards"),
+        (["--topology", "fat_tree:4,4", "--uplinks", "few"], "wrong value for topology.uplinks"),
+        (["--topology", "fat_tree:4,4", "--uplinks", "2,2"], "expected 1, got 2"),
+        (["--topology", "mesh:4,4", "--uplinks", "2"], "has no meaning for a mesh"),
         (["--like", "infinband"], "did you mean infiniband?"),
     ],
 )
@@ -96,7 +133,8 @@ def test_an_existing_file_is_kept_without_force(tmp_path):
 def test_a_terminal_is_asked_again_after_a_wrong_answer(tmp_path):
     path = tmp_path / "lab.toml"
     master, terminal = pty.openpty()
-    answers = ["infiniband", "8", "4", "quick", "2us", "", "", "", "torus:2,2,2", "", "my guess"]
+    answers = ["infiniband", "8", "4", "quick", "2us", "", "", "", "1", "20GB/s", "torus:2,2,2"]
+    answers += ["links", "", "my guess"]
     os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
     command = [sys.executable, "-m", "sesame", "machine", "new", str(path)]
     done = subprocess.run(command, stdin=terminal, capture_output=True, text=True, timeout=60)
@@ -107,6 +145,7 @@ def test_a_terminal_is_asked_again_after_a_wrong_answer(tmp_path):
     model = native.read_machine(str(path))
     assert model["network"]["latency_s"] == pytest.approx(2e-6)
     assert model["topology"]["dims"] == [2, 2, 2]
+    assert model["sharing"]["mode"] == "links"
     assert model["sources"][0] == "[1] my guess"
 
 

@@ -12,7 +12,7 @@ from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
-from sesame.machines.drafting import QUESTIONS, Draft, Question, check_answer, write
+from sesame.machines.drafting import QUESTIONS, Draft, Question, check_answer, is_asked, write
 
 LIKE = "infiniband"
 SOURCE = "given to `sesame machine new`"
@@ -20,8 +20,9 @@ SOURCE = "given to `sesame machine new`"
 
 @click.command(
     cls=grouped(
-        Machine=("nodes", "cores", "topology", "compute_ratio"),
+        Machine=("nodes", "cores", "topology", "uplinks", "global_links", "compute_ratio"),
         Messages=("latency", "bandwidth", "node_latency", "node_bandwidth"),
+        Sharing=("sharing", "cards", "card_bandwidth"),
         Description=("name", "like", "source"),
     ),
     short_help="Write a machine file from a few answers.",
@@ -43,6 +44,20 @@ SOURCE = "given to `sesame machine new`"
     "--topology",
     metavar="KIND:NUMBERS",
     help="crossbar, mesh:8,8, torus:8,8,8, fat_tree:32,32 or dragonfly:8,16,16.",
+)
+@click.option(
+    "--uplinks",
+    metavar="N,…",
+    help="Of a fat tree, links up from a switch of each level but the top; fewer than below: "
+    "oversubscription.",
+)
+@click.option("--global-links", metavar="N", help="Of a dragonfly, links between each two groups.")
+@click.option("--cards", metavar="N", help="Network cards of a node.")
+@click.option("--card-bandwidth", metavar="RATE", help="Of a card, for all its ranks together.")
+@click.option(
+    "--sharing",
+    metavar="none|interface|links",
+    help="What messages of different ranks share: cards of their node, also links.",
 )
 @click.option("--compute-ratio", metavar="NUMBER", help="The machine's compute time / this host's.")
 @click.option("--source", metavar="TEXT", help="Where your values come from: the file says it.")
@@ -95,7 +110,7 @@ def _ask(options: dict[str, Any], answers: dict[str, str]) -> None:
         find_machine(like)
         options["like"] = like
     for question in QUESTIONS:
-        if not answers[question.name]:
+        if not answers[question.name] and is_asked(question, answers):
             answers[question.name] = _answer_to(question)
     if options["source"] is None and any(answers.values()):
         options["source"] = click.prompt(

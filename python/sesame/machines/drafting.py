@@ -32,6 +32,7 @@ class Question:
     text: str
     example: str
     key: str = ""  # of the machine file, with which the answer is checked
+    topology: str = ""  # asked only of this kind
 
 
 QUESTIONS = (
@@ -51,7 +52,34 @@ QUESTIONS = (
         "6 GB/s",
         "node.network.bandwidth",
     ),
+    Question("cards", "How many network cards has a node?", "1", "network.card.number"),
+    Question(
+        "card_bandwidth",
+        "Bandwidth of a card, for all its ranks together?",
+        "25 GB/s",
+        "network.card.bandwidth",
+    ),
     Question("topology", "Topology?", "fat_tree:32,32"),
+    Question(
+        "uplinks",
+        "Links up from a switch of each level but the top? Fewer than below are oversubscription",
+        "16",
+        "topology.uplinks",
+        "fat_tree",
+    ),
+    Question(
+        "global_links",
+        "Links between each two groups?",
+        "16",
+        "topology.global_links",
+        "dragonfly",
+    ),
+    Question(
+        "sharing",
+        "What do messages of different ranks share: none, interface (cards) or links?",
+        "interface",
+        "network.sharing",
+    ),
     Question(
         "compute_ratio",
         "Computation: the machine's time / this host's?",
@@ -77,8 +105,9 @@ class Draft:
             _Table("", self._top()),
             _Table("node", self._node(model)),
             _Table("node.network", self._network(model["node_network"], "node_")),
-            _Table("network", self._network(model["network"], "")),
-            _Table("topology", self._topology(model)),
+            _Table("network", [*self._network(model["network"], ""), self._sharing(model)]),
+            _Table("network.card", self._card()),
+            _Table("topology", self._topology()),
         ]
         assumed = [key for table in body for key in table.assumed()]
         sources = [f"[1] {self.source}"] if self._is_given() else []
@@ -91,7 +120,7 @@ class Draft:
             f"description = {json.dumps(description)}",
             f"sources = {_list(sources)}",
             f"assumed = {_list(assumed)}" if assumed else "",
-            *(table.text() for table in body),
+            *(table.text() for table in body if table.lines),
         ]
         return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
@@ -129,11 +158,32 @@ class Draft:
             lines.append(_assumed("eager_limit", str(like["eager_limit_bytes"]), self._like()))
         return lines
 
-    def _topology(self, model: dict[str, Any]) -> list[_Line]:
+    def _sharing(self, model: dict[str, Any]) -> _Line:
+        """Ranks of a node share its cards unless each has one. A number of links has an effect
+        only if messages share links."""
+        if self.answers.get("uplinks") or self.answers.get("global_links"):
+            return self._answer("sharing", "sharing", "links", "their number is given")
+        ranks = int(self.answers.get("cores") or model["cores"])
+        if ranks > int(self.answers.get("cards") or 1):
+            return self._answer("sharing", "sharing", "interface", "ranks share a card")
+        return self._answer("sharing", "sharing", "none", "each rank has a card")
+
+    def _card(self) -> list[_Line]:
+        lines = [self._answer("cards", "number", "1", "a choice")]
+        if bandwidth := self.answers.get("card_bandwidth", ""):
+            lines.append(_given("bandwidth", _value(bandwidth)))
+        return lines
+
+    def _topology(self) -> list[_Line]:
         shape = self.answers.get("topology", "")
         mark = _given if shape else _assumed
         values = topology_values(shape or "crossbar")
-        return [mark(key, value, "" if shape else "a choice") for key, value in values.items()]
+        lines = [mark(key, value, "" if shape else "a choice") for key, value in values.items()]
+        if uplinks := self.answers.get("uplinks", ""):
+            lines.append(_given("uplinks", f"[{uplinks}]"))
+        if links := self.answers.get("global_links", ""):
+            lines.append(_given("global_links", links))
+        return lines
 
     def _answer(self, option: str, key: str, otherwise: str, why: str = "") -> _Line:
         answer = self.answers.get(option, "")
@@ -197,12 +247,24 @@ def topology_values(shape: str) -> dict[str, str]:
     return values
 
 
+def is_asked(question: Question, answers: Mapping[str, str]) -> bool:
+    """Whether the question has a meaning for the topology that was answered."""
+    kind = answers.get("topology", "").partition(":")[0].strip()
+    return not question.topology or question.topology == kind
+
+
 def check_answer(question: Question, answer: str) -> None:
     """Raises InputError if the model cannot have this answer."""
     if question.name == "topology":
         topology_values(answer)
     elif question.name.endswith("latency"):
         native.parse_duration_ps(answer)
+    elif question.topology:
+        if not re.fullmatch(r"[1-9]\d*(\s*,\s*[1-9]\d*)*", answer):
+            raise InputError(
+                f"wrong value for {question.key}, expected whole numbers such as "
+                f"{question.example}, got {answer!r}"
+            )
     else:
         key = question.key
         overrides = ["nodes=1", "topology=", "topology.kind=crossbar", "storage=", "node.storage="]
