@@ -65,8 +65,10 @@ struct Machine {
   std::string description;
   std::string path;                  // the file it was read from
   std::vector<std::string> sources;  // where the constants come from
-  std::vector<std::string> assumed;  // keys (and tables) whose values have no source; no overrides
-  int size_line = 0;                 // of the file, or 0: where it says how many ranks there may be
+  // Keys (and tables) whose values have no source; no overrides. What is simulated without a value
+  // is among them.
+  std::vector<std::string> assumed;
+  int size_line = 0;  // of the file, or 0: where it says how many ranks there may be
   int nodes = 0;
   int cores = 1;                 // per node: how many ranks a node takes
   uint64_t memory = 0;           // of a node, in bytes; 0: unknown

@@ -63,6 +63,14 @@ Result<std::vector<std::string>> read_assumed(const Document& document) {
   return assumed;
 }
 
+// Links are simulated between groups whose number of links nobody gave.
+bool assumes_global_links(const Document& document, const Machine& machine) {
+  return machine.sharing.mode == SharingMode::kLinks &&
+         machine.topology.kind == TopologyKind::kDragonfly &&
+         document.find("topology.global_links") == nullptr &&
+         std::ranges::find(machine.assumed, "topology") == machine.assumed.end();
+}
+
 std::string shortest(double number) {
   std::array<char, 32> text;
   const auto [end, status] = std::to_chars(text.data(), text.data() + text.size(), number);
@@ -139,6 +147,7 @@ Result<Machine> assemble(const Document& document) {
   auto topology = read_topology(document);
   if (!topology) return std::unexpected(topology.error());
   machine.topology = std::move(*topology);
+  if (assumes_global_links(document, machine)) machine.assumed.push_back("topology.global_links");
   const auto nodes = read_nodes(document, machine.topology);
   if (!nodes) return std::unexpected(nodes.error());
   machine.nodes = *nodes;

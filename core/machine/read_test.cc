@@ -104,6 +104,24 @@ TEST(ReadMachine, NamesTheConstantsWithoutASource) {
             (std::vector<std::string>{"network.gap", "node.network"}));
 }
 
+TEST(ReadMachine, AssumesTheLinksBetweenGroupsIfTheyAreSimulatedWithoutANumber) {
+  const auto assumed = [](const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = {"nodes=",
+                                          "topology=",
+                                          "topology.kind=dragonfly",
+                                          "topology.groups=3",
+                                          "topology.routers=2",
+                                          "topology.nodes_per_router=2"};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    const auto machine = parse_machine(kMesh, "m.toml", overrides);
+    EXPECT_TRUE(machine) << machine.error().to_string();
+    return machine->assumed;
+  };
+  EXPECT_EQ(assumed({"network.sharing=links"}), std::vector<std::string>{"topology.global_links"});
+  EXPECT_TRUE(assumed({}).empty());
+  EXPECT_TRUE(assumed({"network.sharing=links", "topology.global_links=1"}).empty());
+}
+
 TEST(ReadMachine, RefusesAnAssumedKeyThatIsNotSet) {
   expect_starts(
       complaint("sources = [\"nowhere\"]\n", "assumed = [\"network.gap\",\n  \"network.gab\"]\n"),

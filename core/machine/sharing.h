@@ -45,6 +45,7 @@ struct Sharing {
   CardParameters card;
   LinkParameters link;
   double memory_bandwidth = 0;  // of all copies inside a node together; 0: they share nothing
+  [[no_unique_address]] Parameter memory_key;
 };
 
 }  // namespace sesame::machine

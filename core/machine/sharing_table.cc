@@ -83,6 +83,7 @@ Result<Sharing> read_sharing(const Document& document, int cores) {
   sharing.link.key = Parameter::of("network.link.bandwidth");
   sharing.link.global_key = key_of(document, "network.link.global_bandwidth", sharing.link.key);
   sharing.memory_bandwidth = bandwidth_or(document, "node.network.total_bandwidth", 0);
+  sharing.memory_key = Parameter::of("node.network.total_bandwidth");
   if (auto checked = check_number(document, sharing.card, cores); !checked) {
     return std::unexpected(checked.error());
   }

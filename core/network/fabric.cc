@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/mixing.h"
 #include "core/network/transfer_time.h"
 
 namespace sesame::network {
@@ -14,13 +15,6 @@ uint32_t count(uint64_t number) { return static_cast<uint32_t>(number); }
 
 SimTime delay_at(const Link& link, SimTime now) {
   return (link.free > now ? elapsed(now, link.free) : SimTime::zero()) + link.expected;
-}
-
-// A fixed random number for a pair of nodes.
-uint32_t hash(uint32_t from, uint32_t to) {
-  uint64_t z = (uint64_t{from} << 32 | to) * 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  return count(z >> 32);
 }
 
 }  // namespace
@@ -78,7 +72,8 @@ Route Fabric::choose(int from_node, int to_node, uint64_t draw, uint64_t bytes, 
   if (topology_.kind == TopologyKind::kFatTree) {
     route.via = 0;
     while (route.at / strides_[route.via] != route.to / strides_[route.via]) ++route.via;
-    route.port = topology_.routing == Routing::kHashed ? hash(route.at, route.to) : route.to;
+    route.port =
+        topology_.routing == Routing::kHashed ? count(mix64({route.at, route.to})) : route.to;
   }
   return route;
 }

@@ -2,23 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/mixing.h"
 #include "core/network/transfer_time.h"
 
 namespace sesame::network {
-namespace {
-
-// A random number of a message that depends on nothing but its sender, receiver and number.
-uint64_t random_of(int from, int to, uint32_t number) {
-  uint64_t z = (uint64_t{static_cast<uint32_t>(from)} << 40) ^
-               (uint64_t{static_cast<uint32_t>(to)} << 20) ^ number;
-  z *= 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
-
-}  // namespace
-
 void Transit::fire() { traffic_->advance(*this); }
 
 Traffic::Traffic(const machine::Machine& machine, const Network& network, pdes::EventQueue& events)
@@ -29,6 +16,7 @@ Traffic::Traffic(const machine::Machine& machine, const Network& network, pdes::
   }
   if (machine.sharing.memory_bandwidth > 0) {
     memory_ps_per_byte_ = 1e12 / machine.sharing.memory_bandwidth;
+    memory_key_ = machine.sharing.memory_key;
     memories_.resize(static_cast<size_t>(machine.nodes));
   }
   if (cards_.depends_on_cores()) ranks_of_node_.resize(static_cast<size_t>(machine.nodes));
@@ -114,9 +102,10 @@ void Traffic::enter_fabric(Transit& transit) {
     transit.hop_ = std::min(hop_latency_, transit.latency_ / hops);
     transit.latency_ -= transit.hop_ * hops;
   }
+  const uint64_t draw = mix64(
+      {static_cast<uint64_t>(transit.from_), static_cast<uint64_t>(transit.to_), transit.number_});
   transit.route_ = fabric_->choose(network_.node_of(transit.from_), network_.node_of(transit.to_),
-                                   random_of(transit.from_, transit.to_, transit.number_),
-                                   transit.bytes_, transit.head_);
+                                   draw, transit.bytes_, transit.head_);
   approach_next(transit, fabric_->is_grid() ? SimTime::zero() : transit.hop_);
 }
 
@@ -151,8 +140,7 @@ void Traffic::receive(Transit& transit) {
 
 void Traffic::copy(Transit& transit) {
   Server& memory = memories_[static_cast<size_t>(network_.node_of(transit.from_))];
-  static const Parameter bandwidth = Parameter::of("node.network.total_bandwidth");
-  const SimTime bytes = transfer_time(transit.bytes_, memory_ps_per_byte_).due_to(bandwidth);
+  const SimTime bytes = transfer_time(transit.bytes_, memory_ps_per_byte_).due_to(memory_key_);
   const SimTime begin = memory.serve(transit.head_, bytes);
   const SimTime end = later(transit.tail_, begin + bytes);
   transit.leaves(begin + later(bytes, transit.injection_));

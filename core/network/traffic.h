@@ -113,6 +113,7 @@ class Traffic {
   SimTime hop_latency_;
   bool keeps_history_ = false;
   double memory_ps_per_byte_ = 0;  // of all copies inside a node; 0: they share nothing
+  [[no_unique_address]] Parameter memory_key_;
   std::vector<Server> memories_;   // by node; empty if they share nothing
   std::vector<std::vector<int>> ranks_of_node_;  // if the cards depend on busy cores
   IsBusy is_busy_ = nullptr;

@@ -7,8 +7,9 @@ namespace sesame::sim {
 
 class Simulation;
 
-// One object for each direction of a card and each link that carried a message; empty unless
-// messages share them and the run is recorded. LinkPlace (core/network/fabric.h) has the numbers.
-nlohmann::json link_table(const Simulation& simulation);
+// The record types of python/sesame/datasets/links.py, each an object with a list for each field:
+// each direction of a card and each link that carried a message. Empty unless messages share them
+// and the run is recorded.
+nlohmann::json link_tables(const Simulation& simulation);
 
 }  // namespace sesame::sim

@@ -198,7 +198,7 @@ Json to_json(const Simulation& simulation) {
                                                ? std::vector<std::string>()
                                                : loader::libraries_opened_for_all_ranks();
   json["storage"] = storage_table(simulation);
-  json["links"] = link_table(simulation);
+  json["links"] = link_tables(simulation);
   add_storage_totals(simulation, json);
   if (const Recording* recording = simulation.recording()) {
     json["recorded_files"] = recording->files();

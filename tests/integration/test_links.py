@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.command_line import SESAME, run
 
@@ -114,3 +115,23 @@ def test_no_pair_is_shown_with_more_than_it_sent(used, tmp_path):
     end = use.senders[use.names.index("node 0 sends")]
     assert end == [(0, to, sent[0, to]) for to in (pair[1] for pair in end)]
     assert len(end) == 3
+
+
+def test_only_the_busiest_of_many_links_have_slices(compiled, simulate, tmp_path):
+    machine = tmp_path / "machine.toml"
+    lines = 'kind = "torus"', "dims = [12, 12, 12]"
+    machine.write_text(MACHINE.replace("nodes = 8\n", "") + "\n".join(lines), encoding="utf-8")
+    options = ("-n", 1728, "--machine", machine, "--set", "network.sharing=links")
+    options += ("--compute", "none", "-o", "run.sesame", "--", compiled("bench/programs/halo.c"), 2)
+    done = simulate(*options)
+    assert done.status == 0, done.stderr
+    data_set = DataSet(tmp_path / "run.sesame")
+    busy = data_set.table("link").column("busy_s").to_numpy()
+    activity = {name: column.to_numpy() for name, column in zip(
+        ("link", "busy_s"), data_set.table("link_activity", ["link", "busy_s"]).columns, strict=True
+    )}  # fmt: skip
+    slices = np.bincount(activity["link"], minlength=len(busy))
+    assert len(busy) > 5000
+    assert 0 < np.count_nonzero(slices > 1) <= 4096
+    assert busy[slices > 1].min() >= busy[slices == 1].max()
+    assert np.bincount(activity["link"], activity["busy_s"]) == pytest.approx(busy, rel=1e-9)

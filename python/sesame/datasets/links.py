@@ -33,7 +33,8 @@ LINK = RecordType(
 
 LINK_ACTIVITY = RecordType(
     "link_activity",
-    "How long one card or link was busy in a slice of the run",
+    "How long one card or link was busy in a slice of the run; of those beyond the 4,096 busiest "
+    "the whole run is one slice",
     (
         Field("link", "int32", "", "number of the link, as in link"),
         Field("begin_s", "float64", "s", "simulated time at which the slice begins"),
