@@ -78,6 +78,15 @@ def test_the_page_names_the_bottleneck_and_whose_messages_it_carried(used, tmp_p
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "How busy the busiest links of the network were" in page
     assert "node 0 receives: " in page
+    assert "busy, at " in page
+    assert "No link was more than" not in page
+
+
+def test_the_page_says_that_no_link_was_a_bottleneck(used, tmp_path):
+    """Latencies of 10 us between messages of 8 bytes, which take 0.2 us."""
+    used("alltoall", 8, 8, CROSSBAR, sharing="interface")
+    assert run([*SESAME, "report", "run.sesame", "page.html"], tmp_path).status == 0
+    assert "No link was more than" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_shared_links_show_what_the_simulation_recorded(used, tmp_path):

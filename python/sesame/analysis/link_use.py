@@ -22,6 +22,7 @@ BINS = 240
 MOST_LINKS = 24  # in the picture
 MOST_MESSAGES = 10_000_000  # what fits in memory and takes seconds
 NAMED_LINKS, NAMED_PAIRS = 3, 3
+BOTTLENECK = 0.5  # share of a link; one that was less busy in every period delays bursts alone
 LEAST_KNOWN = 0.01  # of the bytes of a link, of a pair that is named if links were recorded
 PS = 1e-12
 NOT_SHOWN = (
@@ -206,6 +207,14 @@ def link_plot(data_set: DataSet) -> Plot:
 
 def _note(use: LinkUse) -> str:
     sentences = [_bottleneck(use, link) for link in range(min(NAMED_LINKS, len(use.names)))]
+    most = float(use.share.max(initial=0))
+    if most < BOTTLENECK:
+        period = format_seconds(use.period_s)
+        sentences.insert(
+            0,
+            f"No link was more than {100 * most:.2g} % busy in any {period}: if messages queued, "
+            "it was in bursts shorter than that.",
+        )
     left = len(use.all) - len(use.names)
     if left:
         sentences.append(f"{left:,} links with less are not shown.")
@@ -225,5 +234,6 @@ def _bottleneck(use: LinkUse, link: int) -> str:
     )
     return (
         f"{use.names[link]}: {format_bytes(float(use.bytes[link]))}, at most {100 * share:.0f} % "
-        f"at {format_seconds(when)}; {f'ranks {pairs}' if pairs else 'many pairs of ranks'}."
+        f"busy, at {format_seconds(when)}; "
+        f"{f'ranks {pairs}' if pairs else 'many pairs of ranks'}."
     )
