@@ -63,7 +63,7 @@ Result<std::vector<std::string>> read_assumed(const Document& document) {
   return assumed;
 }
 
-// Links are simulated between groups whose number of links nobody gave.
+// Links are simulated between groups without a number of links in the file.
 bool assumes_global_links(const Document& document, const Machine& machine) {
   return machine.sharing.mode == SharingMode::kLinks &&
          machine.topology.kind == TopologyKind::kDragonfly &&
