@@ -29,12 +29,28 @@ SimTime Links::earliest_start(SimTime ready, const network::MessageCost& cost) {
   return cost.rendezvous ? sent + cost.control_latency * 2 : sent;
 }
 
+MessageTimes Links::transmit_from_node(SimTime earliest_start, const Client& client,
+                                       const network::MessageCost& cost, uint64_t bytes) {
+  SimTime* interface_free = client.interface_free;
+  network::Cards* cards = network_->cards();
+  if (cards == nullptr) {
+    SimTime& card_free = node_out_[static_cast<size_t>(client.node)];
+    return transmit(earliest_start, interface_free != nullptr ? *interface_free : card_free,
+                    card_free, cost.transfer, cost);
+  }
+  SimTime always_free;
+  const bool is_rank = interface_free != nullptr;
+  network::Card& card = is_rank ? cards->of_rank(client.rank) : cards->of_node(client.node);
+  return transmit(earliest_start, is_rank ? *interface_free : always_free, card.send.free,
+                  later(send_time(bytes), card.send.gap), cost);
+}
+
 // The gap between messages (g of LogGP) holds for one rank: during it, other ranks can use the
 // card.
 MessageTimes Links::transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
-                             const network::MessageCost& cost) {
+                             SimTime occupied, const network::MessageCost& cost) {
   const SimTime start = later(later(earliest_start, interface_free), card_free);
-  card_free = start + cost.transfer;
+  card_free = start + occupied;
   interface_free = start + cost.injection;
   return {start + cost.latency + cost.transfer, cost.transfer, cost.send_overhead,
           cost.receive_overhead};

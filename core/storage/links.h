@@ -45,9 +45,9 @@ class Links {
   // order of time. Without a rank's interface the node itself (its cache) is the sender.
   MessageTimes send_to_ionode(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
     if (is_local_) return {now, {}, {}, {}};
-    SimTime& card = card_out(client.node, client.interface_free != nullptr ? client.rank : kNoRank);
-    return transmit(now, client.interface_free != nullptr ? *client.interface_free : card, card,
-                    cost_of(client.node, attached_[ionode], 1, bytes));
+    auto cost = cost_of(client.node, attached_[ionode], 1, bytes);
+    cost.transfer = later(cost.transfer, send_time(bytes));
+    return transmit_from_node(now, client, cost, bytes);
   }
   // Sends a reply of a compute node to an I/O node's control message. Unlike send_to_ionode() this
   // occupies interface and card in advance, from `ready` on.
@@ -59,14 +59,16 @@ class Links {
   MessageTimes send_from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
     if (is_local_) return {ready, {}, {}, {}};
     SimTime& card = ionode_out_[ionode];
-    const auto cost = cost_of(attached_[ionode], node, 1, bytes);
-    return transmit(earliest_start(ready, cost), card, card, cost);
+    auto cost = cost_of(attached_[ionode], node, 1, bytes);
+    cost.transfer = later(cost.transfer, receive_time(bytes));
+    return to_node(transmit(earliest_start(ready, cost), card, card, cost.transfer, cost), bytes);
   }
   MessageTimes send_between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
     if (from == to) return {ready, {}, {}, {}};
-    SimTime& card = card_out(from, kNoRank);
-    const auto cost = cost_of(from, to, 0, bytes);
-    return transmit(earliest_start(ready, cost), card, card, cost);
+    auto cost = cost_of(from, to, 0, bytes);
+    cost.transfer = later(cost.transfer, later(send_time(bytes), receive_time(bytes)));
+    return to_node(transmit_from_node(earliest_start(ready, cost), {.node = from}, cost, bytes),
+                   bytes);
   }
 
   // A message arrives now. Returns its delivery.
@@ -74,36 +76,41 @@ class Links {
     return receive(now, ionode_in_[ionode], transfer);
   }
   SimTime receive_at_node(SimTime now, int node, SimTime transfer) {
-    return is_local_ ? now : receive(now, card_in(node), transfer);
+    if (is_local_) return now;
+    network::Cards* cards = network_->cards();
+    if (cards == nullptr) return receive(now, node_in_[static_cast<size_t>(node)], transfer);
+    network::CardQueue& card = cards->of_node(node).receive;
+    const SimTime delivery = receive(now, card.free, transfer);
+    card.free += later(transfer, card.gap) - transfer;
+    return delivery;
   }
 
   bool is_local() const { return is_local_; }
 
  private:
-  static constexpr int kNoRank = -1;
-
-  // When the card is free that a message of this rank, or of the node itself, leaves through.
-  SimTime& card_out(int node, int rank) {
-    network::Cards* cards = network_->cards();
-    if (cards == nullptr) return node_out_[static_cast<size_t>(node)];
-    return (rank == kNoRank ? cards->of_node(node) : cards->of_rank(rank)).send.free;
-  }
-  SimTime& card_in(int node) {
-    network::Cards* cards = network_->cards();
-    return cards == nullptr ? node_in_[static_cast<size_t>(node)]
-                            : cards->of_node(node).receive.free;
-  }
-  // A message is no faster than a card that other messages share.
   network::MessageCost cost_of(int from, int to, int beyond, uint64_t bytes) const {
-    network::MessageCost cost = network_->cost_between_nodes(from, to, beyond, bytes);
-    if (const network::Cards* cards = network_->cards()) {
-      cost.transfer = later(cost.transfer, cards->send_time(bytes, 0));
-    }
-    return cost;
+    return network_->cost_between_nodes(from, to, beyond, bytes);
+  }
+  // How long a message occupies a card that other messages share; zero if they share none.
+  SimTime send_time(uint64_t bytes) const {
+    const network::Cards* cards = network_->cards();
+    return cards == nullptr ? SimTime::zero() : cards->send_time(bytes, 0);
+  }
+  SimTime receive_time(uint64_t bytes) const {
+    const network::Cards* cards = network_->cards();
+    return cards == nullptr ? SimTime::zero() : cards->receive_time(bytes, 0);
+  }
+  // The times of a message to a compute node.
+  MessageTimes to_node(MessageTimes message, uint64_t bytes) const {
+    if (network_->cards() != nullptr) message.transfer = receive_time(bytes);
+    return message;
   }
   static SimTime earliest_start(SimTime ready, const network::MessageCost& cost);
+  MessageTimes transmit_from_node(SimTime earliest_start, const Client& client,
+                                  const network::MessageCost& cost, uint64_t bytes);
+  // `occupied`: how long the card is busy with the message.
   static MessageTimes transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
-                               const network::MessageCost& cost);
+                               SimTime occupied, const network::MessageCost& cost);
   static SimTime receive(SimTime now, SimTime& interface_free, SimTime transfer) {
     return interface_free = later(now, interface_free + transfer);
   }

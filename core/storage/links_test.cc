@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "core/network/cards.h"
 #include "core/network/network.h"
 
@@ -30,18 +32,24 @@ detail = "analytic"
 analytic.bandwidth = "1 GB/s"
 )";
 
+const std::string kSlowCard = "bandwidth = \"500 MB/s\"";
+
 constexpr SimTime kBusy = SimTime::from_ns(1'000'000);
 
 class LinksTest : public testing::Test {
  protected:
-  machine::Machine machine_ = read();
+  explicit LinksTest(const std::string& overrides = "") : machine_(read(overrides)) {}
+
+  machine::Machine machine_;
   network::Network network_ = *network::Network::create(machine_, 4);
   network::Cards cards_{machine_};
   Links links_{*machine_.storage, network_};
   SimTime interface_free_;
 
-  static machine::Machine read() {
-    auto machine = machine::parse_machine(kMachine, "test.toml");
+  static machine::Machine read(const std::string& card) {
+    std::string text = kMachine;
+    if (!card.empty()) text.replace(text.find(kSlowCard), kSlowCard.size(), card);
+    auto machine = machine::parse_machine(text, "test.toml");
     if (!machine) ADD_FAILURE() << machine.error().to_string();
     return machine.value();
   }
@@ -72,6 +80,44 @@ TEST_F(LinksTest, WhatArrivesFromAnIonodeWaitsForTheFirstCard) {
   cards_.of_node(0).receive.serve(SimTime::zero(), kBusy);
   EXPECT_EQ(links_.receive_at_node(SimTime::from_ns(10), 0, SimTime::from_ns(5)),
             kBusy + SimTime::from_ns(5));
+}
+
+// Each message at 1 GB/s, the card sends at 4 GB/s and receives at 2.
+class FastCardTest : public LinksTest {
+ protected:
+  explicit FastCardTest(const std::string& more = "")
+      : LinksTest("bandwidth = \"4 GB/s\"\nreceive_bandwidth = \"2 GB/s\"\n" + more) {
+    share_cards();
+  }
+};
+
+TEST_F(FastCardTest, AFileMessageOccupiesItForTheCardsTime) {
+  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
+  EXPECT_EQ(cards_.of_rank(0).send.free, SimTime::from_ns(250));
+  interface_free_ = SimTime::zero();
+  EXPECT_EQ(arrival_from(0), SimTime::from_ns(250 + 2'000 + 1'000));
+}
+
+TEST_F(FastCardTest, WhatArrivesOccupiesItForTheCardsTime) {
+  const MessageTimes message = links_.send_from_ionode(SimTime::zero(), 0, 1, 1000);
+  EXPECT_EQ(message.arrival, SimTime::from_ns(2'000 + 1'000));
+  EXPECT_EQ(links_.receive_at_node(message.arrival, 1, message.transfer), message.arrival);
+  EXPECT_EQ(links_.receive_at_node(message.arrival, 1, message.transfer),
+            message.arrival + SimTime::from_ns(500));
+}
+
+class MessageRateTest : public FastCardTest {
+ protected:
+  MessageRateTest() : FastCardTest("message_rate = [1e5]\n") {}  // 10 us for each message
+};
+
+TEST_F(MessageRateTest, LimitsFileMessages) {
+  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
+  EXPECT_EQ(cards_.of_rank(0).send.free, SimTime::from_ns(10'000));
+  const SimTime now = SimTime::from_ns(3'000);
+  EXPECT_EQ(links_.receive_at_node(now, 0, SimTime::from_ns(500)), now);
+  EXPECT_EQ(links_.receive_at_node(now, 0, SimTime::from_ns(500)),
+            now + SimTime::from_ns(9'500 + 500));
 }
 
 }  // namespace

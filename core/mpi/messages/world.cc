@@ -98,7 +98,8 @@ World::World(network::Network network_in, int rank_count)
 
 World::~World() = default;
 
-// A rank computes at `now` if its clock is ahead: if it waited for anything, it would not be.
+// A rank counts as computing at `now` if its clock is ahead. If it waited for what is not certain
+// yet, it would not be; a wait whose end is known counts as computing (docs/models/sharing.md).
 static bool computes(void* world, int rank, SimTime now) {
   const Strand& strand = static_cast<World*>(world)->ranks[static_cast<size_t>(rank)]->main;
   return strand.now > now && !strand.ended;
