@@ -24,11 +24,10 @@ BY_HAND = {
 LOCAL_SECTIONS = {"tools"}
 
 # What ranks as processes do not have yet.
-UNSUPPORTED_SECTIONS = {"one-sided", "files", "dynamic processes"}
+UNSUPPORTED_SECTIONS = {"dynamic processes"}
 UNSUPPORTED = {
-    "Grequest_complete", "Grequest_start", "Info_create_env", "Pack_external", "Unpack_external",
+    "Grequest_complete", "Grequest_start", "Info_create_env", "Register_datarep",
 }  # fmt: skip
-SUPPORTED_OF_THEM = {"Win_create_keyval", "Win_free_keyval"}
 
 # Lengths that the table gives in another form, for the entry points.
 LENGTHS = {
@@ -45,8 +44,6 @@ ARRAY_SUFFIXES = ("_array_out", "_array_inout")
 
 
 def is_unsupported(function):
-    if function.name in SUPPORTED_OF_THEM:
-        return False
     return function.section in UNSUPPORTED_SECTIONS or function.name in UNSUPPORTED
 
 
@@ -110,7 +107,10 @@ ARRAY_OUT = replace(
 )
 
 
-def form_of(kind):
+def form_of(parameter):
+    kind = parameter.kind
+    if parameter.name == "baseptr":
+        return BUFFER_ADDRESS
     if kind in ("argc", "argv", "argv_inout"):
         return NOTHING
     if kind in ("buffer_in", "buffer_out"):
@@ -157,6 +157,9 @@ def window_of(function, parameter):
     if parameter.kind != "buffer_in" or function.parameter("root"):
         return None
     pairs = [("sendcount", "sendtype")] if parameter.name == "sendbuf" else []
+    # With MPI_NO_OP, whose calls have a result, the origin may be any address.
+    if not function.parameter("result_addr"):
+        pairs.append(("origin_count", "origin_datatype"))
     for count, datatype in [*pairs, ("count", "datatype"), ("incount", "datatype")]:
         if function.parameter(count) and function.parameter(datatype):
             return count, datatype
@@ -171,7 +174,7 @@ def program_lines(function):
     after = []
     lengths = {}  # variables by expression: some expressions need a request
     for parameter in function.parameters:
-        form = form_of(parameter.kind)
+        form = form_of(parameter)
         length = ""
         if "{length}" in form.put:
             expression = length_of(function, parameter)
@@ -238,7 +241,7 @@ def server_lines(function):
     handler = function.handler()
     owner = handler and handler[1].name
     for parameter in function.parameters:
-        form = form_of(parameter.kind)
+        form = form_of(parameter)
         if form.read:
             lines.append(written(form.read, parameter))
         arguments.append(written(form.argument, parameter))

@@ -45,6 +45,9 @@ class Incoming {
   void finish_comm(int outcome, Comm comm) {
     returns(scope_ == nullptr ? outcome : scope_->finish_comm(outcome, comm));
   }
+  void finish_file(int outcome, File file) {
+    returns(scope_ == nullptr ? outcome : scope_->finish_file(outcome, file));
+  }
   void finish_session(int outcome, Session session) {
     returns(scope_ == nullptr ? outcome : scope_->finish_session(outcome, session));
   }

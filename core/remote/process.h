@@ -6,10 +6,12 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/mpi/calls/call.h"
@@ -19,7 +21,8 @@
 namespace sesame::remote {
 
 // Reads and writes the memory of a rank's process, which waits meanwhile. Small writes are kept for
-// the next reply, whose receiver makes them itself: that takes no system call.
+// the next reply, whose receiver makes them itself: that takes no system call. Not so once the
+// process shares memory with others, which would not see them.
 class ProcessMemory {
  public:
   explicit ProcessMemory(Slot& slot) : slot_(slot) {}
@@ -34,6 +37,10 @@ class ProcessMemory {
   }
   size_t windows() const { return windows_.size(); }
   void leave_windows(size_t count) { windows_.resize(count); }
+
+  void share() { is_shared_ = true; }
+  // Of the rank; before it is read or written.
+  void set_world(mpi::World& world) { world_ = &world; }
 
   // Puts the kept writes into the slot; returns their size there.
   uint32_t hand_over_writes();
@@ -50,10 +57,18 @@ class ProcessMemory {
     size_t at;  // of the data in kept_
   };
 
+  using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                               unsigned long);
+
+  void transfer(Transfer call, const mpi::RemoteRange* ranges, size_t count, char* packed,
+                const char* what);
+  [[noreturn]] void fail_at(const void* address, const char* what);
   bool read_known(uint64_t address, size_t bytes, char* to);
   void make_writes();
 
   Slot& slot_;
+  mpi::World* world_ = nullptr;
+  bool is_shared_ = false;
   std::vector<Window> windows_;
   std::vector<Write> writes_;
   std::vector<char> kept_;  // as in a slot: address, size, data, …
@@ -72,6 +87,8 @@ struct Process {
   size_t scratch_bytes = 0;
   pdes::Fiber* computing = nullptr;    // waits while the process computes (computing.h)
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the process waits
+  // Where it has mapped shared memory, by the memory's address here.
+  std::unordered_map<const char*, char*> mapped;
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };

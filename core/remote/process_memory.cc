@@ -14,24 +14,21 @@ namespace {
 
 constexpr size_t kSmallWrite = 2048;
 
-[[noreturn]] void fail_at(const void* address, const char* what) {
-  const mpi::Rank& rank = mpi::this_rank();
+}  // namespace
+
+void ProcessMemory::fail_at(const void* address, const char* what) {
   char place[32];
   std::snprintf(place, sizeof place, "0x%lx",
                 static_cast<unsigned long>(mpi::address_there(address)));
-  rank.world.hooks.abort_job(
-      128 + 11, rank.world.ranks[static_cast<size_t>(mpi::rank_of_address(address))]->name() +
-                    ": the simulator cannot " + what + " its buffer at " + place + ": " +
-                    std::strerror(errno));
+  const mpi::Rank& rank = *world_->ranks[static_cast<size_t>(slot_.rank)];
+  world_->hooks.abort_job(128 + 11, rank.name() + ": the simulator cannot " + what +
+                                        " its buffer at " + place + ": " + std::strerror(errno));
   __builtin_unreachable();
 }
 
-using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                             unsigned long);
-
 // Moves all ranges by as few system calls as possible.
-void transfer(Transfer call, pid_t process, const mpi::RemoteRange* ranges, size_t count,
-              char* packed, const char* what) {
+void ProcessMemory::transfer(Transfer call, const mpi::RemoteRange* ranges, size_t count,
+                             char* packed, const char* what) {
   iovec there[IOV_MAX];
   for (size_t next = 0; next < count;) {
     const size_t batch = std::min<size_t>(count - next, IOV_MAX);
@@ -42,14 +39,12 @@ void transfer(Transfer call, pid_t process, const mpi::RemoteRange* ranges, size
       bytes += range.bytes;
     }
     const iovec here{packed, bytes};
-    const ssize_t moved = call(process, &here, 1, there, batch, 0);
+    const ssize_t moved = call(slot_.owner.load(), &here, 1, there, batch, 0);
     if (moved != static_cast<ssize_t>(bytes)) fail_at(ranges[next].address, what);
     packed += bytes;
     next += batch;
   }
 }
-
-}  // namespace
 
 // What a request has sent or a reply will write; false if the process's memory must be looked at.
 bool ProcessMemory::read_known(uint64_t address, size_t bytes, char* to) {
@@ -76,16 +71,16 @@ void ProcessMemory::read(const mpi::RemoteRange* ranges, size_t count, char* pac
   } else {
     make_writes();
   }
-  transfer(process_vm_readv, slot_.owner.load(), ranges, count, packed, "read");
+  transfer(process_vm_readv, ranges, count, packed, "read");
 }
 
 void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const char* packed) {
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) bytes += 16 + padded(ranges[i].bytes);
-  if (bytes > kSmallWrite || kept_.size() + bytes > kWriteBytes) make_writes();
-  if (bytes > kSmallWrite) {
-    return transfer(process_vm_writev, slot_.owner.load(), ranges, count, const_cast<char*>(packed),
-                    "write");
+  const bool is_made_now = bytes > kSmallWrite || is_shared_;
+  if (is_made_now || kept_.size() + bytes > kWriteBytes) make_writes();
+  if (is_made_now) {
+    return transfer(process_vm_writev, ranges, count, const_cast<char*>(packed), "write");
   }
   for (size_t i = 0; i < count; ++i) {
     const uint64_t address = mpi::address_there(ranges[i].address);
@@ -104,7 +99,7 @@ void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const ch
 void ProcessMemory::make_writes() {
   for (const Write& write : writes_) {
     const mpi::RemoteRange range{mpi::remote_address(slot_.rank, write.address), write.bytes};
-    transfer(process_vm_writev, slot_.owner.load(), &range, 1, kept_.data() + write.at, "write");
+    transfer(process_vm_writev, &range, 1, kept_.data() + write.at, "write");
   }
   writes_.clear();
   kept_.clear();

@@ -106,7 +106,8 @@ int error_code(int error) {
   return static_cast<int>(result.get<int64_t>());
 }
 
-// Those of files and generalised requests are missing: processes do not have these calls.
+// Those of data representations and generalised requests are missing: processes do not have these
+// calls.
 constexpr Callbacks kCallbacks = {
     .error_code = error_code,
     .invoke_op = invoke_op,

@@ -98,7 +98,9 @@ void serve_raise(Process& process, const Header& header, const char* values) {
     case HandlerOwner::kSession:
       error = scope.finish_session(error, static_cast<Session>(object));
       break;
-    case HandlerOwner::kFile:  // ranks that are processes have no files of MPI
+    case HandlerOwner::kFile:
+      error = scope.finish_file(error, reinterpret_cast<File>(object));
+      break;
     case HandlerOwner::kNone:
       error = scope.finish(error);
   }
@@ -186,12 +188,16 @@ void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
 void start_serving(Processes& processes, void (*connected)(const std::string& interface)) {
   all = &processes;
   on_connected = connected;
-  set_remote_memory({read_memory, write_memory});
+  RemoteMemory memory = remote_memory();
+  memory.read = read_memory;
+  memory.write = write_memory;
+  set_remote_memory(memory);
 }
 
 Process& this_process() { return *(*all)[static_cast<size_t>(this_rank().id)]; }
 
 void serve_rank(Process& process) {
+  process.memory.set_world(this_rank().world);
   this_rank().world.meter.give(SimTime::zero());
   while (await_request(process, await)) serve_request(process);
 }

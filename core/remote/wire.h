@@ -69,6 +69,8 @@ enum class CallbackKindOnWire : uint16_t {
   kSessionErrhandler,
   kErrorCode,
   kReserve,  // memory in the process for operands
+  kMap,      // memory that processes share
+  kUnmap,
 };
 
 // How a variable of the program passes. The bytes of its value follow kValue only.

@@ -10,6 +10,7 @@
 #include "core/remote/computing.h"
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
+#include "core/remote/shared_memory.h"
 #include "core/sim/program_output.h"
 
 namespace sesame::abi {
@@ -73,6 +74,7 @@ Result<> Processes::start(const ProcessStart& start) {
   prepare_slots(start, processors);
   remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive);
   remote::start_serving(launch_->processes(), start.connected);
+  remote::start_sharing();
   remote::LaunchOptions options;
   options.program = start.program;
   options.arguments = start.launch.arguments;

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -65,12 +65,14 @@ def sorted_lines(text: str) -> list[str]:
 def both_ways(simulate: Simulate, tmp_path: Path) -> Callable[..., None]:
     """both_ways(ranks, program, *arguments): runs it as fibers and as processes, and compares."""
 
-    def check(ranks: int, program: Path, *arguments: str) -> None:
+    def check(
+        ranks: int, program: Path, *arguments: str, options: Sequence[str] = ON_INFINIBAND
+    ) -> None:
         outputs = {}
         for way in ("fibers", "processes"):
             data_set = tmp_path / f"{way}.sesame"
             outcome = simulate(
-                "-n", ranks, *ON_INFINIBAND, "--ranks-as", way, "-o", data_set,
+                "-n", ranks, *options, "--ranks-as", way, "-o", data_set,
                 "--", program, *arguments,
             )  # fmt: skip
             assert outcome.status == 0, outcome.stderr
@@ -260,6 +262,85 @@ def test_explain_says_how_a_program_will_be_run_and_runs_nothing(
     assert ("Open MPI" in outcome.stdout) == (program == "calls.c")
 
 
+@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
+def test_one_sided_communication_has_the_records_of_fibers(
+    both_ways: Callable[..., None], compiled: Compiled, mpi: str
+) -> None:
+    one_node = ("--machine", "infiniband", "--placement", "block", "--compute", "none")
+    both_ways(4, compiled("tests/programs/answers/one_sided.c", mpi), options=one_node)
+
+
+@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
+@pytest.mark.parametrize("name", ["data.c", "views.c", "whole.c"])
+@pytest.mark.parametrize("machine", ["infiniband", "paragon --collective two-phase"])
+def test_files_of_mpi_have_the_records_of_fibers(
+    both_ways: Callable[..., None], compiled: Compiled, machine: str, name: str, mpi: str
+) -> None:
+    options = ("--machine", *machine.split(), "--compute", "none")
+    both_ways(4, compiled(f"tests/programs/files/{name}", mpi), "file", options=options)
+
+
+def of_each(ranks: int, *texts: str) -> list[str]:
+    return sorted(f"{rank}: {text}" for rank in range(ranks) for text in texts)
+
+
+def python_program(
+    simulate: Simulate, name: str, *arguments: str, options: Sequence[str]
+) -> Outcome:
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed: pip install mpi4py")
+    program = (sys.executable, PROGRAMS / name, *arguments)
+    outcome = simulate("-n", 4, *options, "--compute", "none", "--", *program)
+    assert outcome.status == 0, outcome.stderr
+    return outcome
+
+
+def test_mpi4py_reads_and_writes_simulated_files(simulate: Simulate, tmp_path: Path) -> None:
+    options = ("--machine", "infiniband", "--files", "kept")
+    outcome = python_program(simulate, "files.py", "data", options=options)
+    external = "".join(f"{rank:08x}ffffffff" for rank in range(4))
+    assert sorted_lines(outcome.stdout) == of_each(
+        4,
+        f"blocks {[rank * factor for rank in range(4) for factor in (1, 10, 100)]}",
+        "view of 2: [0, 2, 4, 6, 1] True",
+        "view of 5000: [0, 5000, 10000, 15000, 1] True",
+        "nonblocking [7, 8, 9, 10] of 80000 bytes",
+        f"external32 {external}",
+        "True",
+    )
+    assert (tmp_path / "kept/data").read_bytes().startswith(bytes.fromhex(external))
+    assert not (tmp_path / "data").exists()
+    assert "file systems" in outcome.stderr
+
+
+def test_a_program_opens_what_mpi_io_wrote_with_files_in_its_directory(
+    simulate: Simulate, tmp_path: Path
+) -> None:
+    options = ("--machine", "infiniband", "--files", ".")
+    python_program(simulate, "files.py", "data", options=options)
+    assert (tmp_path / "data").stat().st_size == 80000
+
+
+def test_one_sided_communication_with_mpi4py(simulate: Simulate) -> None:
+    options = ("--machine", "infiniband", "--placement", "block")
+    outcome = python_program(simulate, "windows.py", options=options)
+    expected = of_each(
+        4,
+        "counted [100, 101, 102, 103], then [104, 10]",
+        "swapped [7, 7, 7, 104]",
+        "the neighbour has added one: True",
+    )
+    for rank in range(4):
+        after, before = (rank + 1) % 4, (rank - 1) % 4
+        expected += [
+            *(f"{rank}: {count} put {{{before}}} got {{{rank}}}" for count in (3, 20000)),
+            f"{rank}: posted {before + 0.5}",
+            f"{rank}: neighbour on the node has {after * 11}, in units of 8",
+            f"{rank}: attached [{rank}, {before + 1}]",
+        ]
+    assert sorted_lines(outcome.stdout) == sorted(expected)
+
+
 def test_labels_and_standard_input_are_those_of_ranks(simulate: Simulate) -> None:
     script = "read line; echo got $line"
     outcome = simulate(
@@ -273,8 +354,9 @@ def test_labels_and_standard_input_are_those_of_ranks(simulate: Simulate) -> Non
 WAYS = [
     ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
     ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
-    ("window", 2, "rank 1 called MPI_Win_allocate, which ranks that are processes do not have yet"),
+    ("spawn", 2, "rank 1 called MPI_Comm_spawn, which ranks that are processes do not have yet"),
     ("pointer", 139, "rank 1: the simulator cannot read its buffer at 0x10: Bad address"),
+    ("window", 139, "rank 1: the simulator cannot write its buffer at 0x10: Bad address"),
 ]
 
 
@@ -342,14 +424,10 @@ def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -
     assert "hint: leave --ranks-as out: its ranks can be processes" in outcome.stderr
 
 
-@pytest.mark.parametrize("option", ["--sensitivity", "--files kept", "--discard-data"])
-def test_what_only_simulated_files_and_times_have_is_refused(
-    simulate: Simulate, tmp_path: Path, option: str
-) -> None:
+def test_sensitivity_is_refused(simulate: Simulate, tmp_path: Path) -> None:
     script = executable(tmp_path / "script.sh", "#!/bin/sh\ntrue\n")
-    outcome = simulate("-n", 2, *ON_INFINIBAND, *option.split(), "--", script)
-    outcome.assert_refused(f"{option} is not for ranks that are processes, and this program's are")
-    assert not (tmp_path / "kept").exists()
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--sensitivity", "--", script)
+    outcome.assert_refused("--sensitivity is not for ranks that are processes, and this program's")
 
 
 def test_a_traced_run_has_no_ranks_that_are_processes(simulate: Simulate) -> None:

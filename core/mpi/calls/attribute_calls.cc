@@ -109,7 +109,7 @@ bool is_predefined_of_window(int keyval) {
 void hand_out_of_window(WindowObject& window, int keyval, AttributeType asked, void* out) {
   switch (keyval) {
     case MPI_WIN_BASE:
-      *static_cast<void**>(out) = window.exposure(window.me()).base;
+      *static_cast<void**>(out) = address_in_program(window, window.me());
       return;
     case MPI_WIN_SIZE:
       if (asked == AttributeType::kPointer) {

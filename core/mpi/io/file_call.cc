@@ -14,6 +14,7 @@
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/memory.h"
 
 namespace sesame::mpi {
 namespace {
@@ -35,13 +36,14 @@ int check_mode(const FileObject& file, storage::Direction direction, Pointer poi
 }
 
 // The data of a call as stored in the file. It is the program's buffer itself if that has the same
-// layout, otherwise a copy.
+// layout and is in this process, otherwise a copy.
 class PackedData {
  public:
   int prepare(const FileCall& call) {
     const Representation& representation = *call.view.representation;
     MPI_TRY(stored_bytes(representation, *call.type, call.count, &bytes_));
-    if (representation.kind == Representation::Kind::kNative && call.type->is_contiguous()) {
+    if (representation.kind == Representation::Kind::kNative && call.type->is_contiguous() &&
+        !is_remote(call.buffer)) {
       data_ = static_cast<std::byte*>(call.buffer);
       return MPI_SUCCESS;
     }

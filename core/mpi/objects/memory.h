@@ -3,6 +3,9 @@
 // address of x86-64 has (remote_address()). Whatever copies or reduces data of the program does so
 // by these functions, or checks is_remote() itself.
 //
+// Windows that MPI allocates are in memory that all processes can share. It has an address here,
+// and another one in each process that maps it.
+//
 // Use: set_remote_memory() once, before the first call of a rank; nothing else is needed where
 // ranks are fibers. Addresses can be added to as usual, also that of MPI_BOTTOM (null). Sizes are
 // bytes. The functions do not fail: what cannot be read or written ends the job with a message.
@@ -28,6 +31,14 @@ struct RemoteRange {
 struct RemoteMemory {
   void (*read)(const RemoteRange* ranges, size_t count, void* packed) = nullptr;
   void (*write)(const RemoteRange* ranges, size_t count, const void* packed) = nullptr;
+
+  // Memory to share, full of zeros; null: there is none.
+  char* (*allocate)(size_t bytes) = nullptr;
+  void (*free)(char* memory) = nullptr;
+  // Its address in the process of the running rank, which maps it at the first call. It must not be
+  // freed before unmap(), which does nothing where it is not mapped.
+  char* (*map)(char* memory) = nullptr;
+  void (*unmap)(char* memory) = nullptr;
 };
 void set_remote_memory(const RemoteMemory& memory);
 const RemoteMemory& remote_memory();
@@ -35,6 +46,12 @@ const RemoteMemory& remote_memory();
 inline void* remote_address(int rank, uintptr_t address) {
   return reinterpret_cast<void*>(kRemoteMark | static_cast<uintptr_t>(rank) << kAddressBits |
                                  address);
+}
+inline bool ranks_are_processes() { return remote_memory().read != nullptr; }
+// What the rank's program calls `address`, whether it is another process or not.
+inline void* address_of_program(int rank, void* address) {
+  return ranks_are_processes() ? remote_address(rank, reinterpret_cast<uintptr_t>(address))
+                               : address;
 }
 inline int rank_of_address(const void* address) {
   return static_cast<int>((reinterpret_cast<uintptr_t>(address) & ~kRemoteMark) >> kAddressBits);

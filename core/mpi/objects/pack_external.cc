@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/datatype_elements.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/datatype_table.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
@@ -91,12 +93,14 @@ Count external_bytes(const DatatypeObject& type) {
   return bytes;
 }
 
-template <bool kPack>
+// kIsPacked: the elements in memory follow each other without gaps.
+template <bool kPack, bool kIsPacked = false>
 void convert(char* user, Count count, const DatatypeObject& type, char* external) {
   for_each_element(type, 0, count, [&](const DatatypeObject& basic, Aint offset, Count run) {
     const Conversion conversion = conversion_of(basic);
     const Count scalars = run * conversion.scalars;
-    char* native = user + offset;
+    char* native = kIsPacked ? user : user + offset;
+    if (kIsPacked) user += scalars * conversion.native;
     if (conversion.kind == Conversion::Kind::kCopy) {
       if constexpr (kPack) {
         std::memcpy(external, native, static_cast<size_t>(scalars));
@@ -119,6 +123,29 @@ void convert(char* user, Count count, const DatatypeObject& type, char* external
   });
 }
 
+// The same where a buffer is in another process: converts copies. `size` is that of `external`.
+template <bool kPack>
+[[gnu::cold]] void convert_remote(char* user, Count count, const DatatypeObject& type,
+                                  char* external, Count size) {
+  std::vector<char> elements(static_cast<size_t>(count * type.size()));
+  std::vector<char> converted(static_cast<size_t>(size));
+  pack_all(user, count, type, elements.data());  // decode() keeps padding
+  if (!kPack) copy_bytes(converted.data(), external, converted.size());
+  convert<kPack, true>(elements.data(), count, type, converted.data());
+  if (kPack) {
+    copy_bytes(external, converted.data(), converted.size());
+  } else {
+    unpack_all(elements.data(), user, count, type);
+  }
+}
+
+template <bool kPack>
+void convert_anywhere(char* user, Count count, const DatatypeObject& type, char* external,
+                      Count size) {
+  if (is_remote(user, external)) return convert_remote<kPack>(user, count, type, external, size);
+  convert<kPack>(user, count, type, external);
+}
+
 // Checks the arguments that all three functions share; finds the type and its converted size.
 int check(const DatatypeTable& table, const char* datarep, Count count, Datatype datatype,
           const DatatypeObject** type, Count* size) {
@@ -139,8 +166,8 @@ int pack_external(const DatatypeTable& table, const char* datarep, const void* i
   if (const int status = check(table, datarep, in_count, datatype, &type, &size)) return status;
   if (!type->is_committed()) return MPI_ERR_TYPE;
   if (position == nullptr || *position < 0 || size > out_size - *position) return MPI_ERR_ARG;
-  convert<true>(const_cast<char*>(static_cast<const char*>(in)), in_count, *type,
-                static_cast<char*>(out) + *position);
+  convert_anywhere<true>(const_cast<char*>(static_cast<const char*>(in)), in_count, *type,
+                         static_cast<char*>(out) + *position, size);
   *position += size;
   return MPI_SUCCESS;
 }
@@ -152,8 +179,8 @@ int unpack_external(const DatatypeTable& table, const char* datarep, const void*
   if (const int status = check(table, datarep, out_count, datatype, &type, &size)) return status;
   if (!type->is_committed()) return MPI_ERR_TYPE;
   if (position == nullptr || *position < 0 || size > in_size - *position) return MPI_ERR_ARG;
-  convert<false>(static_cast<char*>(out), out_count, *type,
-                 const_cast<char*>(static_cast<const char*>(in)) + *position);
+  convert_anywhere<false>(static_cast<char*>(out), out_count, *type,
+                          const_cast<char*>(static_cast<const char*>(in)) + *position, size);
   *position += size;
   return MPI_SUCCESS;
 }

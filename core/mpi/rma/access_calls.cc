@@ -1,11 +1,10 @@
 // MPI_Put, MPI_Get and MPI_Accumulate and their relatives (MPI 4.1, section 12.3).
-#include <cstring>
-
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/rma/access.h"
 
 namespace sesame::mpi {
@@ -207,8 +206,8 @@ int Compare_and_swap(const void* origin_addr, const void* compare_addr, void* re
   operation->result = before;
   const auto bytes = static_cast<size_t>(source.bytes());
   std::vector<char> both(2 * bytes);
-  std::memcpy(both.data(), compare_addr, bytes);
-  std::memcpy(both.data() + bytes, origin_addr, bytes);
+  copy_bytes(both.data(), compare_addr, bytes);
+  copy_bytes(both.data() + bytes, origin_addr, bytes);
   operation->copy_data(both.data(), static_cast<Count>(both.size()), *predefined_object(MPI_BYTE));
   return access.issue(std::move(operation), 3 * source.bytes());
 }

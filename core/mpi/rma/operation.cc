@@ -2,10 +2,12 @@
 
 #include <cstring>
 
+#include "core/base/check.h"
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
@@ -104,6 +106,18 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   rank.world.executive.events().schedule(operation, target.last_arrival, order);
 }
 
+namespace {
+
+// `values` has the value to compare with, then the new value.
+void compare_and_swap(void* target, const char* values, size_t bytes) {
+  char current[32];
+  CHECK(bytes <= sizeof current);
+  copy_bytes(current, target, bytes);
+  if (std::memcmp(current, values, bytes) == 0) copy_bytes(target, values + bytes, bytes);
+}
+
+}  // namespace
+
 void RemoteOperation::take_effect() {
   if (returns_data() && result.type) {
     copy_typed(target_buffer.address, target_buffer.count, *target_buffer.type, result.address,
@@ -120,14 +134,10 @@ void RemoteOperation::take_effect() {
     case Kind::kFetch:
       accumulate(data_.get(), data_bytes_, target_buffer, *op);
       break;
-    case Kind::kCompareAndSwap: {
-      // The data is the value to compare with, then the new value.
-      const auto bytes = static_cast<size_t>(target_buffer.type->size());
-      if (std::memcmp(target_buffer.address, data_.get(), bytes) == 0) {
-        std::memcpy(target_buffer.address, data_.get() + bytes, bytes);
-      }
+    case Kind::kCompareAndSwap:
+      compare_and_swap(target_buffer.address, data_.get(),
+                       static_cast<size_t>(target_buffer.type->size()));
       break;
-    }
   }
 }
 

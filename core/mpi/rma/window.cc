@@ -8,6 +8,7 @@
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/memory.h"
 
 namespace sesame::mpi {
 namespace {
@@ -48,7 +49,10 @@ std::string holder_text(const LockQueue& lock) {
 
 }  // namespace
 
-void SharedWindow::FreeMemory::operator()(char* memory) const { std::free(memory); }
+void SharedWindow::FreeMemory::operator()(char* memory) const {
+  if (ranks_are_processes()) return remote_memory().free(memory);
+  std::free(memory);
+}
 
 WindowObject::WindowObject(Rank& owner) : rank(owner) {}
 
@@ -73,6 +77,17 @@ int check_window(Win handle, WindowObject** window) {
 int check_target(const WindowObject& window, int target) {
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   return check_peer(*window.comm, target, 0, Direction::kSend);
+}
+
+void* address_in_program(const WindowObject& window, int target) {
+  const SharedWindow& shared = *window.shared;
+  char* const base = shared.exposures[static_cast<size_t>(target)].base;
+  if (base == nullptr || !ranks_are_processes()) return base;
+  if (is_remote(base))
+    return target == window.me() ? reinterpret_cast<void*>(address_there(base)) : nullptr;
+  char* const own = shared.memory[static_cast<size_t>(target)].get();
+  char* const memory = own != nullptr ? own : shared.memory[0].get();
+  return remote_memory().map(memory) + (base - memory);
 }
 
 void await_window(WindowObject& window, WindowWait::Condition condition, int target) {

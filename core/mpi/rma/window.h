@@ -1,7 +1,7 @@
 // Windows of one-sided communication (MPI 4.1, chapter 12): the data that all ranks of a window
-// share, and the state of each rank. Ranks are fibers of one process, so all their memory is
-// accessible here. Events (operation.h) decide when an access takes effect. Rank numbers are those
-// of the window's group, unless a name says `world`.
+// share, and the state of each rank. All their memory is accessible here; where ranks are
+// processes, by the functions of memory.h. Events (operation.h) decide when an access takes effect.
+// Rank numbers are those of the window's group, unless a name says `world`.
 //
 // The collective calls of window_create.cc make a WindowObject on each rank and one SharedWindow,
 // which lives until the last of these is freed. A call on a window: check_window(), check the
@@ -55,7 +55,8 @@ struct SharedWindow : std::enable_shared_from_this<SharedWindow> {
 
   int flavor = MPI_WIN_FLAVOR_CREATE;
   std::vector<Exposure> exposures;  // by rank
-  std::vector<Memory> memory;       // by rank: memory that the window allocated; owned
+  // By rank: memory that the window allocated; owned. That of all ranks is the first if they share.
+  std::vector<Memory> memory;
 };
 
 // Outstanding operations of one rank on one target.
@@ -137,6 +138,10 @@ WindowObject* find_window(Rank& rank, Win handle);
 int check_window(Win handle, WindowObject** window);
 // MPI_ERR_RANK unless `target` is a rank of the window's group or MPI_PROC_NULL.
 int check_target(const WindowObject& window, int target);
+
+// The address of the target's memory in the program of the window's rank; null if the program
+// cannot reach it.
+void* address_in_program(const WindowObject& window, int target);
 
 // Blocks the running strand until the condition holds for `target`, and advances its clock to that
 // time.

@@ -11,6 +11,7 @@
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/rma/epoch.h"
 #include "core/mpi/rma/window.h"
 
@@ -43,9 +44,10 @@ int check_window_arguments(Comm comm, Aint size, Aint displacement_unit, Info in
 }
 
 char* allocate(size_t bytes) {
-  const size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const size_t whole = std::max((bytes + kPageBytes - 1) / kPageBytes * kPageBytes, kPageBytes);
+  if (ranks_are_processes()) return remote_memory().allocate(whole);
   // calloc: pages that the program does not touch use no memory.
-  return static_cast<char*>(std::calloc(1, std::max(whole, kPageBytes)));
+  return static_cast<char*>(std::calloc(1, whole));
 }
 
 // Rank 0 makes the shared data and broadcasts its address.
@@ -132,11 +134,12 @@ int create(CommObject& comm, const WindowArguments& arguments, Win* win, void* b
     mine.displacement_unit = arguments.displacement_unit;
     if (arguments.flavor == MPI_WIN_FLAVOR_ALLOCATE || arguments.flavor == MPI_WIN_FLAVOR_SHARED) {
       MPI_TRY(allocate_memory(transfer, arguments, *shared));
-      *static_cast<void**>(baseptr) = mine.base;
     }
     collectives::barrier_dissemination(transfer);
     WindowObject* window = new_window(rank, comm, arguments, context);
     window->shared = std::move(shared);
+    if (baseptr != nullptr)
+      *static_cast<void**>(baseptr) = address_in_program(*window, window->me());
     if (rank.objects.windows == nullptr) rank.objects.windows = std::make_shared<WindowTable>();
     window->handle = rank.objects.windows->add(window);
     *win = window->handle;
@@ -176,6 +179,12 @@ int first_with_memory(WindowObject& window) {
   return MPI_PROC_NULL;
 }
 
+void unmap_memory(const WindowObject& window) {
+  if (!ranks_are_processes()) return;
+  for (const SharedWindow::Memory& memory : window.shared->memory)
+    if (memory != nullptr) remote_memory().unmap(memory.get());
+}
+
 }  // namespace
 
 void apply_window_hints(WindowObject& window, const InfoObject* info) {
@@ -203,8 +212,8 @@ int Win_create(void* base, Aint size, Aint disp_unit, Info info, Comm comm, Win*
   InfoObject* hints;
   MPI_TRY(check_window_arguments(comm, size, disp_unit, info, win, &object, &hints));
   if (base == nullptr && size > 0) return fail(MPI_ERR_BASE, "the base is a null pointer");
-  const WindowArguments arguments{MPI_WIN_FLAVOR_CREATE, static_cast<char*>(base), size, disp_unit,
-                                  hints};
+  auto* const memory = static_cast<char*>(address_of_program(this_rank().id, base));
+  const WindowArguments arguments{MPI_WIN_FLAVOR_CREATE, memory, size, disp_unit, hints};
   return create(*object, arguments, win, nullptr);
 }
 
@@ -279,9 +288,11 @@ int Win_shared_query(Win win, int target, Aint* size, Aint* disp_unit, void* bas
   *static_cast<void**>(baseptr) = nullptr;
   if (target == MPI_PROC_NULL || !is_on_same_node(*window, target)) return MPI_SUCCESS;
   const Exposure& exposure = window->exposure(target);
+  void* const base = address_in_program(*window, target);
+  if (base == nullptr && exposure.size > 0) return MPI_SUCCESS;
   *size = exposure.size;
   *disp_unit = exposure.displacement_unit;
-  if (exposure.size > 0) *static_cast<void**>(baseptr) = exposure.base;
+  if (exposure.size > 0) *static_cast<void**>(baseptr) = base;
   return MPI_SUCCESS;
 }
 
@@ -296,6 +307,7 @@ int Win_free(Win* win) {
     collectives::barrier_dissemination(transfer);
     return MPI_SUCCESS;
   });
+  unmap_memory(*window);
   rank.objects.windows->remove(*win);
   discard(rank, window->comm);
   *win = MPI_WIN_NULL;

@@ -1,5 +1,8 @@
 // Runs functions of the program that the simulator asks for, and connects the process as soon as
 // the MPI library is loaded.
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include <cstdlib>
 
 #include "core/mpi/objects/callbacks.h"
@@ -78,6 +81,27 @@ void reserve(Reader& reader, Writer& result) {
   result.put(memory);
 }
 
+// Maps a part of a file that the simulator has open; null: it cannot be mapped.
+void map(Reader& reader, Writer& result) {
+  const auto simulator = reader.get<int>();
+  const auto descriptor = reader.get<int>();
+  const auto offset = reader.get<off_t>();
+  const auto bytes = reader.get<size_t>();
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", simulator, descriptor);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  void* const memory = file < 0
+                           ? MAP_FAILED
+                           : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
+  if (file >= 0) close(file);
+  result.put(memory == MAP_FAILED ? nullptr : memory);
+}
+
+void unmap(Reader& reader, Writer& result) {
+  auto* const memory = reader.get<void*>();
+  result.put<int64_t>(munmap(memory, reader.get<size_t>()));
+}
+
 void run(Reader& reader, Writer& result) {
   switch (reader.get<CallbackKindOnWire>()) {
     case CallbackKindOnWire::kOperation:
@@ -98,6 +122,10 @@ void run(Reader& reader, Writer& result) {
       return result.put<int64_t>(callbacks().error_code(reader.get<int>()));
     case CallbackKindOnWire::kReserve:
       return reserve(reader, result);
+    case CallbackKindOnWire::kMap:
+      return map(reader, result);
+    case CallbackKindOnWire::kUnmap:
+      return unmap(reader, result);
   }
 }
 

@@ -139,18 +139,17 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
     )
     inspected = inspect_program(scenario.program, settings.ranks_as)
     if inspected.ranks_as == "processes":
-        for name in ("sensitivity", "files", "discard_data"):
-            if value := getattr(settings, name):
-                raise InputError(
-                    f"{setting(name, value)} is not for ranks that are processes, and this "
-                    f"program's are ({inspected.why})"
-                )
+        if settings.sensitivity:
+            raise InputError(
+                f"{setting('sensitivity', settings.sensitivity)} is not for ranks that are "
+                f"processes, and this program's are ({inspected.why})"
+            )
         scenario = replace(
             scenario,
             notes=(
                 *scenario.notes,
-                f"each rank is a process ({inspected.why}): its files and sockets are the host's, "
-                "and take no simulated time",
+                f"each rank is a process ({inspected.why}): sockets, and files that it opens "
+                "without MPI-IO, are the host's and take no simulated time",
             ),
         )
         return scenario, inspected.simulator

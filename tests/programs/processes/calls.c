@@ -96,6 +96,20 @@ int main(int argc, char **argv) {
   printf("%d: half of %d, place %d,%d is %d, deleted %d, tags %d\n", rank, half_size, place[0],
          place[1], found == rank, deleted, flag && *bound >= 32767);
 
+  /* Numbers in another representation, with gaps between them. */
+  long numbers[4] = {rank, -1, 70000, -1}, again[4] = {5, 6, 7, 8};
+  char packed[16];
+  MPI_Aint position = 0;
+  MPI_Datatype apart;
+  MPI_Type_vector(2, 1, 2, MPI_LONG, &apart);
+  MPI_Type_commit(&apart);
+  MPI_Pack_external("external32", numbers, 1, apart, packed, sizeof packed, &position);
+  printf("%d: packed %d bytes, the last %d,", rank, (int)position, packed[7]);
+  position = 0;
+  MPI_Unpack_external("external32", packed, sizeof packed, &position, again, 1, apart);
+  MPI_Type_free(&apart);
+  printf(" again %ld %ld %ld %ld\n", again[0], again[1], again[2], again[3]);
+
   MPI_Errhandler handler;
   MPI_Comm_create_errhandler(handle, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);

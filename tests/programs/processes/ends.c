@@ -12,12 +12,21 @@ int main(int argc, char **argv) {
   const char *way = rank == 1 ? argv[1] : "";
   if (strcmp(way, "killed") == 0) raise(SIGKILL);
   if (strcmp(way, "exit") == 0) _exit(0);
-  if (strcmp(way, "window") == 0) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+  if (strcmp(way, "spawn") == 0) {
+    MPI_Comm children;
+    MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                   MPI_ERRCODES_IGNORE);
   }
   if (strcmp(way, "pointer") == 0) MPI_Send((void *)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "window") == 0) {
+    static char data[5000];
+    MPI_Win window;
+    MPI_Win_create(rank == 1 ? (void *)16 : data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &window);
+    MPI_Win_fence(0, window);
+    if (rank == 0) MPI_Put(data, sizeof data, MPI_BYTE, 1, 0, sizeof data, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+  }
   if (strcmp(way, "child") == 0 && fork() == 0) {
     execlp("sleep", argv[2], argv[2], NULL); /* outlives its parent */
     _exit(1);
