@@ -3,7 +3,8 @@
 // happens is caused by it or by a later event. A fiber that resumes later than the event cannot
 // cause anything before it either, so such fibers are collected and resume together, which uses the
 // processor's caches better. Deterministic: fibers run in the order in which they
-// became ready, events in the order (time, EventOrder).
+// became ready, events in the order (time, EventOrder). Fibers that wait for something outside the
+// simulation become ready in any order.
 //
 // Use: prepare() fibers, make_ready() them, and call run(), which returns when nothing is left to
 // do. Inside a fiber: block() to wait, after arranging that an event or another fiber calls

@@ -96,6 +96,9 @@ void Launch::run_program(const Process& process, const LaunchOptions& options, c
     environment.push_back(variable);
   // Threads of a team that wait must not compute: that would be taken for work (program/team.h).
   if (!has(environment, "OMP_WAIT_POLICY")) set(environment, "OMP_WAIT_POLICY", "passive");
+  // Logarithm of the ticks that threads of OpenBLAS look for work; 4 is the least that it takes.
+  if (!has(environment, "OPENBLAS_THREAD_TIMEOUT"))
+    set(environment, "OPENBLAS_THREAD_TIMEOUT", "4");
   prepend(environment, "LD_PRELOAD", options.libraries + "/libsesame-rank.so");
   prepend(environment, "LD_AUDIT", options.libraries + "/libsesame-find-mpi.so");
   set(environment, kLibrariesVariable, options.libraries);

@@ -20,9 +20,10 @@
 
 namespace sesame::remote {
 
-// Reads and writes the memory of a rank's process, which waits meanwhile. Small writes are kept for
-// the next reply, whose receiver makes them itself: that takes no system call. Not so once the
-// process shares memory with others, which would not see them.
+// Reads and writes the memory of a rank's process, for calls of this and of other ranks. Where the
+// process computes meanwhile, MPI does not let it touch what is read or written. Small writes are
+// kept for the next reply, whose receiver makes them itself: that takes no system call. Not so once
+// the process shares memory with others, which would not see them.
 class ProcessMemory {
  public:
   explicit ProcessMemory(Slot& slot) : slot_(slot) {}

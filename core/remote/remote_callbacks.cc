@@ -4,6 +4,7 @@
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/memory.h"
+#include "core/remote/computing.h"
 #include "core/remote/server.h"
 
 namespace sesame::remote {
@@ -31,6 +32,7 @@ uint64_t reserve(Process& process, size_t bytes) {
 void invoke_op(const ProxiedFunction& function, CallbackKind kind, const void* in, void* inout,
                Count count, Datatype datatype) {
   Process& process = this_process();
+  await_idle(process);  // from here on no other fiber of the rank uses the scratch memory
   const DatatypeObject* const type = this_rank().datatypes.find(datatype);
   CHECK(type != nullptr);
   // The memory that the elements occupy begins at this distance from the buffer's address.

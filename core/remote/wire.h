@@ -5,7 +5,8 @@
 //
 // The two sides take turns. The program writes a request and gives the turn to the simulator; the
 // simulator runs the call on the rank's fiber and gives the turn back with a reply. Between the two
-// the rank's process waits, so the simulator may read and write its memory. A reply may ask for a
+// the rank's process waits, so the simulator may read and write its memory; for calls of other
+// ranks it does so at any time, where MPI does not let the program touch it. A reply may ask for a
 // call of one of the program's functions first (Reply::kCallback); its result is a request.
 //
 // A request or reply is a header and a sequence of values of 8 bytes and of byte strings, padded to

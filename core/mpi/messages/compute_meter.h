@@ -1,8 +1,9 @@
 // How long the program computes between its calls, measured or taken from an earlier run.
 //
 // Use: configure() once; measure() when a rank enters the simulator, resume() when it returns to
-// the program; scale() converts the result to target time. Only one rank runs at a time, so one
-// meter serves all. Host times are unscaled; one thread.
+// the program; scale() converts the result to target time. Only one rank that is a fiber runs at a
+// time, so one meter serves all of them; a rank's process has its own. Host times are unscaled; one
+// thread.
 //
 // The time-stamp counter measures the time. If an interval is longer than 50 us, the meter reads
 // the thread's CPU clock too and subtracts the time that the thread was off the CPU. It does not do

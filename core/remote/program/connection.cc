@@ -113,6 +113,7 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   claim(*slot);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process ends with the one that started it
   connection.meter = slot->meter;
+  connection.meter.resume();  // what the process did before is not the rank's computation
   start_team(slot->cores);
   connection.process = getpid();
   connection.slot = slot;
