@@ -46,8 +46,11 @@ class Links {
   MessageTimes send_to_ionode(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
     if (is_local_) return {now, {}, {}, {}};
     auto cost = cost_of(client.node, attached_[ionode], 1, bytes);
+    const SimTime at_ionode = cost.transfer;  // its interface is no card of a node
     cost.transfer = later(cost.transfer, send_time(bytes));
-    return transmit_from_node(now, client, cost, bytes);
+    MessageTimes message = transmit_from_node(now, client, cost, bytes);
+    message.transfer = at_ionode;
+    return message;
   }
   // Sends a reply of a compute node to an I/O node's control message. Unlike send_to_ionode() this
   // occupies interface and card in advance, from `ready` on.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "core/network/cards.h"
 #include "core/network/network.h"
@@ -69,6 +70,19 @@ TEST_F(LinksTest, AFileMessageWaitsForTheCardOfItsRank) {
   interface_free_ = SimTime::zero();
   EXPECT_EQ(arrival_from(1), SimTime::from_ns(2'000 + 2'000));  // 500 MB/s
   EXPECT_EQ(cards_.of_rank(1).send.free, SimTime::from_ns(2'000));
+}
+
+TEST_F(LinksTest, TheInterfaceOfAnIonodeTakesMessagesOfSlowCardsAtItsOwnRate) {
+  share_cards();
+  const SimTime arrival = SimTime::from_ns(2'000 + 2'000);  // each through its card
+  for (const auto& [node, delay_ns] : {std::pair{0, 0}, {1, 1'000}}) {
+    interface_free_ = SimTime::zero();
+    const MessageTimes message =
+        links_.send_to_ionode(SimTime::zero(), {2 * node, node, &interface_free_}, 0, 1000);
+    EXPECT_EQ(message.arrival, arrival);
+    EXPECT_EQ(links_.receive_at_ionode(arrival, 0, message.transfer),
+              arrival + SimTime::from_ns(delay_ns));
+  }
 }
 
 TEST_F(LinksTest, WithoutSharingItHasACardOfItsOwn) {
