@@ -58,6 +58,7 @@ def test_a_tree_with_few_uplinks_shares_links(tmp_path):
     [
         ([], "interface"),
         (["--cores", "2", "--cards", "2"], "none"),
+        (["--cores", "2", "--cards", "2", "--card-bandwidth", "25GB/s"], "interface"),
         (["--topology", "dragonfly:3,2,2", "--global-links", "2"], "links"),
         (["--topology", "dragonfly:3,2,2", "--global-links", "2", "--sharing", "none"], "none"),
     ],
@@ -99,6 +100,10 @@ def test_without_answers_all_is_assumed(tmp_path):
         (["--cards", "0"], "wrong value for network.card.number"),
         (["--cards", "2", "--cores", "1"], "no rank would use some of the cards"),
         (["--topology", "fat_tree:4,4", "--uplinks", "few"], "wrong value for topology.uplinks"),
+        (
+            ["--topology", "dragonfly:3,2,2", "--global-links", "2,3"],
+            "wrong value for topology.global_links, expected a whole number such as",
+        ),
         (["--topology", "fat_tree:4,4", "--uplinks", "2,2"], "expected 1, got 2"),
         (["--topology", "mesh:4,4", "--uplinks", "2"], "has no meaning for a mesh"),
         (["--like", "infinband"], "did you mean infiniband?"),

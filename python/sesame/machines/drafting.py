@@ -160,9 +160,11 @@ class Draft:
 
     def _sharing(self, model: dict[str, Any]) -> _Line:
         """Ranks of a node share its cards unless each has one. A number of links has an effect
-        only if messages share links."""
+        only if messages share links, a rate of the card only if they share it."""
         if self.answers.get("uplinks") or self.answers.get("global_links"):
             return self._answer("sharing", "sharing", "links", "their number is given")
+        if self.answers.get("card_bandwidth"):
+            return self._answer("sharing", "sharing", "interface", "the rate of a card is given")
         ranks = int(self.answers.get("cores") or model["cores"])
         if ranks > int(self.answers.get("cards") or 1):
             return self._answer("sharing", "sharing", "interface", "ranks share a card")
@@ -260,9 +262,11 @@ def check_answer(question: Question, answer: str) -> None:
     elif question.name.endswith("latency"):
         native.parse_duration_ps(answer)
     elif question.topology:
-        if not re.fullmatch(r"[1-9]\d*(\s*,\s*[1-9]\d*)*", answer):
+        more = r"(\s*,\s*[1-9]\d*)*" if question.name == "uplinks" else ""
+        if not re.fullmatch(rf"[1-9]\d*{more}", answer):
+            numbers = "whole numbers" if more else "a whole number"
             raise InputError(
-                f"wrong value for {question.key}, expected whole numbers such as "
+                f"wrong value for {question.key}, expected {numbers} such as "
                 f"{question.example}, got {answer!r}"
             )
     else:
