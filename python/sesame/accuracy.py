@@ -24,6 +24,8 @@ from sesame.machines.values import machine_key
 
 FILE = "sesame/accuracy.jsonl"
 _INTERPRETER = re.compile(r"(python|pypy|julia|perl|ruby|sh|bash|dash)[\d.]*")
+# Options that take a value, or code, in one of these languages.
+_WITH_VALUE = frozenset(["-c", "-e", "-E", "-o", "-O", "-I", "-M", "-W", "-X", "-p", "-r", "-t"])
 
 
 @dataclass(frozen=True)
@@ -256,11 +258,18 @@ class Past:
 
 
 def known_by(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The name of the program that a command runs, and its arguments: `python3 heat.py 10` is known
-    as `heat.py` with `10`."""
+    """The name of the program that a command runs, and its arguments: `python3 -u heat.py 10` is
+    known as `heat.py` with `10`, `python3 -m heat` as `heat`."""
     name, arguments = Path(command[0]).name, tuple(command[1:])
-    if _INTERPRETER.fullmatch(name) and arguments and not arguments[0].startswith("-"):
-        return Path(arguments[0]).name, arguments[1:]
+    if not _INTERPRETER.fullmatch(name):
+        return name, arguments
+    for at, argument in enumerate(arguments):
+        if argument in ("-m", "--"):
+            continue
+        if argument in _WITH_VALUE:
+            break
+        if not argument.startswith("-"):
+            return Path(argument).name, arguments[at + 1 :]
     return name, arguments
 
 
