@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 import sesame
@@ -123,7 +124,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--explain",
     is_flag=True,
     help="Show where the time goes, waiting divided into late ranks, latency and transfer, the "
-    "constants used and what the model leaves out. Without --machine, say whether ranks of PROGRAM "
+    "constants used and what the model leaves out. Without a machine, say whether ranks of PROGRAM "
     "will be fibers or processes, and why, and run nothing.",
 )
 @click.option(
@@ -250,7 +251,7 @@ def simulate(**options: Any) -> int:
 
 def _simulate(options: SimulateOptions) -> int:
     if not options.machine:
-        if options.explain:
+        if options.explain and _asks_only_the_way():
             return print_way(options.program, options.ranks_as, as_json=options.as_json)
         raise click.UsageError("Missing option '--machine'.")
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
@@ -262,6 +263,17 @@ def _simulate(options: SimulateOptions) -> int:
         return _run_series(options, ranks, common)
     common["settings"] |= dict(points[0].settings)
     return _run_one(options, ranks, common | {"machine": options.machine[0]})
+
+
+def _asks_only_the_way() -> bool:
+    """Whether no option was given that means something for a run only."""
+    context = click.get_current_context()
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    return given <= {"explain", "as_json", "ranks_as", "program", "arguments"}
 
 
 def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
