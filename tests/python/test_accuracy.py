@@ -60,7 +60,7 @@ def test_errors_are_relative_to_what_was_measured(pairs):
         ("bash run.sh", "run.sh", ()),
         ("python3 -m heat 10", "heat", ("10",)),
         ("python3 -u heat.py 10", "heat.py", ("10",)),
-        ("bash -e -- run.sh", "run.sh", ()),
+        ("bash -x -- run.sh", "run.sh", ()),
         ("python3 -c code", "python3", ("-c", "code")),
         ("python3 -W ignore heat.py", "python3", ("-W", "ignore", "heat.py")),
         ("python3", "python3", ()),
