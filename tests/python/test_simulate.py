@@ -96,7 +96,7 @@ def test_explain_without_a_machine_runs_nothing(sesame):
     described = sesame("simulate", "--explain", "--json", "abi").json
     why = {"why": "it can be copied", "interface": "mpiabi"}
     assert described == {"program": "abi", "ranks_as": "fibers", **why}
-    forgotten = sesame("simulate", "-n", 4, "--explain", "abi", "1")
+    forgotten = sesame("simulate", "-n", "4", "--explain", "abi", "1")
     assert forgotten.status == 2
     assert "Missing option '--machine'" in forgotten.stderr
     refused = sesame("simulate", "--explain", "run.sesame")
