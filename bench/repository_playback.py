@@ -91,7 +91,8 @@ def main() -> None:
         served = ServedRepository(directory)
         with sync_playwright() as driver:
             with served.repository.connection() as connection:
-                (thing,) = served.repository.things.find(connection, true())
+                found = served.repository.things.find(connection, true())
+            (thing,) = (one for one in found if one.library == "data")  # not its machine model
             browser = driver.chromium.launch(
                 executable_path="/usr/bin/chromium", args=["--no-sandbox"]
             )
