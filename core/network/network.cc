@@ -104,6 +104,15 @@ MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
   return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
 }
 
+SimTime Network::least_latency() const {
+  SimTime least = SimTime::never();
+  for (const CostRange& range : between_.ranges) {
+    const MessageCost cost = cost_on(between_, 1, range.up_to);
+    least = std::min({least, cost.latency, cost.control_latency});
+  }
+  return least;
+}
+
 SimTime Network::copy_time(uint64_t bytes) const {
   if (copy_ps_per_byte_ == 0) return SimTime::zero();
   const double longest_ps = static_cast<double>(bytes) * copy_ps_per_byte_;

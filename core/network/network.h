@@ -57,6 +57,10 @@ class Network {
 
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
 
+  // No message between nodes, nor a control message of one, takes less time from the start of its
+  // injection to its arrival.
+  SimTime least_latency() const;
+
   // The time for a rank to copy `bytes` in its memory: at the machine's copy bandwidth, or as a
   // message inside a node if that is faster, since small blocks stay in caches. Zero if the machine
   // file has no copy bandwidth.

@@ -72,15 +72,26 @@ Fiber* Executive::take_next() {
   for (;;) {
     if (Fiber* next = take_ready()) return next;
     if (on_outside_ != nullptr && on_outside_(outside_context_)) continue;
-    if (later_head_ != nullptr && events_.earliest() >= resumes_) {
+    if (later_head_ != nullptr && (events_.earliest() >= resumes_ || !may_fire())) {
       resume_later();
       continue;
     }
-    if (events_.empty()) return &main_;
+    if (!may_fire()) {
+      if (synchronizer_ != nullptr && synchronize()) continue;
+      return &main_;
+    }
     is_firing_ = true;
     events_.take_earliest().fire();
     is_firing_ = false;
   }
+}
+
+// Messages of other workers have their effects as if an event fired.
+bool Executive::synchronize() {
+  is_firing_ = true;
+  const bool goes_on = synchronizer_->synchronize(events_.earliest());
+  is_firing_ = false;
+  return goes_on;
 }
 
 // Null when none is ready.

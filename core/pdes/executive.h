@@ -20,6 +20,7 @@
 
 #include "core/pdes/event_queue.h"
 #include "core/pdes/fiber.h"
+#include "core/pdes/synchronizer.h"
 
 namespace sesame::pdes {
 
@@ -65,6 +66,14 @@ class Executive {
     hot_bytes_ = bytes;
   }
 
+  // Makes this executive one of several that simulate together: events fire only before the bound
+  // that the synchronizer sets with allow_until(), at first none. Not owned.
+  void set_synchronizer(Synchronizer* synchronizer) {
+    synchronizer_ = synchronizer;
+    bound_ = SimTime::zero();
+  }
+  void allow_until(const SimTime& bound) { bound_ = bound; }
+
   // Runs ready fibers in a random order from now on, for tests: results must not depend on the
   // order.
   void shuffle(uint64_t seed);
@@ -106,6 +115,10 @@ class Executive {
   };
 
   Fiber* take_next();
+  bool may_fire() const {
+    return !events_.empty() && (synchronizer_ == nullptr || events_.earliest() < bound_);
+  }
+  bool synchronize();
   void resume_later();
   Fiber* take_ready();
   void prefetch_next();
@@ -128,6 +141,8 @@ class Executive {
   size_t hot_before_ = 0;
   size_t hot_bytes_ = sizeof(Fiber);
   EventQueue events_;
+  Synchronizer* synchronizer_ = nullptr;  // null: this is the only executive of the run
+  SimTime bound_;                         // of events, if there is a synchronizer
   bool is_firing_ = false;
   // Fibers that resume together, none before `resumes_`.
   Fiber* later_head_ = nullptr;

@@ -1,6 +1,8 @@
 #include "core/sim/deadlock.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "core/mpi/call_ids.h"
 #include "core/mpi/communicators/connection.h"
@@ -67,8 +69,11 @@ std::string describe_end(const mpi::Rank& rank) {
 }
 
 // Names ranks that wait for each other in a circle, if there are any.
-std::string describe_circle(const mpi::World& world) {
+std::string describe_circle(const mpi::World& world, const std::vector<BlockedRank>& blocked) {
   const size_t count = world.ranks.size();
+  std::vector<int> waits_for(count, -1);
+  for (const BlockedRank& rank : blocked)
+    waits_for[static_cast<size_t>(rank.rank)] = rank.waited_for;
   std::vector<int> seen(count, -1);
   for (size_t start = 0; start < count; ++start) {
     int at = static_cast<int>(start);
@@ -77,7 +82,7 @@ std::string describe_circle(const mpi::World& world) {
            seen[static_cast<size_t>(at)] < 0) {
       seen[static_cast<size_t>(at)] = static_cast<int>(start);
       path.push_back(at);
-      at = waited_for(world.ranks[static_cast<size_t>(at)]->main.waiting_request);
+      at = waits_for[static_cast<size_t>(at)];
     }
     const auto circle = std::find(path.begin(), path.end(), at);
     if (circle == path.end()) continue;
@@ -94,30 +99,42 @@ std::string describe_circle(const mpi::World& world) {
 
 }  // namespace
 
-std::string explain_deadlock(const mpi::World& world) {
-  std::string lines;
-  size_t blocked = 0;
-  for (const auto& rank : world.ranks) {
-    if (rank->main.ended) continue;
-    if (++blocked > kMostListed) continue;
-    const Strand& strand = rank->main;
-    lines += "\n  " + rank->name() + " in " +
-             (strand.call_depth > 0 ? name_of(strand.call) : "its program");
-    const RequestObject* request = strand.waiting_request;
-    const Strand* helper = nullptr;
-    for (const auto& busy : world.busy_strands()) {
-      if (busy->rank == rank.get()) helper = busy.get();
-    }
-    const bool in_helper = request != nullptr &&
-                           request->kind == RequestObject::Kind::kCollective && helper != nullptr;
-    lines += describe(*rank, request);
-    const int other = waited_for(request);
-    if (other >= 0) lines += describe_end(*world.ranks[static_cast<size_t>(other)]);
-    if (in_helper) lines += ", which" + describe(*rank, helper->waiting_request);
+std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank) {
+  if (rank.main.ended) return {};
+  const Strand& strand = rank.main;
+  const RequestObject* request = strand.waiting_request;
+  const Strand* helper = nullptr;
+  for (const auto& busy : rank.world.busy_strands()) {
+    if (busy->rank == &rank) helper = busy.get();
   }
-  if (blocked > kMostListed) lines += "\n  and " + std::to_string(blocked - kMostListed) + " more";
-  return "deadlock: " + std::to_string(blocked) + " of " + std::to_string(world.size()) +
-         " ranks wait for something that cannot happen" + lines + describe_circle(world);
+  const bool in_helper = request != nullptr && request->kind == RequestObject::Kind::kCollective &&
+                         helper != nullptr;
+  return BlockedRank{rank.id,
+                     std::string(strand.call_depth > 0 ? name_of(strand.call) : "its program") +
+                         describe(rank, request),
+                     waited_for(request),
+                     in_helper ? ", which" + describe(rank, helper->waiting_request) : ""};
+}
+
+std::string explain_deadlock(const mpi::World& world) {
+  std::vector<BlockedRank> blocked;
+  for (const auto& rank : world.ranks)
+    if (auto described = describe_blocked(*rank)) blocked.push_back(*std::move(described));
+  return explain_deadlock(world, blocked);
+}
+
+std::string explain_deadlock(const mpi::World& world, const std::vector<BlockedRank>& blocked) {
+  std::string lines;
+  for (const BlockedRank& rank : std::span(blocked).first(std::min(blocked.size(), kMostListed))) {
+    lines += "\n  " + world.ranks[static_cast<size_t>(rank.rank)]->name() + " in " + rank.wait;
+    if (rank.waited_for >= 0)
+      lines += describe_end(*world.ranks[static_cast<size_t>(rank.waited_for)]);
+    lines += rank.helper;
+  }
+  if (blocked.size() > kMostListed)
+    lines += "\n  and " + std::to_string(blocked.size() - kMostListed) + " more";
+  return "deadlock: " + std::to_string(blocked.size()) + " of " + std::to_string(world.size()) +
+         " ranks wait for something that cannot happen" + lines + describe_circle(world, blocked);
 }
 
 }  // namespace sesame::sim

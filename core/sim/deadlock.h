@@ -1,13 +1,27 @@
-// Explains a deadlock: which rank waits for which others, in which call.
+// Describes why a simulation can make no progress: what each blocked rank waits for.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/mpi/messages/world.h"
 
 namespace sesame::sim {
 
-// A few lines for the user. REQUIRES: some rank has not ended and none can run.
+// A rank that has not ended.
+struct BlockedRank {
+  int rank;
+  std::string wait;    // the call and what it waits for
+  int waited_for;      // the rank that must act, or -1
+  std::string helper;  // of a non-blocking collective: what that waits for
+};
+// Nothing if the rank has ended.
+std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank);
+
+// REQUIRES: at least one rank has not ended.
 std::string explain_deadlock(const mpi::World& world);
+// The same from the blocked ranks, in order: some may be of other processes.
+std::string explain_deadlock(const mpi::World& world, const std::vector<BlockedRank>& blocked);
 
 }  // namespace sesame::sim

@@ -138,6 +138,7 @@ void PollingWatch::add(const Sample& sample) {
 bool PollingWatch::polls() const { return repeats_ >= kRepeats && count_ >= kSamples; }
 
 void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
+  if (world_.remote != nullptr) world_.remote->refuse("a loop that waits for memory to change");
   mpi::charge_before_polling(strand, SimTime::from_ns(kTickNs) * (ticks_ + 1));
   mpi::finish_sends(world_);  // schedules announced data that nothing else would inject
   pdes::Executive& executive = world_.executive;

@@ -157,6 +157,20 @@ Json host_table() {
           {"delayed_s", static_cast<double>(delayed_ns) * 1e-9}};
 }
 
+Json parallel_table(const ParallelRun& parallel, const mpi::World& world) {
+  return {{"workers", parallel.workers()},
+          {"protocol", "quantum"},
+          {"look_ahead_s", world.network.least_latency().seconds()},
+          {"rounds", parallel.rounds()},
+          {"frames", parallel.frames()}};
+}
+
+std::vector<std::string> libraries_opened(const Simulation& simulation) {
+  if (simulation.has_process_ranks()) return {};
+  if (simulation.parallel() != nullptr) return simulation.parallel()->libraries();
+  return loader::libraries_opened_for_all_ranks();
+}
+
 Json to_json(const Simulation& simulation) {
   const mpi::World& world = simulation.world();
   SimTime end;
@@ -181,7 +195,9 @@ Json to_json(const Simulation& simulation) {
       simulation.wall_seconds() > 0
           ? static_cast<double>(world.messages) / simulation.wall_seconds()
           : 0.0;
-  json["switches"] = world.executive.switches();
+  const ParallelRun* parallel = simulation.parallel();
+  json["switches"] = parallel != nullptr ? parallel->switches() : world.executive.switches();
+  if (parallel != nullptr) json["parallel"] = parallel_table(*parallel, world);
   if (simulation.scenario().compute == mpi::ComputeMode::kMeasured) {
     json["compute"] = compute_table(world);
   }
@@ -194,9 +210,7 @@ Json to_json(const Simulation& simulation) {
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
   json["host_files"] = world.host_files;
-  json["libraries_opened_for_all_ranks"] = simulation.has_process_ranks()
-                                               ? std::vector<std::string>()
-                                               : loader::libraries_opened_for_all_ranks();
+  json["libraries_opened_for_all_ranks"] = libraries_opened(simulation);
   json["storage"] = storage_table(simulation);
   json["links"] = link_tables(simulation);
   add_storage_totals(simulation, json);

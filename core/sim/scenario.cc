@@ -42,6 +42,11 @@ Result<> read_numbers(const Json& json, Scenario* scenario) {
         std::to_string(*ranks) + " stacks of " + std::to_string(scenario->stack_bytes) +
             " bytes do not fit the address space",
         std::string("give ranks smaller stacks with ") + spelled("--stack-size", "stack_size="));
+  if (json.contains("workers")) {
+    const auto workers = number(json, "workers", 1, kRankLimit);
+    if (!workers) return std::unexpected(workers.error());
+    scenario->workers = static_cast<int>(*workers);
+  }
   if (json.contains("seed")) {
     const Json& seed = json.at("seed");
     if (!seed.is_number_unsigned())
@@ -136,6 +141,9 @@ Result<Scenario> from_json(const Json& json) {
   scenario.traced_open_mpi = json.value("traced_open_mpi", false);
   if (json.contains("shuffle") && json.at("shuffle").is_number()) {
     scenario.shuffle = json.at("shuffle").get<uint64_t>();
+  }
+  if (json.contains("worker_delays") && json.at("worker_delays").is_number()) {
+    scenario.worker_delays = json.at("worker_delays").get<uint64_t>();
   }
   scenario.progress_descriptor = json.value("progress_fd", -1);
   if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());

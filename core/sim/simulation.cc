@@ -130,6 +130,7 @@ struct Hooks {
   }
 
   static void abort_job(int status, const std::string& why) {
+    if (running->parallel_ != nullptr) running->parallel_->end_job(status, why);
     running->outcome_ = Outcome::kAborted;
     running->exit_status_ = status;
     running->outcome_text_ = why;
@@ -185,6 +186,8 @@ struct Hooks {
   }
   static void on_tick() {
     running->report_progress(false);
+    if (running->parallel_ != nullptr && running->parallel_->is_stopped())
+      running->world_->executive.stop();
     // The run is useless if it cannot be recorded: stop early; close() reports why.
     if (running->recording_ != nullptr && running->recording_->failure()) {
       abort_job(2, "the run cannot be recorded");
@@ -236,6 +239,10 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->world_->collective_io = storage->collective;
   }
 
+  if (scenario.workers > 1) {
+    auto checked = check_workers(scenario, simulation->machine_, *simulation->world_);
+    if (!checked) return std::unexpected(checked.error());
+  }
   if (auto started = simulation->start_recording(); !started) {
     return std::unexpected(started.error());
   }
@@ -446,10 +453,19 @@ Result<> Simulation::load_ranks() {
   if (auto entered = enter_working_directory(); !entered) return entered;
   const loader::LaunchArguments& launch = make_launch();
   const std::vector<RankPlace> places = first_places();
+  if (scenario_.workers > 1) {
+    auto forked = ParallelRun::fork(scenario_, *world_);
+    if (!forked) return std::unexpected(forked.error());
+    parallel_ = *std::move(forked);
+    if (parallel_->is_supervisor()) return {};
+    parallel_->join(scenario_);
+    scenario_.progress_descriptor = -1;
+  }
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
                                               static_cast<size_t>(scenario_.ranks));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
+    if (parallel_ != nullptr && !parallel_->has(rank->id)) continue;
     const RankPlace& place = places[static_cast<size_t>(rank->id)];
     auto process = (*image)->load(rank->id, launch, own_variables(place));
     if (!process) return std::unexpected(process.error());
@@ -460,23 +476,47 @@ Result<> Simulation::load_ranks() {
   return {};
 }
 
-Result<int> Simulation::run() {
-  begin_seconds_ = monotonic_seconds();
-  for (auto& rank : world_->ranks) world_->executive.make_ready(rank->main);
+// Returns when nothing is left to do. A worker ends here.
+Result<> Simulation::simulate_ranks() {
+  if (parallel_ != nullptr && parallel_->is_supervisor()) return supervise();
+  for (auto& rank : world_->ranks) {
+    if (parallel_ == nullptr || parallel_->has(rank->id)) world_->executive.make_ready(rank->main);
+  }
   {
     std::optional<PollingWatch> watch;
     if (process_ranks_ == nullptr) watch.emplace(*world_);
     world_->executive.run();
   }
   if (process_ranks_ != nullptr) process_ranks_->finish();
-  wall_seconds_ = monotonic_seconds() - begin_seconds_;
   loader::activate(nullptr);
   flush_program_output();
+  if (parallel_ != nullptr) parallel_->leave();
+  return {};
+}
+
+Result<> Simulation::supervise() {
+  auto verdict = parallel_->supervise();
+  if (!verdict) return std::unexpected(verdict.error());
+  if (*verdict) {
+    outcome_ = Outcome::kAborted;
+    exit_status_ = (*verdict)->status;
+    outcome_text_ = (*verdict)->text;
+  }
+  if (auto taken = parallel_->take_in(recording_.get()); !taken) return taken;
+  for (const auto& rank : world_->ranks) ended_ranks_ += rank->main.ended ? 1 : 0;
+  return {};
+}
+
+Result<int> Simulation::run() {
+  begin_seconds_ = monotonic_seconds();
+  if (auto simulated = simulate_ranks(); !simulated) return std::unexpected(simulated.error());
+  wall_seconds_ = monotonic_seconds() - begin_seconds_;
   determine_outcome();
   if (auto used = check_that_mpi_was_used(); !used) return std::unexpected(used.error());
   report_progress(true);
   // Before the tables are written: the temporary file that they are read from is mapped.
-  peak_memory_bytes_ = peak_resident_bytes();
+  peak_memory_bytes_ =
+      parallel_ != nullptr ? parallel_->peak_memory_bytes() : peak_resident_bytes();
   if (recording_ != nullptr) {
     if (auto closed = recording_->close(); !closed) return std::unexpected(closed.error());
   }
@@ -501,7 +541,9 @@ void Simulation::determine_outcome() {
   }
   if (outcome_ == Outcome::kAborted) return;
   const std::string deadlock =
-      ended_ranks_ < world_->size() ? explain_deadlock(*world_) : std::string();
+      ended_ranks_ == world_->size() ? std::string()
+      : parallel_ != nullptr         ? explain_deadlock(*world_, parallel_->blocked())
+                                     : explain_deadlock(*world_);
   for (const auto& rank : world_->ranks) {
     if (rank->exit_status == 0) continue;
     return conclude(Outcome::kFailed, rank->exit_status,

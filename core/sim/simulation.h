@@ -17,6 +17,7 @@
 #include "core/machine/machine.h"
 #include "core/mpi/messages/world.h"
 #include "core/sim/open_mpi_environment.h"
+#include "core/sim/parallel_run.h"
 #include "core/sim/process_ranks.h"
 #include "core/sim/recording.h"
 #include "core/sim/scenario.h"
@@ -46,6 +47,8 @@ class Simulation {
   // Null when nothing is recorded.
   const Recording* recording() const { return recording_.get(); }
   bool has_process_ranks() const { return process_ranks_ != nullptr; }
+  // Null where one process simulates all ranks.
+  const ParallelRun* parallel() const { return parallel_.get(); }
   double startup_seconds() const { return startup_seconds_; }
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
   // Peak resident memory of this process until run() began to write records.
@@ -76,6 +79,8 @@ class Simulation {
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
   int64_t epoch_ns() const;
   void set_hooks();
+  Result<> simulate_ranks();
+  Result<> supervise();
   void determine_outcome();
   void report_progress(bool always);
 
@@ -112,6 +117,7 @@ class Simulation {
   std::vector<loader::RankProcessPtr> processes_;
   // Null: ranks are fibers with copies of the program.
   std::unique_ptr<ProcessRanks> process_ranks_;
+  std::unique_ptr<ParallelRun> parallel_;
   std::unique_ptr<Recording> recording_;
   bool mpi_was_used_ = false;  // by a rank that is a process
   Outcome outcome_ = Outcome::kCompleted;

@@ -116,6 +116,8 @@ void CallScope::enter() {
   strand_.now.pass(strand_.place(PathKind::kComputation));
   begin_ = plain(strand_.now);
   Rank& rank = *strand_.rank;
+  if (rank.world.remote != nullptr) [[unlikely]]
+    rank.world.remote->check_call(strand_.call);
   rank.call_bytes = 0;
   rank.call_peer = -1;
   rank.call_tag = 0;

@@ -86,6 +86,7 @@ void ControlGroup::maximum(std::span<int> values) {
 // each rank has received a message from every other rank, directly or through others. All ranks
 // have therefore written their values to the list.
 SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
+  if (this_rank().world.remote != nullptr) return gather_copies(mine);
   const size_t block = mine.size();
   const CommObject& comm = transfer_.comm();
   SharedListRef all = this_rank().world.shared_lists.find_or_create(
@@ -97,6 +98,24 @@ SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
     transfer_.send_receive_length(static_cast<Count>(block) * more, int_type_,
                                   peer((me_ - have + size_) % size_), peer((me_ + have) % size_));
   }
+  return all;
+}
+
+// The same where workers share no memory: the messages carry the blocks, which are in the order in
+// which they arrive until the end.
+SharedListRef ControlGroup::gather_copies(std::span<const int> mine) {
+  const int block = static_cast<int>(mine.size());
+  std::vector<int> found(mine.size() * static_cast<size_t>(size_));
+  std::ranges::copy(mine, found.begin());
+  for (int have = 1; have < size_; have *= 2) {
+    const Count count = Count{block} * std::min(have, size_ - have);
+    transfer_.send_receive(found.data(), count, int_type_, peer((me_ - have + size_) % size_),
+                           found.data() + static_cast<ptrdiff_t>(have) * block, count, int_type_,
+                           peer((me_ + have) % size_));
+  }
+  std::ranges::rotate(found, found.end() - static_cast<ptrdiff_t>(me_) * block);
+  auto all = std::make_shared<SharedList>();
+  all->values = std::move(found);
   return all;
 }
 
@@ -126,6 +145,7 @@ void ControlGroup::broadcast(std::vector<int>& values, int root) {
 // The root broadcasts the address of a parcel that has the list. The parcel exists until the last
 // rank has taken its reference to the list, since the root may return before that.
 SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) {
+  if (this_rank().world.remote != nullptr) return broadcast_copies(std::move(values), root);
   struct Parcel {
     SharedListRef list;
     int takers;  // ranks that have not taken their reference yet
@@ -149,6 +169,17 @@ SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) 
         root, [&](int from) { transfer_.receive_length(length, int_type_, peer(from)); },
         [&](int to) { transfer_.send_length(length, int_type_, peer(to)); });
   }
+  return list;
+}
+
+// The same where workers share no memory, with the same messages.
+SharedListRef ControlGroup::broadcast_copies(std::vector<int> values, int root) {
+  int words[3] = {static_cast<int>(values.size()), 0, 0};
+  broadcast_fixed(words, root);
+  values.resize(static_cast<size_t>(words[0]));
+  if (!values.empty()) broadcast_fixed(values, root);
+  auto list = std::make_shared<SharedList>();
+  list->values = std::move(values);
   return list;
 }
 

@@ -57,6 +57,8 @@ class ControlGroup {
   void send(std::span<const int> values, int to);
   void receive(std::span<int> values, int from);
   void broadcast_fixed(std::span<int> values, int root);
+  SharedListRef gather_copies(std::span<const int> mine);
+  SharedListRef broadcast_copies(std::vector<int> values, int root);
 
   Transfer& transfer_;
   MembersRef members_;  // null: all

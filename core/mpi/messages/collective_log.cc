@@ -1,5 +1,6 @@
 #include "core/mpi/messages/collective_log.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -85,6 +86,13 @@ int CollectiveLog::enter(const CommObject& comm, uint32_t sequence, uint16_t cal
   return error;
 }
 
+// In a parallel simulation each worker compares the ranks that it has.
+static int members_here(const World& world, const Members& members) {
+  if (world.remote == nullptr) return members.size();
+  return static_cast<int>(std::ranges::count_if(
+      members.world_ranks(), [&](int rank) { return world.remote->is_here(rank); }));
+}
+
 int enter_collective_log(CommObject& comm, uint32_t sequence,
                          const CollectiveSignature& signature) {
   if (comm.is_inter || comm.size() == 1) return MPI_SUCCESS;
@@ -94,7 +102,7 @@ int enter_collective_log(CommObject& comm, uint32_t sequence,
     const std::pair key(comm.context, comm.local.get());
     comm.collective_log = logs[key].lock();
     if (comm.collective_log == nullptr) {
-      comm.collective_log = {new CollectiveLog(comm.size()), [&logs, key](CollectiveLog* log) {
+      comm.collective_log = {new CollectiveLog(members_here(strand.rank->world, *comm.local)), [&logs, key](CollectiveLog* log) {
                                logs.erase(key);
                                delete log;
                              }};

@@ -425,9 +425,12 @@ int Cancel(Request* handle) {
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
+    const int receiver = (*request->comm->remote)[request->peer];
+    if (rank.world.remote != nullptr && !rank.world.remote->is_here(receiver))
+      rank.world.remote->refuse("MPI_Cancel of a send to a rank of another node");
     if (request->queued == nullptr) return MPI_SUCCESS;
     QueuedMessage* message = request->queued;
-    Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
+    Matching& target = rank.world.matching_of(receiver);
     if (!message->in_transit && !target.withdraw_message(message)) return MPI_SUCCESS;
     if (message->rendezvous) rank.interface.withdraw_announcement();
     if (message->in_transit) {

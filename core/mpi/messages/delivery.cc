@@ -59,25 +59,29 @@ void move_queued(const QueuedMessage& message, RequestObject& receive, Count acc
 // requests when it injects the data.
 void inject_announced(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
-  Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
-  auto* injection = new Injection;
-  injection->cost = world.network.cost(sender.id, receiver, message.bytes);
+  const network::MessageCost cost =
+      world.network.cost(message.source_world, receiver, message.bytes);
   SimTime posted = receive.posted;
   posted.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
-  injection->ready = later(message.arrival, posted) + injection->cost.control_latency;
+  const SimTime ready = later(message.arrival, posted) + cost.control_latency;
+  const MessageRecord record{.source = message.source_world,
+                             .destination = receiver,
+                             .tag = message.tag,
+                             .context = message.context,
+                             .bytes = message.bytes,
+                             .sent = message.sent,
+                             .arrived = SimTime::zero(),
+                             .received = SimTime::zero(),
+                             .rendezvous = true};
+  if (message.is_remote) return world.remote->clear_to_send(receive, message, record, ready);
+  auto* injection = new Injection;
+  injection->cost = cost;
+  injection->ready = ready;
   injection->send = message.sender();
   injection->receive = &receive;
   injection->attached = message.attached();
-  injection->record = {.source = sender.id,
-                       .destination = receiver,
-                       .tag = message.tag,
-                       .context = message.context,
-                       .bytes = message.bytes,
-                       .sent = message.sent,
-                       .arrived = SimTime::zero(),
-                       .received = SimTime::zero(),
-                       .rendezvous = true};
-  sender.interface.request(injection);
+  injection->record = record;
+  world.ranks[static_cast<size_t>(message.source_world)]->interface.request(injection);
 }
 
 // Completes both requests of a matched message whose data has been copied.
@@ -86,12 +90,14 @@ void complete_matched(World& world, int receiver, RequestObject& receive,
   if (message.rendezvous) return inject_announced(world, receiver, receive, message);
   // No later(): the strand that waits compares with its own time, which is past `posted`.
   const SimTime& received = message.arrival < receive.posted ? receive.posted : message.arrival;
-  if (RequestObject* send = message.sender()) {
+  if (message.sender() != nullptr || (message.is_remote && message.origin != nullptr)) {
     const network::MessageCost cost =
         world.network.cost(message.source_world, receiver, message.bytes);
     SimTime answered = received;
     answered.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
-    complete(*send, answered + cost.control_latency);
+    answered += cost.control_latency;
+    message.is_remote ? world.remote->acknowledge(message, answered)
+                      : complete(*message.sender(), answered);
   }
   if (world.recorder != nullptr) {
     world.recorder->record(MessageRecord{message.source_world, receiver, message.tag,
@@ -136,7 +142,7 @@ void deliver_to_posted(World& world, int receiver, RequestObject& receive,
 void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message) {
   move_queued(*message, receive, accept(world, receive, *message));
   if (message->sender() != nullptr) message->sender()->queued = nullptr;
-  if (message->rendezvous) {
+  if (message->rendezvous && !message->is_remote) {
     world.ranks[static_cast<size_t>(message->source_world)]->interface.withdraw_announcement();
   }
   complete_matched(world, receiver, receive, *message);

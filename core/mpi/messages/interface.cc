@@ -175,7 +175,12 @@ void Interface::inject_earliest() {
     return;
   }
   if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
-  receive_data(*first, start + first->cost.latency + first->cost.transfer, shared_.recorder);
+  const SimTime arrival = start + first->cost.latency + first->cost.transfer;
+  if (first->receive == nullptr) {
+    shared_.remote->send_data(first->record.destination, first->remote_receive, arrival);
+  } else {
+    receive_data(*first, arrival, shared_.recorder);
+  }
 }
 
 bool Interface::is_shared(const Injection& injection) const {

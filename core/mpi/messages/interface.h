@@ -27,6 +27,7 @@
 
 #include "core/base/pool.h"
 #include "core/mpi/messages/recorder.h"
+#include "core/mpi/messages/remote_ranks.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/strand.h"
 #include "core/network/network.h"
@@ -42,7 +43,8 @@ class Interface;
 
 // What the interfaces of a run share. World owns it.
 struct SharedInterfaces {
-  Recorder* const& recorder;  // World::recorder: null while nothing is recorded
+  Recorder* const& recorder;   // World::recorder: null while nothing is recorded
+  RemoteRanks* const& remote;  // World::remote: null if all ranks are here
   // That of the running rank, if it has requested messages: inject_due() is called when the rank
   // yields (finish_sends() in in_flight.h).
   Interface* deferred = nullptr;
@@ -54,7 +56,8 @@ struct Injection : Pooled<Injection> {
   SimTime ready;  // when the clear to send has reached the sender
   network::MessageCost cost;
   RequestObject* send = nullptr;  // null: the send is complete already
-  RequestObject* receive = nullptr;
+  RequestObject* receive = nullptr;    // null: of another worker, which knows it as
+  uint64_t remote_receive = 0;         // this number (remote_ranks.h)
   AttachedBuffer* attached = nullptr;  // buffered send: the buffer whose space to return
   MessageRecord record{};              // lacks `arrived` and `received`
 };

@@ -24,11 +24,12 @@ struct MessageEnvelope {
   int source = 0;  // rank in the sender's group
   int tag = 0;
   int source_world = 0;
-  uint64_t bytes : 60 = 0;
+  uint64_t bytes : 59 = 0;
   uint64_t rendezvous : 1 = 0;   // a request to send: the sender keeps the data until the match
   uint64_t is_buffered : 1 = 0;  // `origin` is the attached buffer, not the send
   uint64_t in_transit : 1 = 0;   // not in the receiver's queue yet (transit.h)
   uint64_t withdrawn : 1 = 0;    // in transit: its send was cancelled
+  uint64_t is_remote : 1 = 0;    // of a rank of another worker: `origin` is a number of that worker
   SimTime sent;                  // when the send call had the message ready
   SimTime arrival;               // of the data, or of the request to send
   void* origin = nullptr;        // see sender() and attached()
@@ -37,7 +38,7 @@ struct MessageEnvelope {
 
   // The send to be completed on matching; null when it is complete already.
   RequestObject* sender() const {
-    return is_buffered ? nullptr : static_cast<RequestObject*>(origin);
+    return is_buffered || is_remote ? nullptr : static_cast<RequestObject*>(origin);
   }
   // The attached buffer to which a buffered send's space is returned; null for other sends.
   AttachedBuffer* attached() const {

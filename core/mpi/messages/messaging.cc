@@ -94,6 +94,19 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   matching.enqueue(channel, queued);
 }
 
+bool is_elsewhere(const World& world, int rank) {
+  return world.remote != nullptr && !world.remote->is_here(rank);
+}
+
+// Sends a message to a rank of another worker. Whether its receive is posted is not known here, so
+// a rendezvous is always announced.
+void send_away(Rank& sender, const Route& route, const MessageEnvelope& message,
+               const Operation& send, const RequestObject* request) {
+  InFlight::of(sender.world);  // sends what an answer asks for
+  if (message.rendezvous) sender.interface.announce(message.arrival + route.cost.control_latency);
+  sender.world.remote->send(route.target, message, send, request);
+}
+
 bool is_shared(const Rank& sender, const Route& route) {
   const network::Traffic* traffic = sender.world.traffic.get();
   return traffic != nullptr && traffic->is_shared(sender.id, route.target);
@@ -132,7 +145,8 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
     arrival += cost.latency;
     arrival += cost.transfer;
   }
-  if (!shared && can_defer_delivery(cost, send)) {
+  const bool elsewhere = is_elsewhere(rank.world, route.target);
+  if (!shared && !elsewhere && can_defer_delivery(cost, send)) {
     auto* message = new QueuedMessage;
     describe(*message, rank, send, cost, plain(strand.now), arrival);
     copy_payload(*message, send);
@@ -140,6 +154,7 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   } else {
     MessageEnvelope message;
     describe(message, rank, send, cost, plain(strand.now), arrival);
+    if (elsewhere) return send_away(rank, route, message, send, request);
     set_origin(message, send, request);
     if (shared) return send_shared(rank, route, message, send, request, start);
     deliver_at_once(rank, route, message, send, request);

@@ -28,6 +28,7 @@
 #include "core/mpi/messages/interface.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/recorder.h"
+#include "core/mpi/messages/remote_ranks.h"
 #include "core/mpi/objects/shared_list.h"
 #include "core/mpi/objects/type_signature.h"
 #include "core/network/network.h"
@@ -96,13 +97,14 @@ struct World {
   RequestObject sent;  // the request of kSentRequest; always complete
   ComputeMeter meter;
   CallSlots call_slots;
+  RemoteRanks* remote = nullptr;        // those of other workers; null: all ranks are here
   std::shared_ptr<InFlight> in_flight;  // made at the first message (in_flight.h)
   // Of all communicators, by context and group; outlives the ranks, which own the logs.
   std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;
   SharedLists shared_lists;
   Recorder* recorder = nullptr;               // null while nothing is recorded
   std::unique_ptr<network::Traffic> traffic;  // null: messages of different ranks share nothing
-  SharedInterfaces interfaces{recorder};
+  SharedInterfaces interfaces{recorder, remote};
   ReservedBlock rank_block;  // memory of all ranks, an array by number
   std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;

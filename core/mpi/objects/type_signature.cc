@@ -181,6 +181,8 @@ bool do_sequences_agree(SignatureId a, SignatureId b, uint64_t bytes) {
   return true;
 }
 
+bool is_universal(SignatureId signature) { return signature < kFirstSequence; }
+
 std::string describe_signature(SignatureId signature) {
   if (signature < kFirstSequence) return std::string(kElements[signature].name) + "s";
   constexpr size_t kShown = 4;

@@ -26,6 +26,9 @@ inline bool do_signatures_agree(SignatureId a, SignatureId b, uint64_t bytes) {
   return do_sequences_agree(a, b, bytes);
 }
 
+// Whether the id means the same in every process: that of types with elements of one kind.
+bool is_universal(SignatureId signature);
+
 // For messages to the user: "4-byte integers", "sequences of a 4-byte integer and 2 8-byte
 // floating-point numbers".
 std::string describe_signature(SignatureId signature);

@@ -1,0 +1,48 @@
+// The ranks of other workers of a parallel simulation (docs/models/parallel.md): what the modules
+// of this worker tell them. World::remote is null in a run with one executive.
+//
+// Use: a message to a rank for which is_here() is false goes through send(). Its receiver answers
+// with acknowledge() or clear_to_send(); the sender's interface follows with send_data(). All carry
+// the simulated time of their effect, at least the look-ahead after the clock of their cause. None
+// blocks in simulated time. One thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/mpi/messages/message.h"
+#include "core/mpi/messages/recorder.h"
+#include "core/mpi/messages/request.h"
+
+namespace sesame::mpi {
+
+class RemoteRanks {
+ public:
+  virtual ~RemoteRanks() = default;
+
+  // `is_here`: by rank of the run.
+  explicit RemoteRanks(std::vector<bool> is_here) : is_here_(std::move(is_here)) {}
+  bool is_here(int rank) const { return is_here_[static_cast<size_t>(rank)]; }
+
+  // Sends a message with its data, also that of a rendezvous: its request to send carries it.
+  // `request`: null if the send is complete.
+  virtual void send(int target, const MessageEnvelope& message, const Operation& send,
+                    const RequestObject* request) = 0;
+  // Completes the synchronous send of a message of another worker at `time`.
+  virtual void acknowledge(const MessageEnvelope& message, const SimTime& time) = 0;
+  // A rendezvous message of another worker has found its receive. `ready`: when the sender may
+  // inject the data. `record` lacks `arrived` and `received`.
+  virtual void clear_to_send(RequestObject& receive, const MessageEnvelope& message,
+                             const MessageRecord& record, const SimTime& ready) = 0;
+  // The data of a rendezvous arrives. `receive`: what clear_to_send() gave to this worker.
+  virtual void send_data(int target, uint64_t receive, const SimTime& arrival) = 0;
+  // Ends the job if the call (a CallId) is one that workers do not simulate yet.
+  virtual void check_call(uint16_t call) const = 0;
+  // Ends the job: "… is not simulated with several workers yet".
+  [[noreturn]] virtual void refuse(const char* what) const = 0;
+
+ private:
+  std::vector<bool> is_here_;
+};
+
+}  // namespace sesame::mpi

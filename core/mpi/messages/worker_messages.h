@@ -1,0 +1,47 @@
+// Messages between the ranks of two workers of a parallel simulation, as frames in the workers'
+// rings (core/pdes/workers.h). See remote_ranks.h for the protocol of a rendezvous.
+//
+// Use: make one for each worker, set World::remote to it, and pass each frame that arrives to
+// take(). Pointers in frames (to a send, to a receive) are only used by the worker that put them
+// in. One thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/mpi/messages/remote_ranks.h"
+#include "core/pdes/workers.h"
+
+namespace sesame::mpi {
+
+struct World;
+
+class WorkerMessages final : public RemoteRanks {
+ public:
+  // `workers`: by rank, the number of its worker.
+  WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers);
+
+  void take(std::span<const char> frame);
+
+  void send(int target, const MessageEnvelope& message, const Operation& send,
+            const RequestObject* request) override;
+  void acknowledge(const MessageEnvelope& message, const SimTime& time) override;
+  void clear_to_send(RequestObject& receive, const MessageEnvelope& message,
+                     const MessageRecord& record, const SimTime& ready) override;
+  void send_data(int target, uint64_t receive, const SimTime& arrival) override;
+  void check_call(uint16_t call) const override;
+  [[noreturn]] void refuse(const char* what) const override;
+
+ private:
+  struct Frame;
+  void post(int target, const Frame& frame, std::span<const char> data = {});
+  void take_message(const Frame& frame, std::span<const char> data);
+  void take_clearance(const Frame& frame);
+  void take_data(const Frame& frame);
+
+  World& world_;
+  pdes::Worker& worker_;
+  std::vector<int> workers_;
+};
+
+}  // namespace sesame::mpi

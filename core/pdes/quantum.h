@@ -1,0 +1,37 @@
+// The quantum protocol: all workers simulate until nothing can happen before a common bound, and
+// agree on the next one, Q after the earliest event of all. It is exact if Q is at most the
+// look-ahead: an event at time t affects another worker no earlier than t + look-ahead.
+//
+// Use: one object for each worker, as the synchronizer of its executive. `take` delivers a frame of
+// another worker. One thread each.
+#pragma once
+
+#include <optional>
+#include <random>
+
+#include "core/pdes/executive.h"
+#include "core/pdes/workers.h"
+
+namespace sesame::pdes {
+
+class QuantumProtocol final : public Synchronizer {
+ public:
+  QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
+  // Stops the worker for up to some milliseconds now and then, for tests.
+  void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
+
+  bool synchronize(const SimTime& earliest) override;
+
+ private:
+  bool await_round(uint64_t round);
+  void end_round();
+  void delay();
+
+  Worker& worker_;
+  Executive& executive_;
+  SimTime quantum_;
+  Worker::Take take_;
+  std::optional<std::mt19937_64> delays_;
+};
+
+}  // namespace sesame::pdes

@@ -1,0 +1,24 @@
+// How a worker of a parallel simulation learns until when its events may fire: the interface
+// between the executive and a conservative protocol (docs/models/parallel.md). The bound is the
+// worker's earliest input time: no message of another worker, on its way or still to be sent, has
+// an effect before it.
+//
+// Use: derive a class for a protocol and give it to Executive::set_synchronizer(). It delivers the
+// messages of other workers and moves the bound with Executive::allow_until(). One thread.
+#pragma once
+
+#include "core/base/units.h"
+
+namespace sesame::pdes {
+
+class Synchronizer {
+ public:
+  virtual ~Synchronizer() = default;
+  // Called when no fiber is ready and no event may fire; the worker's first event is at `earliest`
+  // (SimTime::never(): it has none). Returns when messages have arrived or the bound has moved.
+  // False: nothing is left to do on any worker, or the run is being stopped. Must not switch
+  // fibers.
+  virtual bool synchronize(const SimTime& earliest) = 0;
+};
+
+}  // namespace sesame::pdes

@@ -1,0 +1,88 @@
+#include "core/sim/worker_recorder.h"
+
+#include <type_traits>
+
+#include "core/base/check.h"
+
+namespace sesame::sim {
+namespace {
+
+// What precedes each record. Times are in ps.
+struct Entry {
+  enum class Kind : uint8_t { kCall, kMessage, kUntil };
+
+  Kind kind = Kind::kUntil;
+  bool flag = false;  // polling, or rendezvous
+  uint16_t call = 0;
+  int rank = 0;
+  int peer = 0;  // or the message's destination
+  int tag = 0;
+  uint32_t context = 0;
+  uint64_t bytes = 0;
+  int64_t times_ps[3] = {};
+};
+static_assert(std::is_trivially_copyable_v<Entry>);
+
+void give_call(const Entry& entry, mpi::Recorder& recorder) {
+  recorder.record(mpi::CallRecord{
+      entry.rank, entry.call, SimTime::from_ps(entry.times_ps[0]),
+      SimTime::from_ps(entry.times_ps[1]), SimTime::from_ps(entry.times_ps[2]), entry.peer,
+      entry.tag, entry.context, entry.bytes, entry.flag});
+}
+
+void give_message(const Entry& entry, mpi::Recorder& recorder) {
+  recorder.record(mpi::MessageRecord{
+      entry.rank, entry.peer, entry.tag, entry.context, entry.bytes,
+      SimTime::from_ps(entry.times_ps[0]), SimTime::from_ps(entry.times_ps[1]),
+      SimTime::from_ps(entry.times_ps[2]), entry.flag});
+}
+
+}  // namespace
+
+// A failure to write shows in flush().
+void WorkerRecorder::record(const mpi::CallRecord& call) {
+  const Entry entry{Entry::Kind::kCall, call.polling, call.call, call.rank, call.peer, call.tag,
+                    call.context, call.bytes,
+                    {call.begin.ps(), call.end.ps(), call.compute_before.ps()}};
+  std::fwrite(&entry, sizeof entry, 1, file_);
+  ++pending_[static_cast<size_t>(call.rank)];
+}
+
+void WorkerRecorder::record(const mpi::MessageRecord& message) {
+  const Entry entry{Entry::Kind::kMessage, message.rendezvous, 0, message.source,
+                    message.destination, message.tag, message.context, message.bytes,
+                    {message.sent.ps(), message.arrived.ps(), message.received.ps()}};
+  std::fwrite(&entry, sizeof entry, 1, file_);
+  ++pending_[static_cast<size_t>(message.destination)];
+}
+
+// Calls on files are refused before (remote_ranks.h).
+void WorkerRecorder::record(int, const storage::FileCallRecord&) { CHECK(false); }
+
+void WorkerRecorder::write_until(int rank, SimTime now) {
+  const Entry entry{Entry::Kind::kUntil, false, 0, rank, 0, 0, 0, 0, {now.ps(), 0, 0}};
+  std::fwrite(&entry, sizeof entry, 1, file_);
+  pending_[static_cast<size_t>(rank)] = 0;
+}
+
+Result<> replay_records(std::FILE* file, mpi::Recorder& recorder) {
+  std::rewind(file);
+  Entry entry;
+  while (std::fread(&entry, sizeof entry, 1, file) == 1) {
+    switch (entry.kind) {
+      case Entry::Kind::kCall:
+        give_call(entry, recorder);
+        break;
+      case Entry::Kind::kMessage:
+        give_message(entry, recorder);
+        break;
+      case Entry::Kind::kUntil:
+        recorder.write_until(entry.rank, SimTime::from_ps(entry.times_ps[0]));
+        break;
+    }
+  }
+  if (std::ferror(file) != 0) return error("cannot read the records of a worker");
+  return {};
+}
+
+}  // namespace sesame::sim

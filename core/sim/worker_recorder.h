@@ -1,0 +1,41 @@
+// The records of a worker of a parallel simulation, in a temporary file until the run has ended:
+// the supervisor then adds them to the tables (Recording). The file has no name.
+//
+// Use: a WorkerRecorder writes to the file in the worker; replay_records() reads it in the
+// supervisor, with which it shares the open file. One thread.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/mpi/messages/recorder.h"
+
+namespace sesame::sim {
+
+class WorkerRecorder final : public mpi::Recorder {
+ public:
+  WorkerRecorder(std::FILE* file, int ranks)
+      : file_(file), pending_(static_cast<size_t>(ranks)) {}
+
+  void record(const mpi::CallRecord& call) override;
+  void record(const mpi::MessageRecord& message) override;
+  void record(int rank, const storage::FileCallRecord& call) override;
+  bool is_full(int rank) const override {
+    return pending_[static_cast<size_t>(rank)] >= kMostPending;
+  }
+  void write_until(int rank, SimTime now) override;
+  // Whether all records could be written.
+  bool flush() { return std::fflush(file_) == 0 && std::ferror(file_) == 0; }
+
+ private:
+  static constexpr uint32_t kMostPending = 1 << 14;
+
+  std::FILE* file_;
+  std::vector<uint32_t> pending_;  // records of each rank since its last write_until()
+};
+
+// Gives all records of the file to `recorder`, in the order in which they were made.
+Result<> replay_records(std::FILE* file, mpi::Recorder& recorder);
+
+}  // namespace sesame::sim
