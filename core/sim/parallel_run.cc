@@ -141,7 +141,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
   const auto refuse = [](const std::string& what, const std::string& hint) {
     return error(what + " is not simulated with several workers yet", hint);
   };
-  const std::string one = "use " + spelled("--workers 1", "workers=1");
+  const std::string one = std::string("use ") + spelled("--workers 1", "workers=1");
   if (scenario.workers > pdes::kMostWorkers)
     return error(std::to_string(scenario.workers) + " workers: expected at most " +
                  std::to_string(pdes::kMostWorkers));
@@ -213,6 +213,8 @@ void ParallelRun::join(const Scenario& scenario) {
       [this](std::span<const char> frame) { messages_->take(frame); });
   if (scenario.worker_delays)
     protocol_->delay_at_random(*scenario.worker_delays + static_cast<uint64_t>(number_));
+  if (world_.mounts != nullptr)
+    world_.mounts->refuse_with([this] { messages_->refuse("a simulated file system"); });
   world_.remote = messages_.get();
   world_.executive.set_synchronizer(protocol_.get());
   if (world_.recorder == nullptr) return;

@@ -319,6 +319,7 @@ ResolvedPath Mounts::resolve(std::string_view path, int node, bool follows_last)
   found.host_path = found.name;
   const Mount* mount = mount_of(found.name);
   if (mount == nullptr || found.error != 0) return found;
+  if (refuse_) refuse_();
   found.system = &system_of(*mount, node);
   found.host_path = find_existing(*mount, found.name, node, &found.is_original);
   return found;

@@ -133,6 +133,9 @@ class Mounts {
   // after the mounts were destroyed.
   const std::shared_ptr<FileUses>& uses() const { return uses_; }
 
+  // Calls this, which may end the run, before a path on a mount is used.
+  void refuse_with(std::function<void()> refuse) { refuse_ = std::move(refuse); }
+
   const Options& options() const { return options_; }
 
   // Calls visit(group, index, system) for every file system; the index of a local one is its node.
@@ -193,6 +196,7 @@ class Mounts {
   FileId find_id(const Mount& mount, const std::string& path, int node, const std::string& bytes);
 
   Options options_;
+  std::function<void()> refuse_;
   std::vector<Group> groups_;
   std::vector<Mount> mounts_;  // longest path first
   std::unordered_set<std::string>
