@@ -205,6 +205,8 @@ class HostScope {
 // Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT on an alternate stack: a rank's own handler
 // comes first, otherwise one message on the host's standard error and hooks.abort_job.
 void install_crash_reporter();
+// This process, forked from the one that called set_hooks(), simulates from now on.
+void continue_in_this_process();
 
 // "main+0x1c (ring)" for an address in a rank's copy or in the host; for messages.
 std::string describe_address(const void* address);

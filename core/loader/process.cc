@@ -128,6 +128,8 @@ const SimulationHooks& hooks() { return g_hooks; }
 int host_pid() { return g_host_pid; }
 bool is_forked() { return REAL(getpid)() != g_host_pid; }
 
+void continue_in_this_process() { g_host_pid = REAL(getpid)(); }
+
 void set_hooks(const SimulationHooks& hooks) {
   g_hooks = hooks;
   g_host_pid = REAL(getpid)();

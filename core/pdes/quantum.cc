@@ -1,5 +1,7 @@
 #include "core/pdes/quantum.h"
 
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +14,9 @@ QuantumProtocol::QuantumProtocol(Worker& worker, Executive& executive, SimTime q
     : worker_(worker), executive_(executive), quantum_(quantum), take_(std::move(take)) {}
 
 void QuantumProtocol::delay() {
-  if (delays_ && (*delays_)() % 16 == 0) usleep(static_cast<useconds_t>((*delays_)() % 5000));
+  if (!delays_ || (*delays_)() % 16 != 0) return;
+  const timespec pause{0, static_cast<long>((*delays_)() % 5'000'000)};
+  syscall(SYS_nanosleep, &pause, nullptr);
 }
 
 bool QuantumProtocol::synchronize(const SimTime& earliest) {

@@ -199,6 +199,7 @@ Result<std::unique_ptr<ParallelRun>> ParallelRun::fork(const Scenario& scenario,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(2);
     run->number_ = i;
+    loader::continue_in_this_process();
     run->processes_.resize(static_cast<size_t>(scenario.workers));
     break;
   }

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "core/base/check.h"
+#include "core/loader/loader.h"
 
 namespace sesame::sim {
 namespace {
@@ -39,12 +40,28 @@ void give_message(const Entry& entry, mpi::Recorder& recorder) {
 
 }  // namespace
 
+void WorkerRecorder::add(const void* entry, size_t bytes) {
+  buffer_.append(static_cast<const char*>(entry), bytes);
+  if (buffer_.size() >= kBufferBytes) write_buffer();
+}
+
 // A failure to write shows in flush().
+void WorkerRecorder::write_buffer() {
+  const loader::HostScope host;
+  std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
+  buffer_.clear();
+}
+
+bool WorkerRecorder::flush() {
+  write_buffer();
+  return std::fflush(file_) == 0 && std::ferror(file_) == 0;
+}
+
 void WorkerRecorder::record(const mpi::CallRecord& call) {
   const Entry entry{Entry::Kind::kCall, call.polling, call.call, call.rank, call.peer, call.tag,
                     call.context, call.bytes,
                     {call.begin.ps(), call.end.ps(), call.compute_before.ps()}};
-  std::fwrite(&entry, sizeof entry, 1, file_);
+  add(&entry, sizeof entry);
   ++pending_[static_cast<size_t>(call.rank)];
 }
 
@@ -52,7 +69,7 @@ void WorkerRecorder::record(const mpi::MessageRecord& message) {
   const Entry entry{Entry::Kind::kMessage, message.rendezvous, 0, message.source,
                     message.destination, message.tag, message.context, message.bytes,
                     {message.sent.ps(), message.arrived.ps(), message.received.ps()}};
-  std::fwrite(&entry, sizeof entry, 1, file_);
+  add(&entry, sizeof entry);
   ++pending_[static_cast<size_t>(message.destination)];
 }
 
@@ -61,7 +78,7 @@ void WorkerRecorder::record(int, const storage::FileCallRecord&) { CHECK(false);
 
 void WorkerRecorder::write_until(int rank, SimTime now) {
   const Entry entry{Entry::Kind::kUntil, false, 0, rank, 0, 0, 0, 0, {now.ps(), 0, 0}};
-  std::fwrite(&entry, sizeof entry, 1, file_);
+  add(&entry, sizeof entry);
   pending_[static_cast<size_t>(rank)] = 0;
 }
 

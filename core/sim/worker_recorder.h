@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "core/base/error.h"
@@ -26,12 +27,17 @@ class WorkerRecorder final : public mpi::Recorder {
   }
   void write_until(int rank, SimTime now) override;
   // Whether all records could be written.
-  bool flush() { return std::fflush(file_) == 0 && std::ferror(file_) == 0; }
+  bool flush();
 
  private:
   static constexpr uint32_t kMostPending = 1 << 14;
+  static constexpr size_t kBufferBytes = 1 << 20;
+
+  void add(const void* entry, size_t bytes);
+  void write_buffer();
 
   std::FILE* file_;
+  std::string buffer_;
   std::vector<uint32_t> pending_;  // records of each rank since its last write_until()
 };
 

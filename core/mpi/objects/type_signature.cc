@@ -181,8 +181,6 @@ bool do_sequences_agree(SignatureId a, SignatureId b, uint64_t bytes) {
   return true;
 }
 
-bool is_universal(SignatureId signature) { return signature < kFirstSequence; }
-
 std::string describe_signature(SignatureId signature) {
   if (signature < kFirstSequence) return std::string(kElements[signature].name) + "s";
   constexpr size_t kShown = 4;
@@ -194,5 +192,7 @@ std::string describe_signature(SignatureId signature) {
   }
   return sequence.size() > kShown ? text + ", …" : text;
 }
+
+bool is_universal(SignatureId signature) { return signature < kFirstSequence; }
 
 }  // namespace sesame::mpi
