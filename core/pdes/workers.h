@@ -4,10 +4,10 @@
 //
 // Use: create() before the processes are forked; each then makes a Worker with its number. send()
 // a frame to another worker; take_frames() passes those that have arrived to a function. Frames of
-// one worker to another arrive in the order sent. A full ring makes send() wait, while it moves what
-// arrives out of this worker's own rings: so two workers that send to each other never wait for
-// each other. No system call is made unless a worker has waited for some microseconds. Workers must
-// run on one machine. One thread each.
+// one worker to another arrive in the order sent. A full ring makes send() wait, while it moves
+// what arrives out of this worker's own rings: so two workers that send to each other never wait
+// for each other. No system call is made unless a worker has waited for some microseconds. Workers
+// must run on one machine. One thread each.
 //
 // `pending` counts the workers that are busy and the frames that are not yet taken: zero means that
 // nothing happens any more until the protocol moves the bounds.

@@ -107,8 +107,8 @@ std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank) {
   for (const auto& busy : rank.world.busy_strands()) {
     if (busy->rank == &rank) helper = busy.get();
   }
-  const bool in_helper = request != nullptr && request->kind == RequestObject::Kind::kCollective &&
-                         helper != nullptr;
+  const bool in_helper =
+      request != nullptr && request->kind == RequestObject::Kind::kCollective && helper != nullptr;
   return BlockedRank{rank.id,
                      std::string(strand.call_depth > 0 ? name_of(strand.call) : "its program") +
                          describe(rank, request),

@@ -102,9 +102,7 @@ Json state_of(const mpi::Rank& rank) {
 }
 
 void take_in_rank(const Json& json, mpi::Rank& rank) {
-  const auto time = [&](const char* key) {
-    return SimTime::from_ps(json.at(key).get<int64_t>());
-  };
+  const auto time = [&](const char* key) { return SimTime::from_ps(json.at(key).get<int64_t>()); };
   rank.main.now = time("now");
   rank.main.waited = time("waited");
   rank.main.ended = json.at("ended");
@@ -149,9 +147,10 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
     return refuse("measured computation",
                   one + ", or " + spelled("--compute none", "compute=\"none\""));
   if (machine.sharing.mode != machine::SharingMode::kNone)
-    return refuse("a network that messages share",
-                  one + ", or " + spelled("--set network.sharing=none",
-                                          "settings={\"network.sharing\": \"none\"}"));
+    return refuse(
+        "a network that messages share",
+        one + ", or " +
+            spelled("--set network.sharing=none", "settings={\"network.sharing\": \"none\"}"));
   if (machine.collective_tables.hardware_latency > SimTime::zero())
     return refuse("a machine whose network does collectives itself", one);
   if (divide(world.network, world.size(), scenario.workers).empty())
@@ -174,8 +173,8 @@ Result<std::unique_ptr<ParallelRun>> ParallelRun::fork(const Scenario& scenario,
   auto memory = pdes::SharedMemory::create(scenario.workers);
   if (!memory) return std::unexpected(memory.error());
   run->memory_ = *std::move(memory);
-  void* shared = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+  void* shared =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(shared != MAP_FAILED);
   run->shared_ = static_cast<Shared*>(shared);
   for (int i = 0; i < scenario.workers; ++i) {
@@ -219,8 +218,8 @@ void ParallelRun::join(const Scenario& scenario) {
   world_.remote = messages_.get();
   world_.executive.set_synchronizer(protocol_.get());
   if (world_.recorder == nullptr) return;
-  recorder_ = std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)],
-                                               world_.size());
+  recorder_ =
+      std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)], world_.size());
   world_.recorder = recorder_.get();
 }
 

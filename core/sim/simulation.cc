@@ -540,10 +540,10 @@ void Simulation::determine_outcome() {
     return conclude(Outcome::kFailed, 2, world_->mounts->failure()->to_string());
   }
   if (outcome_ == Outcome::kAborted) return;
-  const std::string deadlock =
-      ended_ranks_ == world_->size() ? std::string()
-      : parallel_ != nullptr         ? explain_deadlock(*world_, parallel_->blocked())
-                                     : explain_deadlock(*world_);
+  const std::string deadlock = ended_ranks_ == world_->size() ? std::string()
+                               : parallel_ != nullptr
+                                   ? explain_deadlock(*world_, parallel_->blocked())
+                                   : explain_deadlock(*world_);
   for (const auto& rank : world_->ranks) {
     if (rank->exit_status == 0) continue;
     return conclude(Outcome::kFailed, rank->exit_status,

@@ -25,17 +25,17 @@ struct Entry {
 static_assert(std::is_trivially_copyable_v<Entry>);
 
 void give_call(const Entry& entry, mpi::Recorder& recorder) {
-  recorder.record(mpi::CallRecord{
-      entry.rank, entry.call, SimTime::from_ps(entry.times_ps[0]),
-      SimTime::from_ps(entry.times_ps[1]), SimTime::from_ps(entry.times_ps[2]), entry.peer,
-      entry.tag, entry.context, entry.bytes, entry.flag});
+  recorder.record(mpi::CallRecord{entry.rank, entry.call, SimTime::from_ps(entry.times_ps[0]),
+                                  SimTime::from_ps(entry.times_ps[1]),
+                                  SimTime::from_ps(entry.times_ps[2]), entry.peer, entry.tag,
+                                  entry.context, entry.bytes, entry.flag});
 }
 
 void give_message(const Entry& entry, mpi::Recorder& recorder) {
-  recorder.record(mpi::MessageRecord{
-      entry.rank, entry.peer, entry.tag, entry.context, entry.bytes,
-      SimTime::from_ps(entry.times_ps[0]), SimTime::from_ps(entry.times_ps[1]),
-      SimTime::from_ps(entry.times_ps[2]), entry.flag});
+  recorder.record(mpi::MessageRecord{entry.rank, entry.peer, entry.tag, entry.context, entry.bytes,
+                                     SimTime::from_ps(entry.times_ps[0]),
+                                     SimTime::from_ps(entry.times_ps[1]),
+                                     SimTime::from_ps(entry.times_ps[2]), entry.flag});
 }
 
 }  // namespace
@@ -58,16 +58,23 @@ bool WorkerRecorder::flush() {
 }
 
 void WorkerRecorder::record(const mpi::CallRecord& call) {
-  const Entry entry{Entry::Kind::kCall, call.polling, call.call, call.rank, call.peer, call.tag,
-                    call.context, call.bytes,
-                    {call.begin.ps(), call.end.ps(), call.compute_before.ps()}};
+  const Entry entry{
+      Entry::Kind::kCall, call.polling, call.call,
+      call.rank,          call.peer,    call.tag,
+      call.context,       call.bytes,   {call.begin.ps(), call.end.ps(), call.compute_before.ps()}};
   add(&entry, sizeof entry);
   ++pending_[static_cast<size_t>(call.rank)];
 }
 
 void WorkerRecorder::record(const mpi::MessageRecord& message) {
-  const Entry entry{Entry::Kind::kMessage, message.rendezvous, 0, message.source,
-                    message.destination, message.tag, message.context, message.bytes,
+  const Entry entry{Entry::Kind::kMessage,
+                    message.rendezvous,
+                    0,
+                    message.source,
+                    message.destination,
+                    message.tag,
+                    message.context,
+                    message.bytes,
                     {message.sent.ps(), message.arrived.ps(), message.received.ps()}};
   add(&entry, sizeof entry);
   ++pending_[static_cast<size_t>(message.destination)];

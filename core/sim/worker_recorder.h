@@ -16,8 +16,7 @@ namespace sesame::sim {
 
 class WorkerRecorder final : public mpi::Recorder {
  public:
-  WorkerRecorder(std::FILE* file, int ranks)
-      : file_(file), pending_(static_cast<size_t>(ranks)) {}
+  WorkerRecorder(std::FILE* file, int ranks) : file_(file), pending_(static_cast<size_t>(ranks)) {}
 
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;

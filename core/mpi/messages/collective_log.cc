@@ -102,7 +102,8 @@ int enter_collective_log(CommObject& comm, uint32_t sequence,
     const std::pair key(comm.context, comm.local.get());
     comm.collective_log = logs[key].lock();
     if (comm.collective_log == nullptr) {
-      comm.collective_log = {new CollectiveLog(members_here(strand.rank->world, *comm.local)), [&logs, key](CollectiveLog* log) {
+      comm.collective_log = {new CollectiveLog(members_here(strand.rank->world, *comm.local)),
+                             [&logs, key](CollectiveLog* log) {
                                logs.erase(key);
                                delete log;
                              }};

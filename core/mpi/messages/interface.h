@@ -55,7 +55,7 @@ struct SharedInterfaces {
 struct Injection : Pooled<Injection> {
   SimTime ready;  // when the clear to send has reached the sender
   network::MessageCost cost;
-  RequestObject* send = nullptr;  // null: the send is complete already
+  RequestObject* send = nullptr;       // null: the send is complete already
   RequestObject* receive = nullptr;    // null: of another worker, which knows it as
   uint64_t remote_receive = 0;         // this number (remote_ranks.h)
   AttachedBuffer* attached = nullptr;  // buffered send: the buffer whose space to return

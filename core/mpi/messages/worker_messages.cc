@@ -51,11 +51,11 @@ RequestObject& request_of(uint64_t number) {
 }
 
 constexpr CallId kRefused[] = {
-    CallId::Win_create,      CallId::Win_allocate,  CallId::Win_allocate_shared,
-    CallId::Win_create_dynamic, CallId::File_open,  CallId::File_delete,
-    CallId::Comm_spawn,      CallId::Comm_spawn_multiple, CallId::Open_port,
-    CallId::Comm_accept,     CallId::Comm_connect,  CallId::Comm_join,
-    CallId::Publish_name,    CallId::Lookup_name};
+    CallId::Win_create,         CallId::Win_allocate,        CallId::Win_allocate_shared,
+    CallId::Win_create_dynamic, CallId::File_open,           CallId::File_delete,
+    CallId::Comm_spawn,         CallId::Comm_spawn_multiple, CallId::Open_port,
+    CallId::Comm_accept,        CallId::Comm_connect,        CallId::Comm_join,
+    CallId::Publish_name,       CallId::Lookup_name};
 
 }  // namespace
 
