@@ -1,9 +1,5 @@
 #include "core/pdes/quantum.h"
 
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -13,14 +9,7 @@ QuantumProtocol::QuantumProtocol(Worker& worker, Executive& executive, SimTime q
                                  Worker::Take take)
     : worker_(worker), executive_(executive), quantum_(quantum), take_(std::move(take)) {}
 
-void QuantumProtocol::delay() {
-  if (!delays_ || (*delays_)() % 16 != 0) return;
-  const timespec pause{0, static_cast<long>((*delays_)() % 5'000'000)};
-  syscall(SYS_nanosleep, &pause, nullptr);
-}
-
 bool QuantumProtocol::synchronize(const SimTime& earliest) {
-  delay();
   SharedState& state = worker_.state();
   if (state.stopped) return false;
   if (worker_.take_frames(take_)) return true;
@@ -31,21 +20,26 @@ bool QuantumProtocol::synchronize(const SimTime& earliest) {
   return await_round(round);
 }
 
-// Waits for the end of the round, or for a frame. A frame that is not taken keeps the round from
-// ending.
+// Waits for the end of the round, or for a frame: one that is not taken keeps the round from
+// ending. A frame may also be one of the next round already.
 bool QuantumProtocol::await_round(uint64_t round) {
   SharedState& state = worker_.state();
-  for (int attempt = 0; state.round.load(std::memory_order_acquire) == round; ++attempt) {
+  const auto has_ended = [&] { return state.round.load(std::memory_order_acquire) != round; };
+  for (int attempt = 0; !has_ended(); wait_a_moment(attempt++)) {
     if (state.stopped.load(std::memory_order_relaxed)) return false;
-    if (worker_.has_arrivals()) {
-      state.pending.fetch_add(1);
-      while (!worker_.take_frames(take_) && !state.stopped) wait_a_moment(attempt++);
-      return !state.stopped;
-    }
-    wait_a_moment(attempt);
+    if (worker_.has_arrivals() && !has_ended()) return resume();
   }
   if (state.finished) return false;
   executive_.allow_until(SimTime::from_ps(state.bound_ps));
+  return true;
+}
+
+// The worker is busy again. A part of the frame may still have to arrive.
+bool QuantumProtocol::resume() {
+  SharedState& state = worker_.state();
+  state.pending.fetch_add(1);
+  for (int attempt = 0; !worker_.take_frames(take_); wait_a_moment(attempt++))
+    if (state.stopped) return false;
   return true;
 }
 

@@ -6,9 +6,6 @@
 // another worker. One thread each.
 #pragma once
 
-#include <optional>
-#include <random>
-
 #include "core/pdes/executive.h"
 #include "core/pdes/workers.h"
 
@@ -17,21 +14,18 @@ namespace sesame::pdes {
 class QuantumProtocol final : public Synchronizer {
  public:
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
-  // Stops the worker for up to some milliseconds now and then, for tests.
-  void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
   bool synchronize(const SimTime& earliest) override;
 
  private:
   bool await_round(uint64_t round);
+  bool resume();
   void end_round();
-  void delay();
 
   Worker& worker_;
   Executive& executive_;
   SimTime quantum_;
   Worker::Take take_;
-  std::optional<std::mt19937_64> delays_;
 };
 
 }  // namespace sesame::pdes

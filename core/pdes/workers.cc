@@ -22,10 +22,15 @@ std::span<const char> bytes_of(const Length& length) {
   return {reinterpret_cast<const char*>(&length), sizeof length};
 }
 
-}  // namespace
-
 // By system call: the C library's names are those of the ranks, for which sleeping takes simulated
 // time.
+void sleep_for(long duration_ns) {
+  const timespec duration{0, duration_ns};
+  syscall(SYS_nanosleep, &duration, nullptr);
+}
+
+}  // namespace
+
 void wait_a_moment(int attempt) {
   constexpr int kSpins = 200;     // some microseconds
   constexpr int kYields = 2'000;  // some hundred microseconds
@@ -34,8 +39,7 @@ void wait_a_moment(int attempt) {
     syscall(SYS_sched_yield);
     return;
   }
-  const timespec nap{0, 50'000};
-  syscall(SYS_nanosleep, &nap, nullptr);
+  sleep_for(50'000);
 }
 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::create(int workers) {
@@ -105,8 +109,7 @@ bool Worker::has_arrivals() {
 }
 
 // Moves what is in the rings to this process.
-bool Worker::collect() {
-  bool any = false;
+void Worker::collect() {
   for (int from = 0; from < memory_.workers(); ++from) {
     Ring& ring = memory_.ring(from, number_);
     uint64_t taken = ring.taken.load(std::memory_order_relaxed);
@@ -116,14 +119,19 @@ bool Worker::collect() {
       const uint64_t count = std::min(written - taken, Ring::kBytes - at);
       arrived_[static_cast<size_t>(from)].append(ring.bytes + at, count);
       taken += count;
-      any = true;
     }
     ring.taken.store(taken, std::memory_order_release);
   }
-  return any;
+}
+
+void Worker::delay() {
+  constexpr int kOneIn = 16;
+  constexpr uint64_t kMostNs = 5'000'000;
+  if (delays_ && (*delays_)() % kOneIn == 0) sleep_for(static_cast<long>((*delays_)() % kMostNs));
 }
 
 bool Worker::take_frames(const Take& take) {
+  delay();
   collect();
   bool any = false;
   for (std::string& bytes : arrived_) {

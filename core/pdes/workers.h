@@ -9,6 +9,8 @@
 // for each other. No system call is made unless a worker has waited for some microseconds. Workers
 // must run on one machine. One thread each.
 //
+// Tests that a result does not depend on the workers' speeds call delay_at_random().
+//
 // `pending` counts the workers that are busy and the frames that are not yet taken: zero means that
 // nothing happens any more until the protocol moves the bounds.
 #pragma once
@@ -17,6 +19,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,7 +44,7 @@ struct SharedState {
   alignas(64) std::atomic<uint64_t> round;  // of the protocol
   std::atomic<int64_t> bound_ps;            // what the round decided
   std::atomic<bool> finished;               // nothing is left to do
-  std::atomic<bool> stopped;                // a worker has ended the job
+  std::atomic<bool> stopped;                // the run is being stopped
   struct alignas(64) OfWorker {
     std::atomic<int64_t> earliest_ps;  // the worker's first event, while it is idle
     uint64_t frames;                   // sent
@@ -86,14 +90,18 @@ class Worker {
   // Passes each complete frame to `take`; whether there were any. The worker must be counted as
   // busy.
   bool take_frames(const Take& take);
+  // Stops this worker for up to some milliseconds now and then, when it takes frames.
+  void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
  private:
   void write(int to, std::span<const char> bytes);
-  bool collect();
+  void collect();
+  void delay();
 
   SharedMemory& memory_;
   int number_;
   std::vector<std::string> arrived_;  // by sender: bytes that are not taken yet
+  std::optional<std::mt19937_64> delays_;
 };
 
 // Waits a moment, longer if called for the `attempt`th time in a row: first without a system call,

@@ -116,11 +116,11 @@ std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank) {
                      in_helper ? ", which" + describe(rank, helper->waiting_request) : ""};
 }
 
-std::string explain_deadlock(const mpi::World& world) {
+std::vector<BlockedRank> find_blocked(const mpi::World& world) {
   std::vector<BlockedRank> blocked;
   for (const auto& rank : world.ranks)
     if (auto described = describe_blocked(*rank)) blocked.push_back(*std::move(described));
-  return explain_deadlock(world, blocked);
+  return blocked;
 }
 
 std::string explain_deadlock(const mpi::World& world, const std::vector<BlockedRank>& blocked) {

@@ -9,7 +9,7 @@
 
 namespace sesame::sim {
 
-// A rank that has not ended.
+// A rank that has not ended, as text, so that it can be one of another process.
 struct BlockedRank {
   int rank;
   std::string wait;    // the call and what it waits for
@@ -18,10 +18,11 @@ struct BlockedRank {
 };
 // Nothing if the rank has ended.
 std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank);
+// All ranks that have not ended, in order. REQUIRES: this process simulates all.
+std::vector<BlockedRank> find_blocked(const mpi::World& world);
 
-// REQUIRES: at least one rank has not ended.
-std::string explain_deadlock(const mpi::World& world);
-// The same from the blocked ranks, in order: some may be of other processes.
+// A few lines for the user. REQUIRES: `blocked` are all ranks that have not ended, at least one, in
+// order.
 std::string explain_deadlock(const mpi::World& world, const std::vector<BlockedRank>& blocked);
 
 }  // namespace sesame::sim

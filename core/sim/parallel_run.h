@@ -4,14 +4,14 @@
 //
 // Use: check_workers() first, so that what is not simulated in parallel is refused before anything
 // runs. fork() returns in every process; is_supervisor() tells them apart. A worker calls join(),
-// runs its ranks, and ends with leave(). The supervisor calls supervise(), then take_in(). One
-// thread. Nothing has a name in a file system; a worker ends when its supervisor does.
+// runs its ranks, and ends with leave(). The supervisor calls supervise(), then take_in(). Nothing
+// has a name in a file system, and a worker ends when its supervisor does. One thread.
 #pragma once
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,32 +21,42 @@
 #include "core/machine/machine.h"
 #include "core/mpi/messages/worker_messages.h"
 #include "core/mpi/messages/world.h"
-#include "core/pdes/quantum.h"
-#include "core/sim/deadlock.h"
+#include "core/pdes/synchronizer.h"
+#include "core/pdes/workers.h"
 #include "core/sim/scenario.h"
 #include "core/sim/worker_recorder.h"
+#include "core/sim/worker_state.h"
 
 namespace sesame::sim {
 
 class Recording;
 
+// How far a simulation is.
+struct RunProgress {
+  SimTime latest;  // the clock of the rank that is furthest
+  uint64_t messages = 0;
+  int ended_ranks = 0;
+};
+
 // Whether the scenario can be simulated by scenario.workers workers, with the reason if not.
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
-                       const mpi::World& world);
+                       const mpi::World& world, bool has_process_ranks);
 
 class ParallelRun {
  public:
   static Result<std::unique_ptr<ParallelRun>> fork(const Scenario& scenario, mpi::World& world);
 
   bool is_supervisor() const { return number_ < 0; }
-  bool has(int rank) const { return workers_[static_cast<size_t>(rank)] == number_; }
-  int workers() const { return static_cast<int>(processes_.size()); }
+  // Whether this process simulates the rank; the supervisor simulates none.
+  bool has(int rank) const { return worker_of_[static_cast<size_t>(rank)] == number_; }
 
   // In a worker.
   void join(const Scenario& scenario);
   bool is_stopped() const { return memory_->state().stopped; }
   // The job ends, for the first reason that a worker gives.
   void end_job(int status, const std::string& why);
+  bool can_record() const { return recorder_ == nullptr || recorder_->error_number() == 0; }
+  void set_progress(const RunProgress& progress);
   [[noreturn]] void leave();
 
   // In the supervisor.
@@ -54,30 +64,37 @@ class ParallelRun {
     int status;
     std::string text;
   };
-  // Waits until all workers have ended. If one fails, ends the others; the Error says which, unless
-  // the worker has given its reason: then this process ends with the worker's status.
-  Result<std::optional<Verdict>> supervise();
+  // Waits until all workers have ended; calls on_progress about every 0.2 s. If one fails, ends the
+  // others; the Error says which, unless the worker has given its reason: then this process ends
+  // with the worker's status.
+  Result<std::optional<Verdict>> supervise(
+      const std::function<void(const RunProgress&)>& on_progress);
   // Adds what the workers' ranks did to the world. `recording`: null if nothing is recorded.
   Result<> take_in(Recording* recording);
 
-  const std::vector<BlockedRank>& blocked() const { return blocked_; }
-  const std::vector<std::string>& libraries() const { return libraries_; }
-  uint64_t switches() const { return switches_; }
-  int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
+  const WorkerTotals& totals() const { return totals_; }
+  int workers() const { return static_cast<int>(processes_.size()); }
   uint64_t rounds() const { return memory_->state().round; }
   uint64_t frames() const;
 
  private:
   struct Shared;  // in shared memory
 
-  ParallelRun(mpi::World& world, std::vector<int> workers);
-  std::string state() const;
-  Result<> take_in_state(const std::string& text);
+  ParallelRun(mpi::World& world, std::vector<int> worker_of);
+  Result<> share(const Scenario& scenario);
+  Result<> start_workers();
+  void become_worker(int number, pid_t supervisor);
+  std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario);
+  [[noreturn]] void refuse(const std::string& why);
+  void decide(int status, const std::string& why, bool is_refusal);
+  RunProgress progress() const;
+  std::optional<pid_t> await_worker(int* status) const;
+  Result<> check_end(pid_t process, int status);
   void end_workers();
   std::string name_of(int worker) const;
 
   mpi::World& world_;
-  std::vector<int> workers_;  // by rank
+  std::vector<int> worker_of_;  // by rank
   std::unique_ptr<pdes::SharedMemory> memory_;
   Shared* shared_ = nullptr;
   int number_ = -1;               // of this worker; -1: the supervisor
@@ -86,12 +103,9 @@ class ParallelRun {
   std::vector<std::FILE*> states_;
   std::unique_ptr<pdes::Worker> worker_;
   std::unique_ptr<mpi::WorkerMessages> messages_;
-  std::unique_ptr<pdes::QuantumProtocol> protocol_;
+  std::unique_ptr<pdes::Synchronizer> protocol_;
   std::unique_ptr<WorkerRecorder> recorder_;
-  std::vector<BlockedRank> blocked_;
-  std::vector<std::string> libraries_;
-  uint64_t switches_ = 0;
-  int64_t peak_memory_bytes_ = 0;
+  WorkerTotals totals_;
 };
 
 }  // namespace sesame::sim

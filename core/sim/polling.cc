@@ -183,7 +183,7 @@ void PollingWatch::abort_polling(const mpi::Strand& strand, const void* instruct
   std::string text = strand.rank->name() +
                      " waits in a loop without a call for memory to change, at " +
                      loader::describe_address(instruction) + ", but no other rank can run";
-  world_.hooks.abort_job(1, text + "\n" + explain_deadlock(world_));
+  world_.hooks.abort_job(1, text + "\n" + explain_deadlock(world_, find_blocked(world_)));
   __builtin_unreachable();
 }
 

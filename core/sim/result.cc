@@ -1,17 +1,15 @@
 #include "core/sim/result.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/mpi/call_ids.h"
+#include "core/sim/host_use.h"
 #include "core/sim/link_result.h"
 #include "core/sim/sensitivity.h"
 #include "core/sim/simulation.h"
@@ -144,30 +142,26 @@ Json compute_table(const mpi::World& world) {
           {"fastest_s", seconds(all.fastest_ps)}};
 }
 
-// Preemption of this process on the host machine: how often and for how long it was ready to run
-// while another process ran (the second field of schedstat, in ns; proc(5)).
-Json host_table() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  uint64_t on_cpu_ns = 0;
-  uint64_t delayed_ns = 0;
-  std::ifstream("/proc/self/schedstat") >> on_cpu_ns >> delayed_ns;
-  return {{"preemptions", usage.ru_nivcsw},
-          {"cpu_time_s", static_cast<double>(on_cpu_ns) * 1e-9},
-          {"delayed_s", static_cast<double>(delayed_ns) * 1e-9}};
+Json host_table(const Simulation& simulation) {
+  HostUse use = host_use();
+  if (simulation.parallel() != nullptr) use += simulation.parallel()->totals().host;
+  return {{"preemptions", use.preemptions},
+          {"cpu_time_s", use.cpu_time_s},
+          {"delayed_s", use.delayed_s}};
 }
 
-Json parallel_table(const ParallelRun& parallel, const mpi::World& world) {
+Json parallel_table(const Simulation& simulation) {
+  const ParallelRun& parallel = *simulation.parallel();
   return {{"workers", parallel.workers()},
-          {"protocol", "quantum"},
-          {"look_ahead_s", world.network.least_latency().seconds()},
+          {"protocol", simulation.scenario().protocol},
+          {"look_ahead_s", simulation.world().network.least_latency().seconds()},
           {"rounds", parallel.rounds()},
           {"frames", parallel.frames()}};
 }
 
-std::vector<std::string> libraries_opened(const Simulation& simulation) {
-  if (simulation.has_process_ranks()) return {};
-  if (simulation.parallel() != nullptr) return simulation.parallel()->libraries();
+Json libraries_opened(const Simulation& simulation) {
+  if (simulation.has_process_ranks()) return Json::array();
+  if (simulation.parallel() != nullptr) return simulation.parallel()->totals().libraries;
   return loader::libraries_opened_for_all_ranks();
 }
 
@@ -196,12 +190,12 @@ Json to_json(const Simulation& simulation) {
           ? static_cast<double>(world.messages) / simulation.wall_seconds()
           : 0.0;
   const ParallelRun* parallel = simulation.parallel();
-  json["switches"] = parallel != nullptr ? parallel->switches() : world.executive.switches();
-  if (parallel != nullptr) json["parallel"] = parallel_table(*parallel, world);
+  json["switches"] = parallel != nullptr ? parallel->totals().switches : world.executive.switches();
+  if (parallel != nullptr) json["parallel"] = parallel_table(simulation);
   if (simulation.scenario().compute == mpi::ComputeMode::kMeasured) {
     json["compute"] = compute_table(world);
   }
-  json["host_process"] = host_table();
+  json["host_process"] = host_table(simulation);
   json["exit_status"] = simulation.exit_status();
   json["outcome"] = outcome_name(simulation.outcome());
   json["outcome_text"] = simulation.outcome_text();

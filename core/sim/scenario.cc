@@ -47,6 +47,8 @@ Result<> read_numbers(const Json& json, Scenario* scenario) {
     if (!workers) return std::unexpected(workers.error());
     scenario->workers = static_cast<int>(*workers);
   }
+  if (json.contains("worker_delays"))
+    scenario->worker_delays = json.at("worker_delays").get<uint64_t>();
   if (json.contains("seed")) {
     const Json& seed = json.at("seed");
     if (!seed.is_number_unsigned())
@@ -142,9 +144,9 @@ Result<Scenario> from_json(const Json& json) {
   if (json.contains("shuffle") && json.at("shuffle").is_number()) {
     scenario.shuffle = json.at("shuffle").get<uint64_t>();
   }
-  if (json.contains("worker_delays") && json.at("worker_delays").is_number()) {
-    scenario.worker_delays = json.at("worker_delays").get<uint64_t>();
-  }
+  scenario.protocol = json.value("protocol", scenario.protocol);
+  if (scenario.protocol != "quantum")
+    return error("\"protocol\": expected quantum, got " + Json(scenario.protocol).dump());
   scenario.progress_descriptor = json.value("progress_fd", -1);
   if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());
   Result<> outcome = read_numbers(json, &scenario);

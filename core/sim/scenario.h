@@ -43,6 +43,7 @@ struct Scenario {
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;        // the seed of the order in which ready ranks run
   int workers = 1;                        // processes that simulate; 1: this one only
+  std::string protocol = "quantum";       // between several
   std::optional<uint64_t> worker_delays;  // seed of random delays of workers, for tests
   int progress_descriptor = -1;           // gets lines with the progress; -1: none
 };

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "core/abi/handles.h"
@@ -20,6 +19,7 @@
 #include "core/network/traffic.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"
+#include "core/sim/host_use.h"
 #include "core/sim/polling.h"
 #include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
@@ -61,16 +61,6 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-// The peak resident memory of this process. getrusage() would include the program that started it:
-// its mark survives exec.
-int64_t peak_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
-  }
-  return 0;
 }
 
 loader::RankProcess* process_of(const mpi::Rank& rank) {
@@ -188,10 +178,8 @@ struct Hooks {
     running->report_progress(false);
     if (running->parallel_ != nullptr && running->parallel_->is_stopped())
       running->world_->executive.stop();
-    // The run is useless if it cannot be recorded: stop early; close() reports why.
-    if (running->recording_ != nullptr && running->recording_->failure()) {
-      abort_job(2, "the run cannot be recorded");
-    }
+    // The run is useless if it cannot be recorded: stop early; why is reported later.
+    if (!running->can_record()) abort_job(2, "the run cannot be recorded");
   }
 };
 
@@ -240,7 +228,8 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   }
 
   if (scenario.workers > 1) {
-    auto checked = check_workers(scenario, simulation->machine_, *simulation->world_);
+    auto checked = check_workers(scenario, simulation->machine_, *simulation->world_,
+                                 simulation->has_process_ranks());
     if (!checked) return std::unexpected(checked.error());
   }
   if (auto started = simulation->start_recording(); !started) {
@@ -457,15 +446,13 @@ Result<> Simulation::load_ranks() {
     auto forked = ParallelRun::fork(scenario_, *world_);
     if (!forked) return std::unexpected(forked.error());
     parallel_ = *std::move(forked);
-    if (parallel_->is_supervisor()) return {};
-    parallel_->join(scenario_);
-    scenario_.progress_descriptor = -1;
+    if (!parallel_->is_supervisor()) parallel_->join(scenario_);
   }
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
                                               static_cast<size_t>(scenario_.ranks));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
-    if (parallel_ != nullptr && !parallel_->has(rank->id)) continue;
+    if (!simulates(*rank)) continue;
     const RankPlace& place = places[static_cast<size_t>(rank->id)];
     auto process = (*image)->load(rank->id, launch, own_variables(place));
     if (!process) return std::unexpected(process.error());
@@ -476,12 +463,20 @@ Result<> Simulation::load_ranks() {
   return {};
 }
 
-// Returns when nothing is left to do. A worker ends here.
+bool Simulation::simulates(const mpi::Rank& rank) const {
+  return parallel_ == nullptr || parallel_->has(rank.id);
+}
+
+bool Simulation::can_record() const {
+  if (parallel_ != nullptr) return parallel_->can_record();
+  return recording_ == nullptr || !recording_->failure();
+}
+
+// Runs the ranks until nothing is left to do. A worker ends here.
 Result<> Simulation::simulate_ranks() {
   if (parallel_ != nullptr && parallel_->is_supervisor()) return supervise();
-  for (auto& rank : world_->ranks) {
-    if (parallel_ == nullptr || parallel_->has(rank->id)) world_->executive.make_ready(rank->main);
-  }
+  for (auto& rank : world_->ranks)
+    if (simulates(*rank)) world_->executive.make_ready(rank->main);
   {
     std::optional<PollingWatch> watch;
     if (process_ranks_ == nullptr) watch.emplace(*world_);
@@ -495,7 +490,7 @@ Result<> Simulation::simulate_ranks() {
 }
 
 Result<> Simulation::supervise() {
-  auto verdict = parallel_->supervise();
+  auto verdict = parallel_->supervise([this](const RunProgress& all) { show_progress(all); });
   if (!verdict) return std::unexpected(verdict.error());
   if (*verdict) {
     outcome_ = Outcome::kAborted;
@@ -503,7 +498,8 @@ Result<> Simulation::supervise() {
     outcome_text_ = (*verdict)->text;
   }
   if (auto taken = parallel_->take_in(recording_.get()); !taken) return taken;
-  for (const auto& rank : world_->ranks) ended_ranks_ += rank->main.ended ? 1 : 0;
+  ended_ranks_ = static_cast<int>(
+      std::ranges::count_if(world_->ranks, [](const auto& rank) { return rank->main.ended; }));
   return {};
 }
 
@@ -515,8 +511,8 @@ Result<int> Simulation::run() {
   if (auto used = check_that_mpi_was_used(); !used) return std::unexpected(used.error());
   report_progress(true);
   // Before the tables are written: the temporary file that they are read from is mapped.
-  peak_memory_bytes_ =
-      parallel_ != nullptr ? parallel_->peak_memory_bytes() : peak_resident_bytes();
+  peak_memory_bytes_ = host_use().peak_memory_bytes;
+  if (parallel_ != nullptr) peak_memory_bytes_ += parallel_->totals().host.peak_memory_bytes;
   if (recording_ != nullptr) {
     if (auto closed = recording_->close(); !closed) return std::unexpected(closed.error());
   }
@@ -540,10 +536,10 @@ void Simulation::determine_outcome() {
     return conclude(Outcome::kFailed, 2, world_->mounts->failure()->to_string());
   }
   if (outcome_ == Outcome::kAborted) return;
-  const std::string deadlock = ended_ranks_ == world_->size() ? std::string()
-                               : parallel_ != nullptr
-                                   ? explain_deadlock(*world_, parallel_->blocked())
-                                   : explain_deadlock(*world_);
+  std::string deadlock;
+  if (ended_ranks_ < world_->size())
+    deadlock = explain_deadlock(
+        *world_, parallel_ != nullptr ? parallel_->totals().blocked : find_blocked(*world_));
   for (const auto& rank : world_->ranks) {
     if (rank->exit_status == 0) continue;
     return conclude(Outcome::kFailed, rank->exit_status,
@@ -564,21 +560,34 @@ Result<> Simulation::check_that_mpi_was_used() const {
       "name a program that does");
 }
 
+RunProgress Simulation::progress() const {
+  RunProgress progress{SimTime::zero(), world_->messages, ended_ranks_};
+  for (const auto& rank : world_->ranks) progress.latest = later(progress.latest, rank->main.now);
+  return progress;
+}
+
 void Simulation::report_progress(bool always) {
   if (scenario_.progress_descriptor < 0) return;
   const loader::HostScope host;
   const double now = monotonic_seconds();
   if (!always && now - last_progress_seconds_ < kProgressIntervalSeconds) return;
   last_progress_seconds_ = now;
-  SimTime latest;
-  for (const auto& rank : world_->ranks) latest = later(latest, rank->main.now);
+  if (parallel_ != nullptr && !parallel_->is_supervisor()) {
+    parallel_->set_progress(progress());
+  } else {
+    show_progress(progress());
+  }
+}
+
+void Simulation::show_progress(const RunProgress& progress) {
+  if (scenario_.progress_descriptor < 0) return;
   char line[256];
   const int length =
       std::snprintf(line, sizeof line,
                     "{\"simulated_time_s\": %.9g, \"messages\": %llu, \"ranks_finished\": %d, "
                     "\"ranks\": %d, \"wall_time_s\": %.3f}\n",
-                    latest.seconds(), static_cast<unsigned long long>(world_->messages),
-                    ended_ranks_, world_->size(), now - begin_seconds_);
+                    progress.latest.seconds(), static_cast<unsigned long long>(progress.messages),
+                    progress.ended_ranks, world_->size(), monotonic_seconds() - begin_seconds_);
   if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
     scenario_.progress_descriptor = -1;  // the reader has closed it
   }

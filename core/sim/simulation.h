@@ -51,7 +51,7 @@ class Simulation {
   const ParallelRun* parallel() const { return parallel_.get(); }
   double startup_seconds() const { return startup_seconds_; }
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
-  // Peak resident memory of this process until run() began to write records.
+  // Peak resident memory, summed over workers, until run() began to write records.
   int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
 
  private:
@@ -79,10 +79,14 @@ class Simulation {
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
   int64_t epoch_ns() const;
   void set_hooks();
+  bool simulates(const mpi::Rank& rank) const;
+  bool can_record() const;
   Result<> simulate_ranks();
   Result<> supervise();
   void determine_outcome();
+  RunProgress progress() const;
   void report_progress(bool always);
+  void show_progress(const RunProgress& progress);
 
   // spawn.cc
   struct Loaded {
@@ -117,7 +121,7 @@ class Simulation {
   std::vector<loader::RankProcessPtr> processes_;
   // Null: ranks are fibers with copies of the program.
   std::unique_ptr<ProcessRanks> process_ranks_;
-  std::unique_ptr<ParallelRun> parallel_;
+  std::unique_ptr<ParallelRun> parallel_;  // null: this process simulates all ranks
   std::unique_ptr<Recording> recording_;
   bool mpi_was_used_ = false;  // by a rank that is a process
   Outcome outcome_ = Outcome::kCompleted;

@@ -1,5 +1,6 @@
 #include "core/sim/worker_recorder.h"
 
+#include <cerrno>
 #include <type_traits>
 
 #include "core/base/check.h"
@@ -45,16 +46,16 @@ void WorkerRecorder::add(const void* entry, size_t bytes) {
   if (buffer_.size() >= kBufferBytes) write_buffer();
 }
 
-// A failure to write shows in flush().
 void WorkerRecorder::write_buffer() {
   const loader::HostScope host;
-  std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
+  if (error_number_ == 0 && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size())
+    error_number_ = errno;
   buffer_.clear();
 }
 
-bool WorkerRecorder::flush() {
+void WorkerRecorder::flush() {
   write_buffer();
-  return std::fflush(file_) == 0 && std::ferror(file_) == 0;
+  if (std::fflush(file_) != 0 && error_number_ == 0) error_number_ = errno;
 }
 
 void WorkerRecorder::record(const mpi::CallRecord& call) {

@@ -25,8 +25,10 @@ class WorkerRecorder final : public mpi::Recorder {
     return pending_[static_cast<size_t>(rank)] >= kMostPending;
   }
   void write_until(int rank, SimTime now) override;
-  // Whether all records could be written.
-  bool flush();
+  // To be called at the end.
+  void flush();
+  // The errno of the first write that failed, or 0. No record is written after it.
+  int error_number() const { return error_number_; }
 
  private:
   static constexpr uint32_t kMostPending = 1 << 14;
@@ -36,6 +38,7 @@ class WorkerRecorder final : public mpi::Recorder {
   void write_buffer();
 
   std::FILE* file_;
+  int error_number_ = 0;
   std::string buffer_;
   std::vector<uint32_t> pending_;  // records of each rank since its last write_until()
 };

@@ -89,8 +89,8 @@ int CollectiveLog::enter(const CommObject& comm, uint32_t sequence, uint16_t cal
 // In a parallel simulation each worker compares the ranks that it has.
 static int members_here(const World& world, const Members& members) {
   if (world.remote == nullptr) return members.size();
-  return static_cast<int>(std::ranges::count_if(
-      members.world_ranks(), [&](int rank) { return world.remote->is_here(rank); }));
+  return static_cast<int>(
+      std::ranges::count_if(members.world_ranks(), [&](int rank) { return world.is_here(rank); }));
 }
 
 int enter_collective_log(CommObject& comm, uint32_t sequence,

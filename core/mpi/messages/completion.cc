@@ -426,8 +426,8 @@ int Cancel(Request* handle) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
     const int receiver = (*request->comm->remote)[request->peer];
-    if (rank.world.remote != nullptr && !rank.world.remote->is_here(receiver))
-      rank.world.remote->refuse("MPI_Cancel of a send to a rank of another node");
+    if (!rank.world.is_here(receiver))
+      rank.world.remote->refuse("MPI_Cancel of a send to a rank of another worker");
     if (request->queued == nullptr) return MPI_SUCCESS;
     QueuedMessage* message = request->queued;
     Matching& target = rank.world.matching_of(receiver);

@@ -90,14 +90,17 @@ void complete_matched(World& world, int receiver, RequestObject& receive,
   if (message.rendezvous) return inject_announced(world, receiver, receive, message);
   // No later(): the strand that waits compares with its own time, which is past `posted`.
   const SimTime& received = message.arrival < receive.posted ? receive.posted : message.arrival;
-  if (message.sender() != nullptr || (message.is_remote && message.origin != nullptr)) {
+  if (message.completes_send()) {
     const network::MessageCost cost =
         world.network.cost(message.source_world, receiver, message.bytes);
     SimTime answered = received;
     answered.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
     answered += cost.control_latency;
-    message.is_remote ? world.remote->acknowledge(message, answered)
-                      : complete(*message.sender(), answered);
+    if (message.is_remote) {
+      world.remote->acknowledge(message, answered);
+    } else {
+      complete(*message.sender(), answered);
+    }
   }
   if (world.recorder != nullptr) {
     world.recorder->record(MessageRecord{message.source_world, receiver, message.tag,

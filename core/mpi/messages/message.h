@@ -29,14 +29,16 @@ struct MessageEnvelope {
   uint64_t is_buffered : 1 = 0;  // `origin` is the attached buffer, not the send
   uint64_t in_transit : 1 = 0;   // not in the receiver's queue yet (transit.h)
   uint64_t withdrawn : 1 = 0;    // in transit: its send was cancelled
-  uint64_t is_remote : 1 = 0;    // of a rank of another worker: `origin` is a number of that worker
+  uint64_t is_remote : 1 = 0;    // of another worker, to which `origin` means something
   SimTime sent;                  // when the send call had the message ready
   SimTime arrival;               // of the data, or of the request to send
   void* origin = nullptr;        // see sender() and attached()
   SimTime receive_overhead;      // CPU time of the receiver
   SignatureId signature = 0;     // of the type that was sent
 
-  // The send to be completed on matching; null when it is complete already.
+  // Whether its send is to be completed on matching; otherwise it is complete already.
+  bool completes_send() const { return !is_buffered && origin != nullptr; }
+  // This send if it is of this process, else null.
   RequestObject* sender() const {
     return is_buffered || is_remote ? nullptr : static_cast<RequestObject*>(origin);
   }

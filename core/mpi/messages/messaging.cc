@@ -94,10 +94,6 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
   matching.enqueue(channel, queued);
 }
 
-bool is_elsewhere(const World& world, int rank) {
-  return world.remote != nullptr && !world.remote->is_here(rank);
-}
-
 // Sends a message to a rank of another worker. Whether its receive is posted is not known here, so
 // a rendezvous is always announced.
 void send_away(Rank& sender, const Route& route, const MessageEnvelope& message,
@@ -145,8 +141,8 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
     arrival += cost.latency;
     arrival += cost.transfer;
   }
-  const bool elsewhere = is_elsewhere(rank.world, route.target);
-  if (!shared && !elsewhere && can_defer_delivery(cost, send)) {
+  const bool is_here = rank.world.is_here(route.target);
+  if (is_here && !shared && can_defer_delivery(cost, send)) {
     auto* message = new QueuedMessage;
     describe(*message, rank, send, cost, plain(strand.now), arrival);
     copy_payload(*message, send);
@@ -154,7 +150,7 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   } else {
     MessageEnvelope message;
     describe(message, rank, send, cost, plain(strand.now), arrival);
-    if (elsewhere) return send_away(rank, route, message, send, request);
+    if (!is_here) return send_away(rank, route, message, send, request);
     set_origin(message, send, request);
     if (shared) return send_shared(rank, route, message, send, request, start);
     deliver_at_once(rank, route, message, send, request);

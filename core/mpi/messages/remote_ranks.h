@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/mpi/messages/message.h"
@@ -18,11 +20,12 @@ namespace sesame::mpi {
 
 class RemoteRanks {
  public:
+  // `workers`: by rank of the run, the number of its worker; `here`: that of this worker.
+  RemoteRanks(std::vector<int> workers, int here) : workers_(std::move(workers)), here_(here) {}
   virtual ~RemoteRanks() = default;
 
-  // `is_here`: by rank of the run.
-  explicit RemoteRanks(std::vector<bool> is_here) : is_here_(std::move(is_here)) {}
-  bool is_here(int rank) const { return is_here_[static_cast<size_t>(rank)]; }
+  bool is_here(int rank) const { return worker_of(rank) == here_; }
+  int worker_of(int rank) const { return workers_[static_cast<size_t>(rank)]; }
 
   // Sends a message with its data, also that of a rendezvous: its request to send carries it.
   // `request`: null if the send is complete.
@@ -36,13 +39,14 @@ class RemoteRanks {
                              const MessageRecord& record, const SimTime& ready) = 0;
   // The data of a rendezvous arrives. `receive`: what clear_to_send() gave to this worker.
   virtual void send_data(int target, uint64_t receive, const SimTime& arrival) = 0;
-  // Ends the job if the call (a CallId) is one that workers do not simulate yet.
+  // Ends the run if the running rank's call (a CallId) is one that workers do not simulate yet.
   virtual void check_call(uint16_t call) const = 0;
-  // Ends the job: "… is not simulated with several workers yet".
-  [[noreturn]] virtual void refuse(const char* what) const = 0;
+  // Ends the run: "rank 3: … is not simulated with several workers yet".
+  [[noreturn]] virtual void refuse(const std::string& what) const = 0;
 
  private:
-  std::vector<bool> is_here_;
+  std::vector<int> workers_;
+  int here_;
 };
 
 }  // namespace sesame::mpi

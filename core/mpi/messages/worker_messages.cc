@@ -1,6 +1,5 @@
 #include "core/mpi/messages/worker_messages.h"
 
-#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -50,34 +49,46 @@ RequestObject& request_of(uint64_t number) {
   return *reinterpret_cast<RequestObject*>(static_cast<uintptr_t>(number));
 }
 
-constexpr CallId kRefused[] = {
-    CallId::Win_create,         CallId::Win_allocate,        CallId::Win_allocate_shared,
-    CallId::Win_create_dynamic, CallId::File_open,           CallId::File_delete,
-    CallId::Comm_spawn,         CallId::Comm_spawn_multiple, CallId::Open_port,
-    CallId::Comm_accept,        CallId::Comm_connect,        CallId::Comm_join,
-    CallId::Publish_name,       CallId::Lookup_name};
+bool is_refused(CallId call) {
+  switch (call) {
+    case CallId::Win_create:
+    case CallId::Win_allocate:
+    case CallId::Win_allocate_shared:
+    case CallId::Win_create_dynamic:
+    case CallId::File_open:
+    case CallId::File_delete:
+    case CallId::Comm_spawn:
+    case CallId::Comm_spawn_multiple:
+    case CallId::Open_port:
+    case CallId::Comm_accept:
+    case CallId::Comm_connect:
+    case CallId::Comm_join:
+    case CallId::Publish_name:
+    case CallId::Lookup_name:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace
 
-WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers)
-    : RemoteRanks([&] {
-        std::vector<bool> is_here;
-        for (const int of_rank : workers) is_here.push_back(of_rank == worker.number());
-        return is_here;
-      }()),
+WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers,
+                               Refuse refuse)
+    : RemoteRanks(std::move(workers), worker.number()),
       world_(world),
       worker_(worker),
-      workers_(std::move(workers)) {}
+      refuse_(std::move(refuse)) {}
 
 void WorkerMessages::post(int target, const Frame& frame, std::span<const char> data) {
   static_assert(std::is_trivially_copyable_v<Frame>);
-  worker_.send(workers_[static_cast<size_t>(target)],
-               {reinterpret_cast<const char*>(&frame), sizeof frame}, data);
+  worker_.send(worker_of(target), {reinterpret_cast<const char*>(&frame), sizeof frame}, data);
 }
 
 void WorkerMessages::send(int target, const MessageEnvelope& message, const Operation& send,
                           const RequestObject* request) {
-  if (send.mode == Operation::Mode::kBuffered) refuse("a buffered send to a rank of another node");
+  if (send.mode == Operation::Mode::kBuffered)
+    refuse("a buffered send to a rank of another worker");
   Frame frame;
   frame.rendezvous = message.rendezvous;
   frame.target = target;
@@ -210,14 +221,12 @@ void WorkerMessages::take_data(const Frame& frame) {
 }
 
 void WorkerMessages::check_call(uint16_t call) const {
-  for (const CallId refused : kRefused) {
-    if (call == static_cast<uint16_t>(refused)) refuse(call_name(refused));
-  }
+  const auto id = static_cast<CallId>(call);
+  if (is_refused(id)) refuse(call_name(id));
 }
 
-void WorkerMessages::refuse(const char* what) const {
-  world_.hooks.abort_job(2, std::string(what) + " is not simulated with several workers yet: " +
-                                "run it with --workers 1");
+void WorkerMessages::refuse(const std::string& what) const {
+  refuse_(this_rank().name() + ": " + what + " is not simulated with several workers yet");
   __builtin_unreachable();
 }
 

@@ -6,7 +6,9 @@
 // in. One thread.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/mpi/messages/remote_ranks.h"
@@ -18,8 +20,11 @@ struct World;
 
 class WorkerMessages final : public RemoteRanks {
  public:
+  // Ends the run, in a fiber, for the reason in words. Must not return.
+  using Refuse = std::function<void(const std::string& why)>;
+
   // `workers`: by rank, the number of its worker.
-  WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers);
+  WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse);
 
   void take(std::span<const char> frame);
 
@@ -30,7 +35,7 @@ class WorkerMessages final : public RemoteRanks {
                      const MessageRecord& record, const SimTime& ready) override;
   void send_data(int target, uint64_t receive, const SimTime& arrival) override;
   void check_call(uint16_t call) const override;
-  [[noreturn]] void refuse(const char* what) const override;
+  [[noreturn]] void refuse(const std::string& what) const override;
 
  private:
   struct Frame;
@@ -41,7 +46,7 @@ class WorkerMessages final : public RemoteRanks {
 
   World& world_;
   pdes::Worker& worker_;
-  std::vector<int> workers_;
+  Refuse refuse_;
 };
 
 }  // namespace sesame::mpi

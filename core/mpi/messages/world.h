@@ -126,6 +126,8 @@ struct World {
   uint32_t connections = 0;      // made at ports so far
 
   int size() const { return static_cast<int>(ranks.size()); }
+  // Whether this process simulates the rank.
+  bool is_here(int rank) const { return remote == nullptr || remote->is_here(rank); }
   // Does not read `ranks`, which would be a cache miss for each message.
   Matching& matching_of(int rank) { return static_cast<Rank*>(rank_block.data())[rank].matching; }
   // Adds a job with one rank on each of these nodes, whose clocks start at `begin`. Null when the

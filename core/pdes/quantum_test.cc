@@ -1,0 +1,158 @@
+// Random programs of events on several executives under the quantum protocol, against the same
+// programs on one executive.
+#include "core/pdes/quantum.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sesame::pdes {
+namespace {
+
+constexpr int kActors = 6;
+constexpr SimTime kLookAhead = SimTime::from_ps(100);
+
+// What happens at an actor. It causes more, drawn from all that happened there before: at this
+// actor soon, at others after the look-ahead.
+struct Happening {
+  int64_t time_ps;
+  uint64_t cause;
+  int actor;
+  int generation;
+};
+
+uint64_t mixed(uint64_t value) {
+  value = (value ^ (value >> 31)) * 0x9e3779b97f4a7c15ULL;
+  return value ^ (value >> 29);
+}
+
+// One executive with some of the actors. `send` gets happenings at others.
+class Simulator {
+ public:
+  using Send = std::function<void(const Happening&)>;
+  Simulator(std::vector<bool> has, Send send) : has_(std::move(has)), send_(std::move(send)) {}
+
+  Executive executive;
+  std::map<int, std::string> logs;  // by actor: what happened, in order
+
+  void add(const Happening& happening) {
+    if (!has_[static_cast<size_t>(happening.actor)]) return send_(happening);
+    Event& event = events_.emplace_back(*this, happening);
+    const EventOrder order{EventClass::kModel, static_cast<uint32_t>(happening.actor),
+                           static_cast<uint32_t>(happening.cause)};
+    executive.events().schedule(event, SimTime::from_ps(happening.time_ps), order);
+  }
+
+ private:
+  struct Event final : ConditionalEvent {
+    Event(Simulator& simulator, const Happening& happening)
+        : simulator(simulator), happening(happening) {}
+    void fire() override { simulator.happen(happening); }
+    Simulator& simulator;
+    const Happening happening;
+  };
+
+  void happen(const Happening& now) {
+    logs[now.actor] += std::to_string(now.time_ps) + ":" + std::to_string(now.cause) + " ";
+    uint64_t& state = states_[now.actor];
+    state = mixed(state + now.cause);
+    if (now.generation == 0) return;
+    for (uint64_t i = 0, draw = state; i <= state % 3; ++i) {
+      draw = mixed(draw + 1);
+      const auto actor = static_cast<int>(draw % kActors);
+      const int64_t least = actor == now.actor ? 1 : kLookAhead.ps();
+      const auto delay = static_cast<int64_t>(draw / kActors % 1'000);
+      add({now.time_ps + least + delay, draw, actor, now.generation - 1});
+    }
+  }
+
+  std::vector<bool> has_;
+  Send send_;
+  std::deque<Event> events_;
+  std::map<int, uint64_t> states_;
+};
+
+constexpr Happening kFirst{0, 1, 0, 8};
+using Logs = std::map<int, std::string>;
+
+Logs sequential(uint64_t seed) {
+  Simulator all(std::vector<bool>(kActors, true), nullptr);
+  Happening first = kFirst;
+  first.cause = seed;
+  all.add(first);
+  all.executive.run();
+  return all.logs;
+}
+
+// The actors are dealt out to workers, which are threads.
+Logs parallel(uint64_t seed, int workers, bool with_delays) {
+  const auto memory = SharedMemory::create(workers).value();
+  std::vector<Logs> logs(static_cast<size_t>(workers));
+  const auto run = [&](int number) {
+    Worker worker(*memory, number);
+    if (with_delays) worker.delay_at_random(seed + static_cast<uint64_t>(number));
+    std::vector<bool> has;
+    for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % workers == number);
+    Simulator simulator(has, [&](const Happening& happening) {
+      worker.send(happening.actor % workers,
+                  {reinterpret_cast<const char*>(&happening), sizeof happening}, {});
+    });
+    QuantumProtocol protocol(worker, simulator.executive, kLookAhead,
+                             [&](std::span<const char> frame) {
+                               Happening happening;
+                               std::memcpy(&happening, frame.data(), sizeof happening);
+                               simulator.add(happening);
+                             });
+    simulator.executive.set_synchronizer(&protocol);
+    Happening first = kFirst;
+    first.cause = seed;
+    if (number == 0) simulator.add(first);
+    simulator.executive.run();
+    logs[static_cast<size_t>(number)] = simulator.logs;
+  };
+  std::vector<std::thread> threads;
+  for (int number = 0; number < workers; ++number) threads.emplace_back(run, number);
+  for (std::thread& thread : threads) thread.join();
+  Logs all;
+  for (Logs& some : logs) all.merge(some);
+  EXPECT_EQ(memory->state().pending, workers) << "a frame was lost";
+  return all;
+}
+
+TEST(QuantumProtocol, GivesWhatOneExecutiveGives) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Logs expected = sequential(seed);
+    for (const int workers : {2, 3, 4})
+      ASSERT_EQ(parallel(seed, workers, false), expected) << seed << ", workers: " << workers;
+  }
+}
+
+TEST(QuantumProtocol, GivesItWhereWorkersAreDelayed) {
+  for (uint64_t seed = 1; seed <= 3; ++seed)
+    ASSERT_EQ(parallel(seed, 3, true), sequential(seed)) << seed;
+}
+
+TEST(QuantumProtocol, EndsAtOnceWhereNothingHappens) {
+  const auto memory = SharedMemory::create(2).value();
+  const auto run = [&](int number) {
+    Worker worker(*memory, number);
+    Executive executive;
+    QuantumProtocol protocol(worker, executive, kLookAhead, [](std::span<const char>) {});
+    executive.set_synchronizer(&protocol);
+    executive.run();
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  EXPECT_TRUE(memory->state().finished);
+  EXPECT_EQ(memory->state().round, 1U);
+}
+
+}  // namespace
+}  // namespace sesame::pdes

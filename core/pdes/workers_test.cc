@@ -1,0 +1,102 @@
+// Frames between workers, which are threads here: they arrive whole, in order, also through rings
+// that are smaller than the frames.
+#include "core/pdes/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+namespace sesame::pdes {
+namespace {
+
+std::string frame_of(uint64_t seed, size_t bytes) {
+  std::mt19937_64 random(seed);
+  std::string frame(bytes, '\0');
+  for (char& byte : frame) byte = static_cast<char>(random());
+  return frame;
+}
+
+void send(Worker& from, int to, const std::string& frame, size_t head = 0) {
+  const std::span<const char> bytes(frame);
+  from.send(to, bytes.first(head), bytes.subspan(head));
+}
+
+std::vector<std::string> taken(Worker& worker) {
+  std::vector<std::string> frames;
+  worker.take_frames(
+      [&](std::span<const char> frame) { frames.emplace_back(frame.begin(), frame.end()); });
+  return frames;
+}
+
+TEST(Workers, FramesArriveInOrderWithBothParts) {
+  const auto memory = SharedMemory::create(2).value();
+  Worker a(*memory, 0), b(*memory, 1);
+  EXPECT_FALSE(b.has_arrivals());
+  send(a, 1, "headtail", 4);
+  send(a, 1, "");
+  send(a, 1, "x");
+  EXPECT_TRUE(b.has_arrivals());
+  EXPECT_EQ(taken(b), (std::vector<std::string>{"headtail", "", "x"}));
+  EXPECT_FALSE(b.has_arrivals());
+  EXPECT_FALSE(b.take_frames([](std::span<const char>) { FAIL(); }));
+}
+
+TEST(Workers, CountBusyWorkersAndFramesThatAreNotTaken) {
+  const auto memory = SharedMemory::create(3).value();
+  Worker a(*memory, 0), b(*memory, 1);
+  EXPECT_EQ(memory->state().pending, 3);
+  send(a, 1, "one");
+  send(a, 1, "two");
+  EXPECT_EQ(memory->state().pending, 5);
+  taken(b);
+  EXPECT_EQ(memory->state().pending, 3);
+  EXPECT_EQ(memory->state().workers[0].frames, 2U);
+}
+
+// Lengths that divide the ring's size neither evenly nor alike, so that frames and their lengths
+// lie across its end.
+TEST(Workers, FramesLieAcrossTheEndOfARing) {
+  const auto memory = SharedMemory::create(2).value();
+  Worker a(*memory, 0), b(*memory, 1);
+  for (uint64_t i = 0; i < 400; ++i) {
+    const std::string frame = frame_of(i, 1 + i * 97 % 5'003);
+    send(a, 1, frame, frame.size() / 3);
+    ASSERT_EQ(taken(b), std::vector<std::string>{frame});
+  }
+  EXPECT_GT(memory->ring(0, 1).written, 3 * Ring::kBytes);
+}
+
+// Each sends what no ring holds before it takes anything: neither waits for the other for ever.
+TEST(Workers, TwoThatSendMoreThanTheRingsHoldDoNotWaitForEachOther) {
+  const auto memory = SharedMemory::create(2).value();
+  constexpr uint64_t kFrames = 20;
+  constexpr size_t kBytes = Ring::kBytes + 12'345;
+  const auto run = [&](int number, std::vector<std::string>* frames) {
+    Worker worker(*memory, number);
+    for (uint64_t i = 0; i < kFrames; ++i)
+      send(worker, 1 - number, frame_of(2 * i + static_cast<uint64_t>(number), kBytes), 7);
+    for (int attempt = 0; frames->size() < kFrames; wait_a_moment(attempt++))
+      for (std::string& frame : taken(worker)) frames->push_back(std::move(frame));
+  };
+  std::vector<std::string> of_a, of_b;
+  std::thread other([&] { run(1, &of_b); });
+  run(0, &of_a);
+  other.join();
+  for (uint64_t i = 0; i < kFrames; ++i) {
+    EXPECT_TRUE(of_a[i] == frame_of(2 * i + 1, kBytes)) << i;
+    EXPECT_TRUE(of_b[i] == frame_of(2 * i, kBytes)) << i;
+  }
+  EXPECT_EQ(memory->state().pending, 2);
+}
+
+TEST(Workers, ASenderToAFullRingReturnsWhenTheRunIsStopped) {
+  const auto memory = SharedMemory::create(2).value();
+  Worker a(*memory, 0);
+  std::thread stop([&] { memory->state().stopped = true; });
+  send(a, 1, std::string(2 * Ring::kBytes, 'x'));
+  stop.join();
+}
+
+}  // namespace
+}  // namespace sesame::pdes

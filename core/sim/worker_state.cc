@@ -1,0 +1,111 @@
+#include "core/sim/worker_state.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/loader/loader.h"
+
+namespace sesame::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const HostUse& use) {
+  return {use.peak_memory_bytes, use.preemptions, use.cpu_time_s, use.delayed_s};
+}
+
+HostUse host_use_from(const Json& json) { return {json.at(0), json.at(1), json.at(2), json.at(3)}; }
+
+Json to_json(const mpi::Rank& rank) {
+  Json json{{"rank", rank.id},
+            {"now", rank.main.now.ps()},
+            {"waited", rank.main.waited.ps()},
+            {"computed", rank.computed.ps()},
+            {"compute_before_call", rank.compute_before_call.ps()},
+            {"exit_status", rank.exit_status},
+            {"initialized", rank.initialized},
+            {"finalized", rank.finalized},
+            {"ended", rank.main.ended},
+            {"calls", Json::array()},
+            {"channels", Json::array()}};
+  rank.profile.visit(rank.world.call_slots, [&](uint16_t call, const auto& entry) {
+    json["calls"].push_back({call, entry.count, entry.bytes, entry.time.ps()});
+  });
+  rank.matching.visit_channels([&](const mpi::Channel& channel) {
+    if (channel.messages == 0) return;
+    json["channels"].push_back(
+        {channel.key, channel.messages, channel.bytes, int{channel.source_world}});
+  });
+  if (const auto blocked = describe_blocked(rank))
+    json["blocked"] = {blocked->wait, blocked->waited_for, blocked->helper};
+  return json;
+}
+
+SimTime time_from(const Json& json) { return SimTime::from_ps(json.get<int64_t>()); }
+
+void take_in_rank(const Json& json, mpi::Rank& rank) {
+  rank.main.now = time_from(json.at("now"));
+  rank.main.waited = time_from(json.at("waited"));
+  rank.main.ended = json.at("ended");
+  rank.computed = time_from(json.at("computed"));
+  rank.compute_before_call = time_from(json.at("compute_before_call"));
+  rank.exit_status = json.at("exit_status");
+  rank.initialized = json.at("initialized");
+  rank.finalized = json.at("finalized");
+  for (const Json& call : json.at("calls")) {
+    mpi::CallProfile::Entry& entry =
+        rank.profile.at(rank.world.call_slots.of(call.at(0).get<uint16_t>()));
+    entry = {call.at(1), call.at(2), time_from(call.at(3))};
+  }
+  for (const Json& from : json.at("channels")) {
+    const auto key = from.at(0).get<uint64_t>();
+    mpi::Channel& channel =
+        rank.matching.channel(mpi::ChannelTable::context_of(key), static_cast<int>(key));
+    channel.messages = from.at(1);
+    channel.bytes = from.at(2);
+    channel.source_world = from.at(3).get<int>();
+  }
+}
+
+}  // namespace
+
+std::string worker_state(const mpi::World& world) {
+  Json json{{"messages", world.messages},
+            {"bytes", world.message_bytes},
+            {"switches", world.executive.switches()},
+            {"host", to_json(host_use())},
+            {"host_files", world.host_files},
+            {"libraries", loader::libraries_opened_for_all_ranks()},
+            {"sizes", Json::array()},
+            {"ranks", Json::array()}};
+  for (const mpi::SizeClass& size : world.sizes) json["sizes"].push_back({size.count, size.bytes});
+  for (const auto& rank : world.ranks)
+    if (world.is_here(rank->id)) json["ranks"].push_back(to_json(*rank));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals* totals) {
+  const Json json = Json::parse(state, nullptr, false);
+  if (json.is_discarded()) return error("cannot read the state of a worker");
+  world.messages += json.at("messages").get<uint64_t>();
+  world.message_bytes += json.at("bytes").get<uint64_t>();
+  for (const std::string name : json.at("host_files")) world.host_files.insert(name);
+  for (size_t i = 0; i < world.sizes.size(); ++i) {
+    const Json& size = json.at("sizes").at(i);
+    world.sizes[i].count += size.at(0).get<uint64_t>();
+    world.sizes[i].bytes += size.at(1).get<uint64_t>();
+  }
+  totals->host += host_use_from(json.at("host"));
+  totals->switches += json.at("switches").get<uint64_t>();
+  for (const std::string name : json.at("libraries")) totals->libraries.insert(name);
+  for (const Json& rank : json.at("ranks")) {
+    const int id = rank.at("rank");
+    take_in_rank(rank, *world.ranks[static_cast<size_t>(id)]);
+    if (!rank.contains("blocked")) continue;
+    const Json& blocked = rank.at("blocked");
+    totals->blocked.push_back({id, blocked.at(0), blocked.at(1), blocked.at(2)});
+  }
+  return {};
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,34 @@
+// What the ranks of a worker of a parallel simulation have done, as text from which the supervisor
+// continues as if it had simulated them: clocks, totals of calls and channels, what blocked ranks
+// wait for.
+//
+// Use: worker_state() in each worker when its ranks have stopped; take_in_state() in the
+// supervisor, once for each worker.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/mpi/messages/world.h"
+#include "core/sim/deadlock.h"
+#include "core/sim/host_use.h"
+
+namespace sesame::sim {
+
+// What the supervisor's World has no place for; of all workers together.
+struct WorkerTotals {
+  HostUse host;
+  uint64_t switches = 0;
+  std::set<std::string> libraries;   // libraries_opened_for_all_ranks()
+  std::vector<BlockedRank> blocked;  // in the order of the workers
+};
+
+// Of the ranks that are here. In a worker.
+std::string worker_state(const mpi::World& world);
+// Adds a worker's state. In the supervisor.
+Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals* totals);
+
+}  // namespace sesame::sim
