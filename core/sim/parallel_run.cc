@@ -180,8 +180,8 @@ void ParallelRun::become_worker(int number, pid_t supervisor) {
 
 void ParallelRun::join(const Scenario& scenario) {
   worker_ = std::make_unique<pdes::Worker>(*memory_, number_);
-  if (scenario.worker_delays)
-    worker_->delay_at_random(*scenario.worker_delays + static_cast<uint64_t>(number_));
+  if (scenario.shuffle)
+    worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_, [this](const std::string& why) { refuse(why); });
   protocol_ = make_protocol(scenario);

@@ -47,8 +47,6 @@ Result<> read_numbers(const Json& json, Scenario* scenario) {
     if (!workers) return std::unexpected(workers.error());
     scenario->workers = static_cast<int>(*workers);
   }
-  if (json.contains("worker_delays"))
-    scenario->worker_delays = json.at("worker_delays").get<uint64_t>();
   if (json.contains("seed")) {
     const Json& seed = json.at("seed");
     if (!seed.is_number_unsigned())

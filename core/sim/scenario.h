@@ -41,11 +41,10 @@ struct Scenario {
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   bool traced_open_mpi = false;  // it is a traced run, of a program with Open MPI
   uint64_t seed = 1;
-  std::optional<uint64_t> shuffle;        // the seed of the order in which ready ranks run
-  int workers = 1;                        // processes that simulate; 1: this one only
-  std::string protocol = "quantum";       // between several
-  std::optional<uint64_t> worker_delays;  // seed of random delays of workers, for tests
-  int progress_descriptor = -1;           // gets lines with the progress; -1: none
+  std::optional<uint64_t> shuffle;   // the seed of the order in which ready ranks run
+  int workers = 1;                   // processes that simulate; 1: this one only
+  std::string protocol = "quantum";  // between several
+  int progress_descriptor = -1;      // gets lines with the progress; -1: none
 };
 
 // An unreadable file, a missing key or a wrong value is an Error.

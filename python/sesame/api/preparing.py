@@ -22,6 +22,7 @@ from sesame.simulation.settings import (
     check_rank_counts,
     check_repeat,
     check_storage,
+    check_workers,
     parse_placement,
     with_strategy,
 )
@@ -53,6 +54,8 @@ class RunSettings:
     label: bool
     stack_size: str
     private_libraries: Sequence[str]
+    workers: int
+    protocol: str
     files: str | Path | None = None
     sensitivity: bool = False
 
@@ -79,6 +82,7 @@ def prepared(
     words_of("private_libraries", settings.private_libraries, '["libstate*"]', numbers=False)
     if ranks is not None:
         check_rank_counts([ranks])
+    check_workers(settings.workers, settings.protocol)
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         if is_trace(settings.program):
             scenario, executable = _of_trace(settings, ranks, Path(directory))
@@ -222,6 +226,8 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         private_libraries=tuple(settings.private_libraries),
         seed=settings.seed,
         shuffle=settings.shuffle,
+        workers=settings.workers,
+        protocol=settings.protocol,
         sensitivity=settings.sensitivity,
     )
 

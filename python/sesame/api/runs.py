@@ -21,7 +21,7 @@ from sesame.simulation import Host, Keep, Point, RunResult, Scenario, Sweep, poi
 from sesame.simulation.points import PointRunner
 from sesame.simulation.run import notes_of_runs, simulate_into, write_result
 from sesame.simulation.series import write_series
-from sesame.simulation.settings import check_rank_counts
+from sesame.simulation.settings import PROTOCOLS, check_rank_counts
 from sesame.trust import merged
 
 
@@ -55,6 +55,8 @@ def simulate(
     collective: str | None = None,
     seed: int = 1,
     shuffle: int | None = None,
+    workers: int = 1,
+    protocol: str = PROTOCOLS[0],
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -78,6 +80,7 @@ def simulate(
     copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; for a traced
     run "recorded" or "none", times `scale_compute`. `repeat` measures N times: the median counts.
     `files` is a directory in which simulated files are kept; `discard_data` keeps only their sizes.
+    `workers` processes simulate together under `protocol`, with the same result.
     `mappings` moves directories of a traced run's files ({"/scratch/run": "."}). `collective` is
     the strategy of collective accesses ("two-phase", …). `sensitivity`: for `sesame.what_if`.
     `output` is the path of the data set; `force` replaces an existing one. Without `output` it is
@@ -92,7 +95,7 @@ def simulate(
     wanted = RunSettings(
         program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
         mappings, discard_data, collective, seed, shuffle, ranks_as, label, stack_size,
-        private_libraries, files, sensitivity,
+        private_libraries, workers, protocol, files, sensitivity,
     )  # fmt: skip
     shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
     return _simulate(wanted, ranks, keep, shown, _Output(output, force))
@@ -117,6 +120,8 @@ def series(
     collective: str | None = None,
     seed: int = 1,
     shuffle: int | None = None,
+    workers: int = 1,
+    protocol: str = PROTOCOLS[0],
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -141,7 +146,7 @@ def series(
     wanted = RunSettings(
         program, arguments, next(iter(machines.values())), compute, repeat, scale_compute,
         placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
-        label, stack_size, private_libraries,
+        label, stack_size, private_libraries, workers, protocol,
     )  # fmt: skip
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
     shown = display or CapturedOutput(quiet=not show_output)

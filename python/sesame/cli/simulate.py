@@ -43,7 +43,7 @@ from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Sweep, points_of
 from sesame.simulation.host import RANKS_AS
-from sesame.simulation.settings import MOST_RANKS
+from sesame.simulation.settings import MOST_RANKS, PROTOCOLS
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
             "sensitivity",
             "seed",
             "shuffle",
+            "workers",
+            "protocol",
         ),
         Machine=("machine", "overrides", "placement"),
         Program=("environment", "cwd", "label", "stack_size", "private_libraries", "ranks_as"),
@@ -212,7 +214,21 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--shuffle",
     type=click.IntRange(min=0, max=2**64 - 1),
     metavar="SEED",
-    help="Run ready ranks in a random order. Results must not change: a check of the simulator.",
+    help="Run ready ranks in a random order, and stop workers at random. Results must not change: a "
+    "check of the simulator.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Simulate with N processes, each with the ranks of some nodes. Results are the same.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    default=PROTOCOLS[0],
+    help="How workers learn until when they may simulate.",
 )
 @click.option(
     "--sensitivity",
@@ -294,6 +310,8 @@ def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
         "collective": options.collective,
         "seed": options.seed,
         "shuffle": options.shuffle,
+        "workers": options.workers,
+        "protocol": options.protocol,
         "label": options.label,
         "stack_size": options.stack_size,
         "private_libraries": options.private_libraries,

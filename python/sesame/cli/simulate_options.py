@@ -35,6 +35,8 @@ class SimulateOptions:
     scale_compute: float | None
     seed: int
     shuffle: int | None
+    workers: int
+    protocol: str
     sensitivity: bool
     # what is written
     output: Path | None

@@ -51,6 +51,13 @@ def print_summary(console: Console, outcome: RunResult) -> None:
         f"memory {format_bytes(result['peak_rss_bytes'])}",
         soft_wrap=True,
     )
+    if (parallel := result.get("parallel")) is not None:
+        console.print(
+            f"{parallel['workers']} workers, protocol {parallel['protocol']}: "
+            f"{count_of(parallel['rounds'], 'round')}, "
+            f"{count_of(parallel['frames'], 'message')} between workers",
+            soft_wrap=True,
+        )
 
 
 def print_notes(console: Console, notes: Sequence[str]) -> None:

@@ -46,6 +46,7 @@ SCALARS = (
     "wall_time_s",
     "messages_per_second",
     "startup_s",
+    "parallel",
     "peak_rss_bytes",
     "io_time_s",
     "file_bytes_read",

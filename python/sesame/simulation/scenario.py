@@ -30,7 +30,7 @@ class Scenario:
     seed: int = 1
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
     workers: int = 1  # processes that simulate together (docs/models/parallel.md)
-    worker_delays: int | None = None  # seed of random delays of workers, for tests
+    protocol: str = "quantum"  # between them
     files_directory: Path | None = None  # where simulated files are kept; None: they are removed
     discard_data: bool = False  # keep only the sizes of simulated files, not their data
     # Path and size of files that existed before a traced run. If set, the program sees no real
@@ -78,6 +78,6 @@ class Scenario:
             "initial_files": None if self.initial_files is None else dict(self.initial_files),
             "traced_open_mpi": self.traced_open_mpi,
             **({"sensitivity": True} if self.sensitivity else {}),
-            **({"workers": self.workers} if self.workers > 1 else {}),
-            **({} if self.worker_delays is None else {"worker_delays": self.worker_delays}),
+            "workers": self.workers,
+            "protocol": self.protocol,
         }

@@ -13,6 +13,7 @@ from sesame.simulation.compute import Compute
 from sesame.simulation.scenario import Scenario
 
 MOST_RANKS = 1 << 24
+PROTOCOLS = ("quantum",)  # of workers, the default first (docs/models/parallel.md)
 STRATEGY = "storage.collective.strategy"
 # With these, a strategy that the user chose is used even if the machine's default is independent
 # access.
@@ -36,6 +37,14 @@ def check_rank_counts(counts: Iterable[int]) -> None:
                 f"{setting('ranks', count)}: expected a number from 1 to {MOST_RANKS}",
                 hint="for instance 64",
             )
+
+
+def check_workers(workers: int, protocol: str) -> None:
+    """Raises InputError for a number of workers or a protocol that there is not."""
+    if workers < 1:
+        raise InputError(f"{setting('workers', workers)}: expected a number from 1")
+    if protocol not in PROTOCOLS:
+        raise InputError(f"{setting('protocol', protocol)}: expected {' or '.join(PROTOCOLS)}")
 
 
 def check_repeat(repeat: int, compute: Compute) -> None:

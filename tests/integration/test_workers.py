@@ -1,0 +1,270 @@
+"""Several workers give the data set of one process, byte for byte, and end as it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command_line import SESAME
+from tests.integration.orders import differences
+
+# A worker needs a node, and messages that share nothing.
+COMMON = ("--compute", "none", "--placement", "cyclic", "--set", "network.sharing=none")
+
+# Each line: a program, ranks, a machine, options of the simulator, "--" and arguments.
+FAST = """
+is 8 infiniband --
+cg 4 sp2 --compute fixed:1us --
+ft 8 infiniband --
+examples/samplesort.c 7 ethernet -- 500
+examples/heat.c 8 ethernet -- 96 20
+tests/programs/answers/wildcards.c 8 ethernet --
+tests/programs/answers/communicators.c 7 ethernet --
+"""
+LONG = """
+ep 7 ethernet --
+is 16 paragon --compute fixed:1us --
+cg 16 paragon --
+mg 8 ethernet --
+mg 16 sp2 --compute fixed:1us --
+ft 16 paragon --
+bt 9 infiniband -- --steps 3
+sp 9 ethernet -- --steps 3
+sp 4 paragon --compute fixed:1us -- --steps 3
+lu 8 infiniband -- --steps 3
+lu 16 sp2 -- --steps 3
+sesame-sort 16 infiniband -- --count 5000 --portion 0.01
+messages 5 paragon -- --most 65536 --repeat 1
+wavelet 8 paragon -- --size 64 --scratch messages
+ppm 8 paragon -- --width 48 --height 64 --steps 4 --every 2
+nbody 8 ethernet -- --bodies 120 --steps 10
+examples/heat.c 8 ethernet -- 96 100
+examples/nbody.cc 16 sp2 -- 256 3
+examples/samplesort.c 16 infiniband --compute fixed:1us -- 2000
+examples/cg.f90 8 paragon -- 64 30
+examples/transpose.f90 9 infiniband -- 12
+tests/programs/answers/callbacks.c 4 sp2 --
+tests/programs/answers/cxx_bindings.cc 4 infiniband --
+tests/programs/answers/mpif.f90 4 paragon --
+tests/programs/answers/topologies.c 8 sp2 --
+tests/programs/answers/wildcards.c 16 infiniband --
+tests/programs/datatypes/random_types.c 2 ethernet --
+tests/programs/model/late.c 2 paragon -- 8 65536 100
+"""
+
+
+def cases(lines: str) -> list:
+    return [pytest.param(line.split(), id=line) for line in lines.strip().splitlines()]
+
+
+@pytest.fixture
+def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
+    """same(options_and_program, workers): the data sets are those of one process. The last number
+    of workers is run with random delays, too."""
+
+    def check(command: list, workers: tuple[int, ...] = (2, 3, 4)) -> None:
+        ranks = int(command[command.index("-n") + 1])
+        working = tmp_path / "work"  # tables may hold its name
+        working.mkdir()
+
+        def run(*options: object) -> Path:
+            output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
+            done = simulate("-o", output, *options, *COMMON, *command, cwd=working)
+            assert done.status == 0, done.stderr[:2000]
+            return output
+
+        alone = run()
+        counts = [count for count in workers if count <= ranks]
+        found = {str(count): differences(alone, run("--workers", count)) for count in counts}
+        found["delayed"] = differences(alone, run("--workers", counts[-1], "--shuffle", 1))
+        assert not any(found.values()), found
+
+    return check
+
+
+@pytest.fixture
+def case_is_same(same: Callable, compiled: Callable, program: Callable) -> Callable:
+    def check(case: list[str], workers: tuple[int, ...]) -> None:
+        name, ranks, machine, *rest = case
+        end = rest.index("--")
+        made = compiled(name) if "/" in name else program(name)
+        same(["-n", ranks, "--machine", machine, *rest[:end], "--", made, *rest[end + 1 :]], workers)
+
+    return check
+
+
+@pytest.mark.parametrize("case", cases(FAST))
+def test_some_programs_give_the_same_data_with_workers(case, case_is_same):
+    case_is_same(case, (2, 4))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", cases(FAST + LONG))
+def test_all_programs_give_the_same_data_with_workers(case, case_is_same):
+    case_is_same(case, (2, 3, 4))
+
+
+@pytest.mark.parametrize("mpi", ["debian", "openmpi", "wheel-abi"])
+def test_each_binary_interface_has_workers(mpi, compiled, same):
+    program = compiled("examples/heat.c", mpi)
+    same(["-n", 4, "--machine", "infiniband", "--", program, 48, 20], (2,))
+
+
+@pytest.fixture
+def ring(compiled: Callable) -> Path:
+    return compiled("tests/programs/model/endings.c")
+
+
+def test_the_result_says_how_it_was_simulated(ring, simulate):
+    options = ("--workers", 2, *COMMON, "-n", 4, "--machine", "infiniband")
+    done = simulate("--json", *options, "--", ring)
+    parallel = done.json["parallel"]
+    assert (parallel["workers"], parallel["protocol"]) == (2, "quantum")
+    assert parallel["rounds"] > 0
+    assert parallel["frames"] >= 2 * 10
+    text = simulate(*options, "--", ring).stderr
+    assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
+
+
+@pytest.mark.parametrize("how", ["deadlock", "abort", "crash", "exit"])
+def test_a_run_ends_as_with_one_process(how, ring, simulate):
+    options = (*COMMON, "-n", 6, "--machine", "infiniband", "--json")
+    alone = simulate(*options, "--", ring, how)
+    several = simulate(*options, "--workers", 3, "--", ring, how)
+    assert alone.status != 0
+    assert several.status == alone.status
+
+    def messages(text: str) -> list[str]:  # without addresses, which differ
+        return [line.split(" at ")[0] for line in text.splitlines()]
+
+    assert messages(several.stderr) == messages(alone.stderr)
+    if alone.stdout:
+        names = ("outcome", "outcome_text", "exit_status")
+        assert [several.json[n] for n in names] == [alone.json[n] for n in names]
+
+
+REFUSED = {
+    "a buffered send": ("bsend", (), "a buffered send to a rank of another worker"),
+    "a window": ("window", (), "MPI_Win_create"),
+    "measured": ("", ("--compute", "measured"), "measured computation"),
+    "sharing": ("", ("--set", "network.sharing=interface"), "a network that messages share"),
+    "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
+    "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
+    "nodes": ("", ("--placement", "block"), "2 workers: each simulates whole nodes"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_simulated_is_refused_once(case, ring, simulate, tmp_path):
+    how, options, message = REFUSED[case]
+    command = ("--workers", 2, "-n", 4, "--machine", "infiniband", *COMMON, *options)
+    done = simulate(*command, "-o", tmp_path / "run.sesame", "--", ring, how)
+    done.assert_refused(message)
+    assert "--workers 1" in done.stderr or "use fewer workers" in done.stderr
+    assert not (tmp_path / "run.sesame").exists()
+
+
+def children(process: int) -> list[int]:
+    """All descendants."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
+    )
+    own = [int(word) for word in listed.stdout.split()]
+    return [*own, *(below for child in own for below in children(child))]
+
+
+def exists(process: int) -> bool:
+    """Whether it runs; not one that has ended and is still listed."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def endless(ring: Path, tmp_path: Path) -> Callable[[], tuple[subprocess.Popen, list[int]]]:
+    """A run that does not end, and its processes: the simulator, then two workers."""
+    started: list[subprocess.Popen] = []
+
+    def start() -> tuple[subprocess.Popen, list[int]]:
+        options = ["--workers", "2", "-n", "4", "--machine", "infiniband", *COMMON]
+        process = subprocess.Popen(
+            [*SESAME, "simulate", *options, "-o", str(tmp_path / "run.sesame"), str(ring), "forever"],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        wait_until(lambda: len(children(process.pid)) == 3)
+        return process, children(process.pid)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_a_killed_worker_is_named_and_ends_the_run(endless, tmp_path):
+    process, (_, *workers) = endless()
+    os.kill(workers[1], signal.SIGKILL)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert text.count("error: ") == 1
+    assert "worker 1 (ranks 2 to 3) was ended by signal 9" in text or "worker 1" in text
+    wait_until(lambda: not any(map(exists, workers)))
+    assert not (tmp_path / "run.sesame").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_runs_after_the_command_has_ended(number, endless, tmp_path):
+    process, others = endless()
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # Ctrl-C
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert not list(tmp_path.glob("*"))
+    else:
+        process.kill()
+    wait_until(lambda: not any(map(exists, others)))
+
+
+def test_a_full_disk_is_reported(ring, simulate, small_disk):
+    options = ("--workers", 2, "-n", 4, "--machine", "infiniband", *COMMON)
+    done = simulate(*options, "-o", small_disk / "run.sesame", "--", ring, "records")
+    done.assert_refused("No space left on device")
+    assert list(small_disk.iterdir()) == []
+
+
+def test_progress_is_that_of_all_workers(ring, tmp_path):
+    """The simulator's own lines, since a terminal shows the last one only."""
+    from sesame.simulation import Host, Scenario, find_host
+    from sesame.simulation.compute import Compute
+
+    machine = Path(__file__).parents[2] / "python/sesame/machines/infiniband.toml"
+    scenario = Scenario(
+        str(ring), ("records",), 4, machine, ("network.sharing=none",), "cyclic", Compute("none"),
+        workers=2,
+    )  # fmt: skip
+    text = scenario.to_json() | {"output_directory": str(tmp_path), "settings": "options"}
+    lines: list[dict] = []
+    run = Host(find_host("mpich")).run(text, tmp_path, progress=lines.append)
+    assert run.status == 0, json.dumps(run.result)
+    assert all(0 <= line["messages"] <= run.result["messages"] for line in lines)
+    assert lines[-1]["messages"] == run.result["messages"]
+    assert lines[-1]["ranks_finished"] == 4
