@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 # What the simulation cost on this machine.
-OF_THE_HOST = {"wall_time_s", "startup_s", "messages_per_second", "peak_rss_bytes"}
+OF_THE_HOST = {"wall_time_s", "startup_s", "messages_per_second", "peak_rss_bytes", "parallel"}
 
 
 def result(directory: Path) -> dict[str, object]:

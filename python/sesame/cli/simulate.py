@@ -214,8 +214,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--shuffle",
     type=click.IntRange(min=0, max=2**64 - 1),
     metavar="SEED",
-    help="Run ready ranks in a random order, and stop workers at random. Results must not change: a "
-    "check of the simulator.",
+    help="Run ready ranks in a random order, and stop workers at random. Results must not change: "
+    "a check of the simulator.",
 )
 @click.option(
     "--workers",
