@@ -89,9 +89,9 @@ Fiber* Executive::take_next() {
 // Messages of other workers have their effects as if an event fired.
 bool Executive::synchronize() {
   is_firing_ = true;
-  const bool goes_on = synchronizer_->synchronize(events_.earliest());
+  const bool continues = synchronizer_->synchronize(events_.earliest());
   is_firing_ = false;
-  return goes_on;
+  return continues;
 }
 
 // Null when none is ready.
