@@ -74,19 +74,19 @@ def simulate(
     `program` is an unmodified MPI program (MPICH, Open MPI or, in C, MPI 5), or a traced run
     (NAME.sesame), whose calls are played. Collectives use its MPI's algorithms. `machine` is a
     `Machine`, the name of a model or a machine file; `settings` changes keys of it for this run
-    ({"network.latency": "2us"}). `private_libraries` are patterns of libraries; each rank gets its
-    own copy of them. `stack_size` is that of each rank; `ranks_as` "fibers" or "processes".
-    `compute` says where the time of computation comes from: "measured" (default), "measured:2" (two
-    copies at once), "none", "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced
-    run, times `scale_compute`. `repeat` measures N times: the median counts. `files` is a directory
-    in which simulated files are kept; `discard_data` keeps only their sizes. `mappings` moves
-    directories of a traced run's files ({"/scratch/run": "."}). `collective` is the strategy of
-    collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes simulate together
-    under `protocol`, with the same result. `output` is the path of the data set; `force` replaces
-    an existing one. Without `output` it is deleted with the last reference to it. Without `records`
-    it has sums only; `keep_raw` keeps the raw streams. Standard output is dropped unless
-    `show_output`; stderr goes to `sys.stderr` at the end. `label` puts the rank before each line.
-    Times are s in `info.result`, ps in tables.
+    ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each rank
+    gets a copy. `stack_size`: of each rank; `ranks_as` "fibers" or "processes". `compute` is the
+    source of computation times: "measured" (default), "measured:2" (two copies at once), "none",
+    "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run, times `scale_compute`.
+    `repeat` measures N times: the median counts. `files` is a directory in which simulated files
+    are kept; `discard_data` keeps only their sizes. `mappings` moves directories of a traced run's
+    files ({"/scratch/run": "."}). `collective` is the strategy of collective accesses.
+    `sensitivity`: for `sesame.what_if`. `workers` processes simulate together under `protocol`,
+    with the same result. `output` is the path of the data set; `force` replaces an existing one.
+    Without `output` it is deleted with the last reference to it. Without `records` it has sums
+    only; `keep_raw` keeps the raw streams. Standard output is dropped unless `show_output`; stderr
+    goes to `sys.stderr` at the end. `label` puts the rank before each line. Times are s in
+    `info.result`, ps in tables.
 
     Raises InputError for a wrong argument, program or machine; OutputError if the data set cannot
     be written; SimulationError when the simulator ends without a result.
