@@ -72,30 +72,27 @@ def simulate(
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
     `program` is an unmodified MPI program (MPICH, Open MPI or, in C, MPI 5), or a traced run
-    (NAME.sesame), whose calls are played. Collectives use its MPI's algorithms. `machine` is a
-    `Machine`, the name of a model or a machine file; `settings` changes keys of it for this run
-    ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each rank
-    gets a copy. `stack_size`: of each rank; `ranks_as` "fibers" or "processes". `compute` is the
-    source of computation times: "measured" (default), "measured:2" (two copies at once), "none",
-    "fixed:1us" (before each call), "recorded:NAME.sesame"; of a traced run, times `scale_compute`.
-    `repeat` measures N times: the median counts. `files` is a directory in which simulated files
-    are kept; `discard_data` keeps only their sizes. `mappings` moves directories of a traced run's
-    files ({"/scratch/run": "."}). `collective` is the strategy of collective accesses.
-    `sensitivity`: for `sesame.what_if`. `workers` processes simulate together under `protocol`,
-    with the same result. `output` is the path of the data set; `force` replaces an existing one.
-    Without `output` it is deleted with the last reference to it. Without `records` it has sums
-    only; `keep_raw` keeps the raw streams. Standard output is dropped unless `show_output`; stderr
-    goes to `sys.stderr` at the end. `label` puts the rank before each line. Times are s in
-    `info.result`, ps in tables.
-
-    Raises InputError for a wrong argument, program or machine; OutputError if the data set cannot
-    be written; SimulationError when the simulator ends without a result.
+    (NAME.sesame), whose calls are played. `machine` is a `Machine`, the name of a model or a
+    machine file; `settings` changes keys of it ({"network.latency": "2us"}). `private_libraries`
+    are patterns of libraries of which each rank gets a copy. `stack_size`: of each rank; `ranks_as`
+    "fibers" or "processes". `compute` is the source of computation times: "measured" (default),
+    "measured:2" (two copies at once), "none", "fixed:1us" (before each call),
+    "recorded:NAME.sesame"; of a traced run, times `scale_compute`. `repeat` measures N times: the
+    median counts. `files` is a directory that keeps simulated files; `discard_data` keeps only
+    their sizes. `mappings` moves a traced run's files ({"/scratch/run": "."}). `collective` is the
+    strategy of collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes
+    simulate together under `protocol`, with the same result. `output` is the path of the data set;
+    `force` replaces an existing one. Without it the data set ends with its last reference. Without
+    `records` it has sums only; `keep_raw` keeps the raw streams. Standard output is dropped unless
+    `show_output`; stderr goes to `sys.stderr`. `label` puts the rank before each line. Times are s
+    in `info.result`, ps in tables.
+    Raises InputError for a wrong argument, OutputError if the data set cannot be written,
+    SimulationError when the simulator ends without a result.
     """
-    target = machine_of(machine).set(settings or {})
     wanted = RunSettings(
-        program, arguments, target, compute, repeat, scale_compute, placement, environment, cwd,
-        mappings, discard_data, collective, seed, shuffle, ranks_as, label, stack_size,
-        private_libraries, workers, protocol, files, sensitivity,
+        program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,
+        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
+        label, stack_size, private_libraries, workers, protocol, files, sensitivity,
     )  # fmt: skip
     shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
     return _simulate(wanted, ranks, keep, shown, _Output(output, force))
