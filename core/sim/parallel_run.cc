@@ -59,15 +59,13 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-// Why this program does not use several workers for the scenario; empty if it does.
+// What several workers do not simulate of the run, and what to do instead; empty if they can.
 std::pair<std::string, std::string> what_is_not_simulated(const Scenario& scenario,
                                                           const machine::Machine& machine,
                                                           bool has_process_ranks) {
   const std::string one = std::string("use ") + one_worker();
   if (has_process_ranks) return {"a program whose ranks are processes", one};
   if (sizeof(SimTime) > sizeof(int64_t)) return {"a run that calculates sensitivities", one};
-  if (scenario.compute == mpi::ComputeMode::kMeasured)
-    return {"measured computation", one + ", or " + spelled("--compute none", "compute=\"none\"")};
   if (machine.sharing.mode != machine::SharingMode::kNone)
     return {"a network that messages share",
             one + ", or " +

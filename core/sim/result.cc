@@ -126,13 +126,19 @@ Json size_table(const mpi::World& world) {
 }
 
 // The uncertainty of measured computation: docs/models/uncertainty.md.
-Json compute_table(const mpi::World& world) {
+mpi::ComputeSpread compute_spread(const Simulation& simulation) {
+  if (simulation.parallel() != nullptr) return simulation.parallel()->totals().compute;
   mpi::ComputeSpread all;
-  for (const auto& rank : world.ranks) {
+  for (const auto& rank : simulation.world().ranks) {
     if (rank->measured != nullptr) all += rank->measured->spread();
   }
+  return all;
+}
+
+Json compute_table(const Simulation& simulation) {
+  const mpi::ComputeSpread all = compute_spread(simulation);
   const auto seconds = [](int64_t ps) { return SimTime::from_ps(ps).seconds(); };
-  return {{"reading_s", world.meter.reading().seconds()},
+  return {{"reading_s", simulation.world().meter.reading().seconds()},
           {"samples", all.samples},
           {"regions", all.regions},
           {"sampled_s", seconds(all.total_ps)},
@@ -193,7 +199,7 @@ Json to_json(const Simulation& simulation) {
   json["switches"] = parallel != nullptr ? parallel->totals().switches : world.executive.switches();
   if (parallel != nullptr) json["parallel"] = parallel_table(simulation);
   if (simulation.scenario().compute == mpi::ComputeMode::kMeasured) {
-    json["compute"] = compute_table(world);
+    json["compute"] = compute_table(simulation);
   }
   json["host_process"] = host_table(simulation);
   json["exit_status"] = simulation.exit_status();

@@ -16,6 +16,24 @@ Json to_json(const HostUse& use) {
 
 HostUse host_use_from(const Json& json) { return {json.at(0), json.at(1), json.at(2), json.at(3)}; }
 
+Json to_json(const mpi::ComputeSpread& spread) {
+  return {spread.samples,     spread.regions,       spread.total_ps,  spread.short_ps,
+          spread.repeated_ps, spread.difference_ps, spread.fastest_ps};
+}
+
+mpi::ComputeSpread spread_from(const Json& json) {
+  return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5), json.at(6)};
+}
+
+// What the rank measured, apart from the spread: a time before each call, ~t for one before a poll.
+void take_in_times(const Json& json, mpi::MeasuredCompute& measured) {
+  for (const Json& value : json) {
+    const auto time_ps = value.get<int64_t>();
+    const bool polling = time_ps < 0;
+    measured.add(nullptr, SimTime::from_ps(polling ? ~time_ps : time_ps), polling);
+  }
+}
+
 Json to_json(const mpi::Rank& rank) {
   Json json{{"rank", rank.id},
             {"now", rank.main.now.ps()},
@@ -36,6 +54,10 @@ Json to_json(const mpi::Rank& rank) {
     json["channels"].push_back(
         {channel.key, channel.messages, channel.bytes, int{channel.source_world}});
   });
+  if (rank.measured != nullptr) {
+    json["spread"] = to_json(rank.measured->spread());
+    json["times"] = rank.measured->times_ps();
+  }
   if (const auto blocked = describe_blocked(rank))
     json["blocked"] = {blocked->wait, blocked->waited_for, blocked->helper};
   return json;
@@ -44,6 +66,7 @@ Json to_json(const mpi::Rank& rank) {
 SimTime time_from(const Json& json) { return SimTime::from_ps(json.get<int64_t>()); }
 
 void take_in_rank(const Json& json, mpi::Rank& rank) {
+  if (rank.measured != nullptr) take_in_times(json.at("times"), *rank.measured);
   rank.main.now = time_from(json.at("now"));
   rank.main.waited = time_from(json.at("waited"));
   rank.main.ended = json.at("ended");
@@ -101,6 +124,7 @@ Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals
   for (const Json& rank : json.at("ranks")) {
     const int id = rank.at("rank");
     take_in_rank(rank, *world.ranks[static_cast<size_t>(id)]);
+    if (rank.contains("spread")) totals->compute += spread_from(rank.at("spread"));
     if (!rank.contains("blocked")) continue;
     const Json& blocked = rank.at("blocked");
     totals->blocked.push_back({id, blocked.at(0), blocked.at(1), blocked.at(2)});

@@ -1,6 +1,6 @@
 // What the ranks of a worker of a parallel simulation have done, as text from which the supervisor
-// continues as if it had simulated them: clocks, totals of calls and channels, what blocked ranks
-// wait for.
+// continues as if it had simulated them: clocks, totals of calls and channels, measured
+// computation, what blocked ranks wait for.
 //
 // Use: worker_state() in each worker when its ranks have stopped; take_in_state() in the
 // supervisor, once for each worker.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/mpi/messages/measured_compute.h"
 #include "core/mpi/messages/world.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/host_use.h"
@@ -21,6 +22,7 @@ namespace sesame::sim {
 // What the supervisor's World has no place for; of all workers together.
 struct WorkerTotals {
   HostUse host;
+  mpi::ComputeSpread compute;  // of measured computation
   uint64_t switches = 0;
   std::set<std::string> libraries;   // libraries_opened_for_all_ranks()
   std::vector<BlockedRank> blocked;  // in the order of the workers

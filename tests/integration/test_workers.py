@@ -150,10 +150,26 @@ def test_a_run_ends_as_with_one_process(how, ring, simulate):
         assert [several.json[n] for n in names] == [alone.json[n] for n in names]
 
 
+def test_workers_measure_computation(simulate, compiled, tmp_path):
+    """As many samples, of as many regions; --repeat plays the times of all workers back."""
+    program = compiled("tests/programs/model/compute_only.c")
+    options = (*COMMON, "--compute", "measured", "-n", 4, "--machine", "infiniband", "--json")
+    alone, several = (simulate(*options, *w, "--", program) for w in ((), ("--workers", 2)))
+    counts = [
+        [done.json["measuring"][name] for name in ("samples", "regions")]
+        for done in (alone, several)
+    ]
+    assert counts[0] == counts[1]
+    assert several.json["measuring"]["compute_share"] > 0.5
+    repeated = simulate(*options, "--workers", 2, "--repeat", 3, "--", program)
+    values = repeated.json["predicted_time"]["values"]
+    assert len(values) == 3
+    assert repeated.json["predicted_time_s"] == sorted(values)[1]
+
+
 REFUSED = {
     "a buffered send": ("bsend", (), "a buffered send to a rank of another worker"),
     "a window": ("window", (), "MPI_Win_create"),
-    "measured": ("", ("--compute", "measured"), "measured computation"),
     "sharing": ("", ("--set", "network.sharing=interface"), "a network that messages share"),
     "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
