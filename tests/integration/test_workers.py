@@ -68,7 +68,7 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
     """same(options_and_program, workers): the data sets are those of one process. The last number
     of workers is run with random delays, too."""
 
-    def check(command: list, workers: tuple[int, ...] = (2, 3, 4)) -> None:
+    def check(command: list, workers: tuple[int, ...], *, delayed: bool = True) -> None:
         ranks = int(command[command.index("-n") + 1])
         working = tmp_path / "work"  # tables may hold its name
         working.mkdir()
@@ -82,7 +82,8 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
         alone = run()
         counts = [count for count in workers if count <= ranks]
         found = {str(count): differences(alone, run("--workers", count)) for count in counts}
-        found["delayed"] = differences(alone, run("--workers", counts[-1], "--shuffle", 1))
+        if delayed:
+            found["delayed"] = differences(alone, run("--workers", counts[-1], "--shuffle", 1))
         assert not any(found.values()), found
 
     return check
@@ -109,6 +110,21 @@ def test_some_programs_give_the_same_data_with_workers(case, case_is_same):
 @pytest.mark.parametrize("case", cases(FAST + LONG))
 def test_all_programs_give_the_same_data_with_workers(case, case_is_same):
     case_is_same(case, (2, 3, 4))
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_random_programs_give_the_same_data_with_workers(seed, compiled, same):
+    """Without delays: a rank that polls would do so until they end."""
+    program = compiled("tests/programs/model/schedule.c")
+    machine = ("infiniband", "ethernet", "sp2")[seed % 3]
+    command = ["-n", 3 + seed, "--machine", machine, "--", program, seed, 30, "messages"]
+    same(command, (2, 3), delayed=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5, 55))
+def test_fifty_random_programs(seed, compiled, same):
+    test_random_programs_give_the_same_data_with_workers(seed, compiled, same)
 
 
 @pytest.mark.parametrize("mpi", ["debian", "openmpi", "wheel-abi"])

@@ -2,7 +2,10 @@
  * deadlock and with checked data. How long each rank works in between is drawn, too; sometimes all
  * work equally long, so that equal times occur.
  *
- *   schedule SEED ROUNDS [FILE]     # with a file: MPI-IO on it, too
+ *   schedule SEED ROUNDS [FILE|messages]
+ *
+ * With a file there is MPI-IO on it, too; with "messages" neither that, one-sided communication nor
+ * buffered sends.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -14,6 +17,7 @@
 enum { kMessages = 12, kRequests = 512, kLargest = 300000 };
 
 static int rank, ranks;
+static int only_messages;
 static uint64_t common;   /* the same on all ranks */
 static uint64_t personal; /* this rank's own */
 
@@ -137,7 +141,9 @@ static void send(const Message* m, int tag, int may_block) {
   char* data = add_buffer(m->bytes, tag & 0x7f);
   MPI_Request* request = &requests[pending - 1];
   MPI_Comm world = MPI_COMM_WORLD;
-  switch (may_block ? m->mode : m->mode % 4) {
+  int mode = may_block ? m->mode : m->mode % 4;
+  if (only_messages && mode % 4 == 3) --mode;
+  switch (mode) {
     case 0:
     case 1:
       MPI_Isend(data, m->bytes, MPI_CHAR, m->to, tag, world, request);
@@ -395,7 +401,7 @@ static void round_of(int number) {
       exchange(tag);
       break;
     case 10:
-      one_sided();
+      only_messages ? collective(0) : one_sided();
       break;
     case 11:
       communicators();
@@ -411,7 +417,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 3 || ranks < 2) {
-    if (rank == 0) fprintf(stderr, "usage: schedule SEED ROUNDS [FILE], 2 ranks or more\n");
+    if (rank == 0)
+      fprintf(stderr, "usage: schedule SEED ROUNDS [FILE|messages], 2 ranks or more\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   common = strtoull(argv[1], NULL, 10) * 1000003;
@@ -419,16 +426,18 @@ int main(int argc, char** argv) {
   const int space = 64 << 20;
   void* attached = malloc((size_t)space);
   MPI_Buffer_attach(attached, space);
-  MPI_Win_allocate(kWords * (int)sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
-                   &shared_memory, &window);
-  if (argc > 3) {
+  only_messages = argc > 3 && strcmp(argv[3], "messages") == 0;
+  if (!only_messages)
+    MPI_Win_allocate(kWords * (int)sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &shared_memory, &window);
+  if (argc > 3 && !only_messages) {
     MPI_File_open(MPI_COMM_WORLD, argv[3], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     check(file != MPI_FILE_NULL, "file name");
   }
   for (int number = 1; number <= atoi(argv[2]); ++number) round_of(number);
   complete_pending();
   if (file != MPI_FILE_NULL) MPI_File_close(&file);
-  MPI_Win_free(&window);
+  if (!only_messages) MPI_Win_free(&window);
   int bytes;
   MPI_Buffer_detach(&attached, &bytes);
   free(attached);
