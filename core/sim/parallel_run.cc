@@ -60,8 +60,7 @@ std::string contents(std::FILE* file) {
 }
 
 // What several workers do not simulate of the run, and what to do instead; empty if they can.
-std::pair<std::string, std::string> what_is_not_simulated(const Scenario& scenario,
-                                                          const machine::Machine& machine,
+std::pair<std::string, std::string> what_is_not_simulated(const machine::Machine& machine,
                                                           bool has_process_ranks) {
   const std::string one = std::string("use ") + one_worker();
   if (has_process_ranks) return {"a program whose ranks are processes", one};
@@ -94,8 +93,7 @@ struct ParallelRun::Shared {
 
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
                        const mpi::World& world, bool has_process_ranks) {
-  if (const auto [what, hint] = what_is_not_simulated(scenario, machine, has_process_ranks);
-      !what.empty())
+  if (const auto [what, hint] = what_is_not_simulated(machine, has_process_ranks); !what.empty())
     return error(what + " is not simulated with several workers yet", hint);
   const std::string asked = std::to_string(scenario.workers) + " workers: ";
   if (scenario.workers > pdes::kMostWorkers)
