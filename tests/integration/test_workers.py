@@ -39,10 +39,7 @@ sp 9 ethernet -- --steps 3
 sp 4 paragon --compute fixed:1us -- --steps 3
 lu 8 infiniband -- --steps 3
 lu 16 sp2 -- --steps 3
-sesame-sort 16 ethernet -- --count 5000 --portion 0.01
 messages 5 paragon -- --most 65536 --repeat 1
-wavelet 8 ethernet -- --size 64 --scratch messages
-ppm 8 ethernet -- --width 48 --height 64 --steps 4 --every 2
 nbody 8 ethernet -- --bodies 120 --steps 10
 examples/heat.c 8 ethernet -- 96 100
 examples/nbody.cc 16 sp2 -- 256 3
