@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -233,16 +235,35 @@ def test_no_unit_uses_itself_by_way_of_others():
 PLACE = re.compile(r"sesame(\.[a-z]\w*)+(:\w+)?")
 
 
-def imported_modules(path: Path) -> list[str]:
-    modules = []
+class PythonFile(NamedTuple):
+    """What rules ask about. Reading all files takes seconds, so that tests share it."""
+
+    imports: list[str]
+    imported_from: list[str]
+    functions: list[tuple[str, int]]  # and their length
+    classes: list[str]
+
+
+@functools.cache
+def python_file(path: Path) -> PythonFile:
+    found = PythonFile([], [], [], [])
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            modules += [f"{node.module}.{alias.name}" for alias in node.names]
+            found.imports.extend(f"{node.module}.{alias.name}" for alias in node.names)
+            found.imported_from.append(node.module)
         elif isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
+            found.imports.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
-            modules.append(node.value.replace(":", "."))
-    return [module for module in modules if module.split(".")[0] == "sesame"]
+            found.imports.append(node.value.replace(":", "."))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.functions.append((node.name, (node.end_lineno or 0) - node.lineno + 1))
+        elif isinstance(node, ast.ClassDef):
+            found.classes.append(node.name)
+    return found
+
+
+def imported_modules(path: Path) -> list[str]:
+    return [name for name in python_file(path).imports if name.split(".")[0] == "sesame"]
 
 
 def component_of(module: str) -> str:
@@ -384,20 +405,13 @@ def cxx_functions(path: Path) -> list[tuple[str, int]]:
     return functions
 
 
-def python_functions(path: Path) -> list[tuple[str, int]]:
-    return [
-        (node.name, (node.end_lineno or 0) - node.lineno + 1)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-
-
 def test_no_function_is_longer_than_a_screen():
     long: dict[str, int] = {}
     names = []
     native = [p for p in [*CORE, *WORKLOADS, *LOADED] if p.suffix != ".S"]
     for path in [*native, *PYTHON]:
-        functions = python_functions(path) if path.suffix == ".py" else cxx_functions(path)
+        is_python = path.suffix == ".py"
+        functions = python_file(path).functions if is_python else cxx_functions(path)
         for name, length in functions:
             if length > MOST_FUNCTION_LINES:
                 long[short(path)] = long.get(short(path), 0) + 1
@@ -407,21 +421,20 @@ def test_no_function_is_longer_than_a_screen():
     assert {k: v for k, v in LONG_FUNCTIONS.items() if long.get(k, 0) < v} == {}, "lower the number"
 
 
+def is_banned(name: str) -> bool:
+    return bool(BANNED.search(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()))
+
+
 def test_names_say_something():
     wrong = [
         short(path) for path in [*CORE, *WORKLOADS, *LOADED, *PYTHON] if BANNED.search(path.stem)
     ]
     for path in CORE:
-        for name in re.findall(r"^\s*(?:class|struct|namespace)\s+(\w+)", path.read_text(), re.M):
-            snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-            if BANNED.search(snake):
-                wrong.append(f"{short(path)}: {name}")
+        names = re.findall(r"^\s*(?:class|struct|namespace)\s+(\w+)", path.read_text(), re.M)
+        wrong += [f"{short(path)}: {name}" for name in names if is_banned(name)]
     for path in PYTHON:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", node.name).lower()
-                if BANNED.search(snake):
-                    wrong.append(f"{short(path)}: {node.name}")
+        names = [*python_file(path).classes, *(name for name, _ in python_file(path).functions)]
+        wrong += [f"{short(path)}: {name}" for name in names if is_banned(name)]
     assert wrong == []
 
 
@@ -439,10 +452,10 @@ def test_tests_import_what_they_share_by_its_full_name():
     """`conftest` is another file in each directory: which is meant depends on the selection."""
     shared = {path.stem for path in (ROOT / "tests").rglob("*.py")}
     shared -= {name for name in shared if name.startswith("test_")}
-    short = [
-        f"{path.relative_to(ROOT)}: {node.module}"
+    named = [
+        f"{short(path)}: {module}"
         for path in sorted((ROOT / "tests").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and node.module in shared
+        for module in python_file(path).imported_from
+        if module in shared
     ]
-    assert short == []
+    assert named == []
