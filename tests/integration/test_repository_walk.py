@@ -194,7 +194,8 @@ def look_at(browser: Browser, visitor: Visitor, paths: list[str]) -> list[str]:
         page = context.new_page()
         for path in paths:
             page.goto(visitor.site + path)
-            page.wait_for_load_state("networkidle")
+            for message in page.locator("[data-part=message]").all():  # of a page that loads data
+                expect(message).to_have_text("")
             found += [f"{path} {width} {scheme}: {one}" for one in faults(page, axe)]
             if directory := os.environ.get("SESAME_PICTURES"):
                 name = re.sub(r"\W+", "-", path.strip("/"))[:20] or "start"
