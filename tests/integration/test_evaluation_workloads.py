@@ -15,7 +15,7 @@ from sesame.evaluation.reference_machines import reference_times
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 
-IPC = ["--step", "32B"]
+FEW = ["--messages", "4", "--round-trips", "4"]
 SITE = """\
 [target.here]
 ranks = 2
@@ -59,7 +59,7 @@ def test_the_message_curve_comes_with_its_regression(figures):
 
 def test_messages_between_processes_are_curves_of_the_sizes_of_the_published_figure(tmp_path):
     """32 bytes to 32 KiB in steps of 32, as the file of init has them; here of 4 messages each."""
-    result = passed(tmp_path, f'bench = "ipc"\nranks = 1\noptions = {[*IPC, "--messages", "4"]}')
+    result = passed(tmp_path, f'bench = "ipc"\nranks = 1\noptions = {["--step", "32B", *FEW]}')
     curves = {one.name: one for one in result.curves}
     assert list(curves) == [f"{mode} bandwidth" for mode in ("pipe", "unix", "tcp")]
     for one in curves.values():
@@ -73,7 +73,7 @@ def test_messages_between_processes_are_curves_of_the_sizes_of_the_published_fig
 def test_messages_between_processes_and_touched_pages_are_curves(figures):
     """Figures of all points where there are at most 64, of every second of the 100 counts of pages;
     curves of all."""
-    ipc = figures('bench = "ipc"\nranks = 1\noptions = ["--messages", "20"]')
+    ipc = figures(f'bench = "ipc"\nranks = 1\noptions = {FEW}')
     for mode in ("pipe", "unix", "tcp"):
         sizes = {size for size in range(32, 32769, 512) if f"{mode} bandwidth at {size} B" in ipc}
         assert sizes == set(range(32, 32769, 512))

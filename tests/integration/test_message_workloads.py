@@ -193,10 +193,17 @@ def test_ipc_measures_three_transports(bench, program):
         assert 0 < figures[f"{transport} bandwidth"] < 1e12
 
 
-def test_ipc_needs_four_sizes(program, mpiexec):
-    outcome = mpiexec(1, program("ipc"), "--step", "1000000000")
-    assert outcome.status == 2
-    assert "expected at least four sizes from 32 bytes" in outcome.stderr
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--step", "1000000000"], "expected at least four sizes from 32 bytes"),
+        (["--messages", "0"], "--messages 0: expected at least 1"),
+        (["--round-trips", "0"], "--round-trips 0: expected at least 1"),
+    ],
+)
+def test_ipc_needs_four_sizes_and_a_message(options, message, program, mpiexec):
+    outcome = mpiexec(1, program("ipc"), *options)
+    outcome.assert_refused(message)
 
 
 def test_ipc_refuses_the_simulator(bench, program):

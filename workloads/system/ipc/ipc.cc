@@ -18,10 +18,10 @@ namespace {
 
 constexpr int kLeast = 32;  // bytes, as the report has it
 constexpr int kRepeat = 3;
-constexpr int kRoundTrips = 300;
 
 struct Options {
   int messages = 1000;  // as the report has it, and so are 32 bytes to 32 KiB
+  int round_trips = 300;
   long most = 32 << 10;
   long step = 512;
 };
@@ -49,6 +49,10 @@ void check_options(const Options& options, int ranks) {
   if (options.messages < 1) {
     throw UsageError("--messages " + std::to_string(options.messages) + ": expected at least 1");
   }
+  if (options.round_trips < 1) {
+    throw UsageError("--round-trips " + std::to_string(options.round_trips) +
+                     ": expected at least 1");
+  }
   if (options.step < 1) {
     throw UsageError("--step " + std::to_string(options.step) + ": expected at least 1");
   }
@@ -75,7 +79,7 @@ long measure(Report& report, const Named& named, const Options& options) {
     sizes.push_back(size);
     message.push_back(best_of([&] { return channel.stream(size, options.messages); }) /
                       options.messages);
-    one_way.push_back(best_of([&] { return channel.half_round_trip(size, kRoundTrips); }));
+    one_way.push_back(best_of([&] { return channel.half_round_trip(size, options.round_trips); }));
   }
   report.column(named.name, "size", "B", sizes);
   report.column(named.name, "message", "s", message);
@@ -88,6 +92,7 @@ void run(Report& report, const Options& options) {
   check_options(options, number_of_ranks());
   std::signal(SIGPIPE, SIG_IGN);  // a process that has ended is an error of write
   report.parameter("messages", long{options.messages});
+  report.parameter("round_trips", long{options.round_trips});
   report.parameter("most", options.most);
   report.parameter("step", options.step);
   const double began = MPI_Wtime();
@@ -104,6 +109,7 @@ int main(int argc, char** argv) {
   sesame::workload::Program program("ipc", "messages between processes of one node");
   sesame::workload::Options options;
   program.arguments().add("--messages", options.messages, "messages of a stream");
+  program.arguments().add("--round-trips", options.round_trips, "round trips of a sample");
   program.arguments().add_size("--most", options.most, "largest message");
   program.arguments().add_size("--step", options.step, "from one size to the next");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
