@@ -3,6 +3,8 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
+# Python tests at the same time. They wait often, so that more than JOBS end sooner.
+WORKERS ?= $(JOBS)
 PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libtomlplusplus-dev ninja-build \
   nlohmann-json3-dev python3-dev python3-venv
 # What the tests are built with: both MPIs, whatever the machine's own is.
@@ -64,13 +66,13 @@ build-tests: setup $(VENV)/.ready-to-build-tests
 	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
 test: build-tests $(VENV)/.ready-to-test
-	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS)
 
 test-fast: build-tests $(VENV)/.ready-to-test
-	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --fast
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --fast
 
 test-long: build-tests $(VENV)/.ready-to-test-long
-	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --long
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --long
 
 demo: build
 	@bash tools/demo.sh $(VENV)

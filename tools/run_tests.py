@@ -73,7 +73,7 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
     # A worker without tests takes half of those of another one: most files stay together.
-    command += ["--numprocesses", str(options.jobs), "--dist", "worksteal"]
+    command += ["--numprocesses", str(options.workers or options.jobs), "--dist", "worksteal"]
     command += [] if options.long else ["-m", "not long"]
     command += FAST if options.fast else []
     command += options.pytest_arguments
@@ -92,6 +92,8 @@ def main() -> int:
     parser.add_argument("--fast", action="store_true", help="only the tests that are fast")
     at_once = os.cpu_count() or 1
     parser.add_argument("-j", "--jobs", type=int, default=at_once, help="tests at the same time")
+    wait = "of these Python tests, which often wait for a process or a timer (default: as --jobs)"
+    parser.add_argument("-w", "--workers", type=int, default=0, help=wait)
     parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")
     options = parser.parse_args()
     count = Count()

@@ -100,6 +100,18 @@ def test_as_many_jobs_as_are_asked_for(monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
 
 
+@pytest.mark.parametrize(("options", "workers"), [([], "3"), (["--workers", "5"], "5")])
+def test_more_python_tests_than_jobs_may_run_at_the_same_time(
+    options, workers, monkeypatch, capsys
+):
+    commands = run_as(monkeypatch, 0)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", "--jobs", "3", *options])
+    assert run_tests.main() == 0
+    ctest, python = commands
+    assert ctest[ctest.index("--parallel") + 1] == "3"
+    assert python[python.index("--numprocesses") + 1] == workers
+
+
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
