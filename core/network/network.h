@@ -19,8 +19,6 @@
 
 namespace sesame::network {
 
-class Cards;
-
 // What one message costs. With t the time of the send call, p the time the receive is posted:
 //   eager:       start = max(t + send_overhead, interface_free)
 //   rendezvous:  start = max(max(t + send_overhead + control_latency, p) + control_latency,
@@ -66,10 +64,6 @@ class Network {
   // file has no copy bandwidth.
   SimTime copy_time(uint64_t bytes) const;
 
-  // The cards that messages share, null if they share none (traffic.h sets them). Not owned.
-  Cards* cards() const { return cards_; }
-  void set_cards(Cards* cards) { cards_ = cards; }
-
   int nodes() const { return distance_.nodes(); }
   // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
   // nodes, which are attached to the switch of a compute node.
@@ -108,7 +102,6 @@ class Network {
   Path between_;
   Path inside_;
   double copy_ps_per_byte_ = 0;
-  Cards* cards_ = nullptr;
 };
 
 // Half the round trip of a ping-pong whose receives are always posted: between nodes `hops` apart,

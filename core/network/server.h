@@ -15,11 +15,13 @@
 
 namespace sesame::network {
 
+inline constexpr int kNoRank = -1;  // the sender and receiver of a message of a file system
+
 // When a server was busy, and with whose messages.
 struct ServerHistory {
   struct Pair {
-    int from = -1;
-    int to = -1;
+    int from = kNoRank;
+    int to = kNoRank;
     uint64_t bytes = 0;      // with those of pairs that it replaced
     uint64_t of_others = 0;  // when it replaced the last one
 
@@ -35,6 +37,7 @@ struct ServerHistory {
 
   void add(SimTime begin, SimTime end, int from, int to, uint64_t bytes) {
     busy.add(begin, end);
+    if (from == kNoRank) return;
     auto pair = std::ranges::find_if(
         pairs, [&](const Pair& known) { return known.from == from && known.to == to; });
     if (pair == pairs.end()) {

@@ -33,14 +33,11 @@ void Traffic::add_ranks(const std::vector<int>& nodes) {
 }
 
 void Traffic::start(Transit& transit, const Shipment& shipment) {
-  transit.traffic_ = this;
+  prepare(transit, shipment.bytes, shipment.start, shipment.cost);
   transit.from_ = shipment.from;
   transit.to_ = shipment.to;
-  transit.bytes_ = shipment.bytes;
-  transit.head_ = shipment.start;
-  transit.tail_ = shipment.start + shipment.cost.transfer;
-  transit.latency_ = shipment.cost.latency;
-  transit.injection_ = shipment.cost.injection;
+  transit.send_card_ = &cards_.of_rank(shipment.from);
+  transit.receive_card_ = &cards_.of_rank(shipment.to);
   transit.number_ = shipment.number;
   transit.stage_ = network_.node_of(shipment.from) == network_.node_of(shipment.to)
                        ? Transit::Stage::kMemory
@@ -48,7 +45,25 @@ void Traffic::start(Transit& transit, const Shipment& shipment) {
   schedule(transit);
 }
 
+void Traffic::start(Transit& transit, const FileMessage& message) {
+  prepare(transit, message.bytes, message.start, message.cost);
+  transit.send_card_ = message.from;
+  transit.receive_card_ = message.to;
+  if (message.from == nullptr) approach_receiver(transit);
+  schedule(transit);
+}
+
+void Traffic::prepare(Transit& transit, uint64_t bytes, SimTime start, const MessageCost& cost) {
+  transit.traffic_ = this;
+  transit.bytes_ = bytes;
+  transit.head_ = start;
+  transit.tail_ = start + cost.transfer;
+  transit.latency_ = cost.latency;
+  transit.injection_ = cost.injection;
+}
+
 void Traffic::schedule(Transit& transit) {
+  if (transit.is_of_file()) return events_.schedule(transit, plain(transit.head_));
   events_.schedule_once(
       transit, plain(transit.head_),
       {pdes::EventClass::kTransit, static_cast<uint32_t>(transit.from_), transit.number_});
@@ -77,20 +92,15 @@ void Traffic::advance(Transit& transit) {
 }
 
 void Traffic::send(Transit& transit) {
-  Card& card = cards_.of_rank(transit.from_);
+  Card& card = *transit.send_card_;
   const SimTime bytes = cards_.send_time(transit.bytes_, busy_cores(card.node, transit.head_));
   transit.head_ = card.send.serve(transit.head_, later(bytes, card.send.gap));
   transit.tail_ = later(transit.tail_, transit.head_ + bytes);
   count(card.send, transit, transit.head_, later(bytes, card.send.gap));
   transit.leaves(transit.head_ + later(bytes, transit.injection_));
-  if (fabric_ != nullptr) {
-    transit.stage_ = Transit::Stage::kEnter;
-    if (!fabric_->is_adaptive()) enter_fabric(transit);
-    return;
-  }
-  transit.head_ += transit.latency_;
-  transit.tail_ += transit.latency_;
-  transit.stage_ = Transit::Stage::kReceive;
+  if (fabric_ == nullptr || transit.is_of_file()) return approach_receiver(transit);
+  transit.stage_ = Transit::Stage::kEnter;
+  if (!fabric_->is_adaptive()) enter_fabric(transit);
 }
 
 // Divides the latency into that of the hops and the rest, and chooses a route. Adaptive ones are
@@ -111,14 +121,16 @@ void Traffic::enter_fabric(Transit& transit) {
 
 void Traffic::approach_next(Transit& transit, SimTime hop) {
   transit.link_ = fabric_->advance(transit.route_);
-  if (transit.link_ == nullptr) {
-    hop = transit.latency_;
-    transit.stage_ = Transit::Stage::kReceive;
-  } else {
-    transit.stage_ = Transit::Stage::kLink;
-  }
+  if (transit.link_ == nullptr) return approach_receiver(transit);
   transit.head_ += hop;
   transit.tail_ += hop;
+  transit.stage_ = Transit::Stage::kLink;
+}
+
+void Traffic::approach_receiver(Transit& transit) {
+  transit.head_ += transit.latency_;
+  transit.tail_ += transit.latency_;
+  transit.stage_ = Transit::Stage::kReceive;
 }
 
 void Traffic::pass_link(Transit& transit) {
@@ -131,7 +143,8 @@ void Traffic::pass_link(Transit& transit) {
 }
 
 void Traffic::receive(Transit& transit) {
-  Card& card = cards_.of_rank(transit.to_);
+  if (transit.receive_card_ == nullptr) return transit.arrives(transit.tail_);
+  Card& card = *transit.receive_card_;
   const SimTime bytes = cards_.receive_time(transit.bytes_, busy_cores(card.node, transit.head_));
   const SimTime begin = card.receive.serve(transit.head_, later(bytes, card.receive.gap));
   count(card.receive, transit, begin, later(bytes, card.receive.gap));

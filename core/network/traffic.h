@@ -35,6 +35,16 @@ struct Shipment {
   const MessageCost& cost;
 };
 
+// A message of a file system: its sender, its receiver or both are nodes, not ranks. It shares
+// cards, but neither links nor memory.
+struct FileMessage {
+  Card* from = nullptr;  // null: it leaves through no shared card
+  Card* to = nullptr;    // null: it arrives through none
+  uint64_t bytes = 0;
+  SimTime start;  // when the sender's own interface begins to inject it
+  const MessageCost& cost;
+};
+
 class Transit : public pdes::ConditionalEvent {
  public:
   void fire() final;
@@ -47,11 +57,14 @@ class Transit : public pdes::ConditionalEvent {
 
  private:
   friend class Traffic;
+  bool is_of_file() const { return from_ == kNoRank; }
   enum class Stage : uint8_t { kSend, kEnter, kLink, kReceive, kMemory };
 
   Traffic* traffic_ = nullptr;
-  int from_ = 0;
-  int to_ = 0;
+  Card* send_card_ = nullptr;
+  Card* receive_card_ = nullptr;  // null: it arrives through none
+  int from_ = kNoRank;
+  int to_ = kNoRank;
   uint64_t bytes_ = 0;
   SimTime head_;     // when the head of the message is at the next stage
   SimTime tail_;     // when its end would be there
@@ -85,6 +98,9 @@ class Traffic {
   }
   // Any strand may call this at any time not after shipment.start.
   void start(Transit& transit, const Shipment& shipment);
+  // Only an event that fires may call this, not after message.start. Of messages that reach a card
+  // at the same time those of ranks are served first, then those of files in the order of calls.
+  void start(Transit& transit, const FileMessage& message);
 
   // Keeps the history of cards and links (server.h) from now on.
   void keep_history() { keeps_history_ = true; }
@@ -95,12 +111,14 @@ class Traffic {
 
  private:
   friend class Transit;
+  void prepare(Transit& transit, uint64_t bytes, SimTime start, const MessageCost& cost);
   void advance(Transit& transit);
   void schedule(Transit& transit);
   void send(Transit& transit);
   void enter_fabric(Transit& transit);
   void pass_link(Transit& transit);
   void approach_next(Transit& transit, SimTime hop);
+  static void approach_receiver(Transit& transit);
   void receive(Transit& transit);
   void copy(Transit& transit);
   void count(Server& server, const Transit& transit, SimTime begin, SimTime time) const;
@@ -114,7 +132,7 @@ class Traffic {
   bool keeps_history_ = false;
   double memory_ps_per_byte_ = 0;  // of all copies inside a node; 0: they share nothing
   [[no_unique_address]] Parameter memory_key_;
-  std::vector<Server> memories_;   // by node; empty if they share nothing
+  std::vector<Server> memories_;                 // by node; empty if they share nothing
   std::vector<std::vector<int>> ranks_of_node_;  // if the cards depend on busy cores
   IsBusy is_busy_ = nullptr;
   void* busy_context_ = nullptr;

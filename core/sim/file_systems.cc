@@ -31,6 +31,7 @@ int nodes_used(const network::Network& network) {
 Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
                                                   const machine::Machine& machine,
                                                   const network::Network& network,
+                                                  network::Traffic* traffic,
                                                   pdes::EventQueue& events) {
   if (!machine.storage && !machine.node_storage) return nullptr;
   Mounts::Options options;
@@ -44,10 +45,9 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   auto mounts = Mounts::create(std::move(options));
   if (!mounts) return mounts;
   if (machine.storage) {
-    auto added =
-        (*mounts)->add(machine.storage->mounts,
-                       storage::make_file_system(*machine.storage, network, events, scenario.seed),
-                       machine.storage->block);
+    auto shared =
+        storage::make_file_system(*machine.storage, network, events, scenario.seed, traffic);
+    auto added = (*mounts)->add(machine.storage->mounts, std::move(shared), machine.storage->block);
     if (!added) return std::unexpected(added.error());
   }
   if (machine.node_storage) {

@@ -218,11 +218,12 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->share_node(*rank, taken);
   }
 
-  simulation->world_->share_network(simulation->machine_);
-  auto mounts = make_file_systems(scenario, simulation->machine_, simulation->world_->network,
-                                  simulation->world_->executive.events());
+  mpi::World& world = *simulation->world_;
+  world.share_network(simulation->machine_);
+  auto mounts = make_file_systems(scenario, simulation->machine_, world.network,
+                                  world.traffic.get(), world.executive.events());
   if (!mounts) return std::unexpected(mounts.error());
-  simulation->world_->mounts = std::move(*mounts);
+  world.mounts = std::move(*mounts);
   if (const auto& storage = simulation->machine_.storage) {
     simulation->world_->collective_io = storage->collective;
   }

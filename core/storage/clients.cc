@@ -217,14 +217,11 @@ SimTime Clients::send(Subrequest& subrequest, SimTime ready) {
 }
 
 void Clients::transmit(Subrequest& subrequest, SimTime now) {
-  const Client client = subrequest.request != nullptr ? subrequest.request->access.client
-                                                      : Client{.node = subrequest.node};
-  const MessageTimes message =
-      context_.links.send_to_ionode(now, client, subrequest.ionode, message_bytes(subrequest));
+  const MessageTimes message = context_.links.send_to_ionode(
+      now, subrequest.client(), subrequest.ionode, message_bytes(subrequest), subrequest);
   subrequest.state = Subrequest::State::kToIonode;
   subrequest.transfer = message.transfer;
   subrequest.receive_overhead = message.receive_overhead;
-  context_.events.schedule(subrequest, message.arrival);
 }
 
 // Sends the blocks that the element evicted to their I/O nodes: dirty ones, and, if the policy

@@ -25,7 +25,7 @@ class Ionode;
 
 struct FileSystemContext {
   FileSystemContext(const machine::StorageParameters& given, const network::Network& network,
-                    pdes::EventQueue& queue, uint64_t seed);
+                    network::Traffic* traffic, pdes::EventQueue& queue, uint64_t seed);
   ~FileSystemContext();
 
   machine::StorageParameters parameters;
@@ -68,7 +68,11 @@ enum class SubrequestKind : uint8_t {
 struct Subrequest final : pdes::ConditionalEvent, Completion, Pooled<Subrequest> {
   enum class State : uint8_t { kLeaving, kToIonode, kAtCpu, kToClient };
   void fire() override;
-  void done(SimTime at) override;  // one device run or fetch that it waits for is complete
+  void done(SimTime at) override;  // one of what the I/O node waits for is complete
+  // Who gets the reply: the rank; without a request the node's cache.
+  Client client() const {
+    return request != nullptr ? request->access.client : Client{.node = node};
+  }
   FileSystemContext* system = nullptr;
   Request* request = nullptr;  // null: no request waits for it
   SubrequestKind kind = SubrequestKind::kRead;
@@ -80,13 +84,12 @@ struct Subrequest final : pdes::ConditionalEvent, Completion, Pooled<Subrequest>
   uint64_t fetch = 0;  // of the compute node's cache: completes when the reply arrives; 0: none
   SimTime transfer;    // of the message in flight: time it occupies the receiver's interface
   SimTime receive_overhead;
-  uint32_t ionode_outstanding = 0;  // device runs and fetches that the I/O node waits for
+  // Device runs, fetches and replies to control messages that the I/O node waits for.
+  uint32_t ionode_outstanding = 0;
   uint32_t client_outstanding =
       0;  // messages that the client waits for: the reply, forwarded blocks
   uint64_t reply_bytes = 0;
-  bool has_reply = false;  // false: other compute nodes send all blocks
-  SimTime not_before;  // the reply must not leave before other compute nodes have confirmed control
-                       // messages
+  bool has_reply = false;    // false: other compute nodes send all blocks
   bool has_commit = false;   // a flush with a journal commit still to come
   uint64_t transaction = 0;  // its transaction in the journal
 };

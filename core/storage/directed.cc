@@ -25,9 +25,12 @@ struct CollectiveAccess;
 // One I/O node's share of a collective access.
 struct IonodeShare final : pdes::ConditionalEvent {
   // Holds the data of adjacent ranges in flight.
-  struct Buffer final : pdes::ConditionalEvent, Completion {
-    void fire() override { share->access_device(time(), *this); }  // all ranks' data has arrived
-    void done(SimTime at) override { share->device_done(at, *this); }
+  struct Buffer final : Completion {
+    void done(SimTime at) override {
+      if (awaited == 0) return share->device_done(at, *this);
+      if (--awaited == 0) share->access_device(at, *this);
+    }
+    size_t awaited = 0;  // ranks whose data is to come
     IonodeShare* share = nullptr;
     size_t first = 0;  // the ranges from here up to `end`
     size_t end = 0;
@@ -41,6 +44,7 @@ struct IonodeShare final : pdes::ConditionalEvent {
   void fetch_from_ranks(SimTime now, Buffer& buffer);
   void access_device(SimTime now, Buffer& buffer);
   void device_done(SimTime now, Buffer& buffer);
+  void send_to_ranks(SimTime now, const Buffer& buffer);
 
   CollectiveAccess* collective = nullptr;
   Ionode* ionode = nullptr;
@@ -56,6 +60,14 @@ struct WrittenRange {
   FileId file;
   CellRange range;
   uint32_t ionode = 0;
+};
+
+// Data that a rank has read, on its way.
+struct Delivery final : pdes::ConditionalEvent, Pooled<Delivery> {
+  void fire() override;
+  CollectiveAccess* collective = nullptr;
+  int node = 0;
+  MessageTimes message;
 };
 
 struct CollectiveAccess final : pdes::ConditionalEvent, Completion {
@@ -163,15 +175,23 @@ void CollectiveAccess::fire() {
   waiter.done(at);
 }
 
+void Delivery::fire() {
+  CollectiveAccess& access = *collective;
+  const SimTime taken = access.context->links.receive_at_node(time(), node, message.transfer);
+  const SimTime end = taken + message.receive_overhead;
+  delete this;
+  access.complete_one(end);
+}
+
 void IonodeShare::fire() {
   const SimTime now = time();
   FileSystemContext& context = *collective->context;
   switch (state) {
     case State::kLeaving:
-      start_message = context.links.send_to_ionode(now, collective->client, ionode->number(),
-                                                   context.parameters.message_header);
       state = State::kToIonode;
-      return context.events.schedule(*this, start_message.arrival);
+      start_message = context.links.send_to_ionode(now, collective->client, ionode->number(),
+                                                   context.parameters.message_header, *this);
+      return;
     case State::kToIonode: {
       const SimTime taken =
           context.links.receive_at_ionode(now, ionode->number(), start_message.transfer);
@@ -223,20 +243,12 @@ void IonodeShare::resume(SimTime now, Buffer& buffer) {
 void IonodeShare::fetch_from_ranks(SimTime now, Buffer& buffer) {
   FileSystemContext& context = *collective->context;
   const uint64_t header = context.parameters.message_header;
-  const uint32_t number = ionode->number();
-  SimTime all_received = now;
+  buffer.awaited = buffer.end - buffer.first;
   for (size_t i = buffer.first; i < buffer.end; ++i) {
     const RankRange& range_of_rank = ranges[i];
-    const MessageTimes request =
-        context.links.send_from_ionode(now, number, range_of_rank.client.node, header);
-    const MessageTimes reply =
-        context.links.reply_to_ionode(request.arrival + request.receive_overhead,
-                                      range_of_rank.client, number, header + range_of_rank.bytes);
-    ionode->use_cpu(now, request.send_overhead + reply.receive_overhead);
-    const SimTime taken = context.links.receive_at_ionode(reply.arrival, number, reply.transfer);
-    all_received = later(all_received, taken + reply.receive_overhead);
+    ionode->use_cpu(now, context.links.exchange(now, ionode->number(), range_of_rank.client, header,
+                                                header + range_of_rank.bytes, buffer));
   }
-  context.events.schedule(buffer, all_received);
 }
 
 void IonodeShare::access_device(SimTime now, Buffer& buffer) {
@@ -245,18 +257,23 @@ void IonodeShare::access_device(SimTime now, Buffer& buffer) {
 
 void IonodeShare::device_done(SimTime now, Buffer& buffer) {
   ionode->record_device_time(now);
-  FileSystemContext& context = *collective->context;
-  for (size_t i = buffer.first; collective->direction == Direction::kRead && i < buffer.end; ++i) {
-    const RankRange& range_of_rank = ranges[i];
-    const MessageTimes message =
-        context.links.send_from_ionode(now, ionode->number(), range_of_rank.client.node,
-                                       context.parameters.message_header + range_of_rank.bytes);
-    ionode->use_cpu(now, message.send_overhead);
-    const SimTime taken =
-        context.links.receive_at_node(message.arrival, range_of_rank.client.node, message.transfer);
-    collective->end = later(collective->end, taken + message.receive_overhead);
-  }
+  if (collective->direction == Direction::kRead) send_to_ranks(now, buffer);
   resume(now, buffer);
+}
+
+void IonodeShare::send_to_ranks(SimTime now, const Buffer& buffer) {
+  FileSystemContext& context = *collective->context;
+  for (size_t i = buffer.first; i < buffer.end; ++i) {
+    const RankRange& range_of_rank = ranges[i];
+    auto* delivery = new Delivery;
+    delivery->collective = collective;
+    delivery->node = range_of_rank.client.node;
+    delivery->message = context.links.send_from_ionode(
+        now, ionode->number(), range_of_rank.client,
+        context.parameters.message_header + range_of_rank.bytes, delivery);
+    ionode->use_cpu(now, delivery->message.send_overhead);
+    ++collective->outstanding;
+  }
 }
 
 }  // namespace

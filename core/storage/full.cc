@@ -17,17 +17,20 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
     const SimTime now = time();
     switch (state) {
       case State::kLeaving:
-        message = context->links.send_to_ionode(now, client, 0, context->parameters.message_header);
-        return advance_to(State::kToServer, message.arrival);
+        state = State::kToServer;
+        message = context->links.send_to_ionode(now, client, 0, context->parameters.message_header,
+                                                *this);
+        return;
       case State::kToServer: {
         const SimTime taken = context->links.receive_at_ionode(now, 0, message.transfer);
         return advance_to(State::kAtServer,
                           server->serve(taken + message.receive_overhead, call, file, client.node));
       }
       case State::kAtServer:
-        message = context->links.send_from_ionode(now, 0, client.node,
-                                                  context->parameters.message_header);
-        return advance_to(State::kToClient, message.arrival);
+        state = State::kToClient;
+        message = context->links.send_from_ionode(now, 0, client,
+                                                  context->parameters.message_header, this);
+        return;
       case State::kToClient: {
         const SimTime taken = context->links.receive_at_node(now, client.node, message.transfer);
         return advance_to(State::kDone, taken + message.receive_overhead);
@@ -59,8 +62,8 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
 class FullFileSystem : public FileSystem {
  public:
   FullFileSystem(const machine::StorageParameters& parameters, const network::Network& network,
-                 pdes::EventQueue& events, uint64_t seed)
-      : context_(parameters, network, events, seed),
+                 pdes::EventQueue& events, uint64_t seed, network::Traffic* traffic)
+      : context_(parameters, network, traffic, events, seed),
         metadata_(parameters.metadata, context_.files),
         directed_(context_) {}
 
@@ -148,11 +151,11 @@ class FullFileSystem : public FileSystem {
 }  // namespace
 
 FileSystemContext::FileSystemContext(const machine::StorageParameters& given,
-                                     const network::Network& network, pdes::EventQueue& queue,
-                                     uint64_t seed)
+                                     const network::Network& network, network::Traffic* traffic,
+                                     pdes::EventQueue& queue, uint64_t seed)
     : parameters(given),
       layouts(given),
-      links(given, network),
+      links(given, network, traffic, queue),
       caches(given, network, coordinated_blocks(given)),
       policy(make_cache_policy(given)),
       space(given, layouts),
@@ -167,8 +170,8 @@ FileSystemContext::~FileSystemContext() = default;
 
 std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
                                       const network::Network& network, pdes::EventQueue& events,
-                                      uint64_t seed) {
-  return std::make_unique<FullFileSystem>(parameters, network, events, seed);
+                                      uint64_t seed, network::Traffic* traffic) {
+  return std::make_unique<FullFileSystem>(parameters, network, events, seed, traffic);
 }
 
 }  // namespace sesame::storage

@@ -2,12 +2,14 @@
 // nodes, to their devices and back, with the caches on the way. docs/models/storage.md has the
 // equations.
 //
-// `network` and `events` must outlive the file system; `seed` selects the initial angle of disks.
+// `network`, `events` and `traffic` must outlive the file system; `seed` selects the initial angle
+// of disks. `traffic`: what messages share with those of ranks (links.h).
 #pragma once
 
 #include <memory>
 
 #include "core/network/network.h"
+#include "core/network/traffic.h"
 #include "core/pdes/event_queue.h"
 #include "core/storage/file_system.h"
 
@@ -15,6 +17,6 @@ namespace sesame::storage {
 
 std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
                                       const network::Network& network, pdes::EventQueue& events,
-                                      uint64_t seed);
+                                      uint64_t seed, network::Traffic* traffic);
 
 }  // namespace sesame::storage

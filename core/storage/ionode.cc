@@ -86,18 +86,18 @@ void Ionode::complete_one(Subrequest& subrequest, SimTime at) {
     ++subrequest.ionode_outstanding;
     journal_.data_is_written(at, subrequest.transaction);
   } else if (subrequest.has_reply) {
-    reply(subrequest, later(at, subrequest.not_before));
+    reply(subrequest, at);
   }
 }
 
 void Ionode::reply(Subrequest& subrequest, SimTime ready) {
   const MessageTimes message = context_.links.send_from_ionode(
-      ready, number_, subrequest.node, context_.parameters.message_header + subrequest.reply_bytes);
+      ready, number_, subrequest.client(),
+      context_.parameters.message_header + subrequest.reply_bytes, &subrequest);
   use_cpu(ready, message.send_overhead);
   subrequest.state = Subrequest::State::kToClient;
   subrequest.transfer = message.transfer;
   subrequest.receive_overhead = message.receive_overhead;
-  context_.events.schedule(subrequest, message.arrival);
 }
 
 void Ionode::access_device(SimTime now, Direction direction, FileId file, const CellRange& range,

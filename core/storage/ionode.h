@@ -2,8 +2,8 @@
 // and a device. In a node-local file system it stands for the node itself.
 //
 // A subrequest passes arrive() (message received, waits for the CPU), serve() (the work:
-// ionode_reads.cc, ionode_writes.cc) and complete_one() (called for each device run and fetch that
-// it waits for). After the last of these the reply leaves.
+// ionode_reads.cc, ionode_writes.cc) and complete_one() (called for each device run, fetch and
+// reply of another compute node that it waits for). After the last of these the reply leaves.
 //
 // Writes: a block is written through to the device or stays dirty in the cache, as the machine file
 // says. Before a block is written, the copies in other compute nodes' caches are invalidated or

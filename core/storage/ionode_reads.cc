@@ -32,10 +32,9 @@ void Forward::fire() {
 
 void Forward::done(SimTime at) {
   const MessageTimes message = system->links.send_between_cnodes(
-      later(at, ready), from, subrequest->node, system->parameters.message_header + bytes);
+      later(at, ready), from, subrequest->node, system->parameters.message_header + bytes, *this);
   transfer = message.transfer;
   receive_overhead = message.receive_overhead;
-  system->events.schedule(*this, message.arrival);
 }
 
 void Ionode::read(Subrequest& subrequest, SimTime now) {
@@ -46,7 +45,7 @@ void Ionode::read(Subrequest& subrequest, SimTime now) {
     subrequest.reply_bytes = subrequest.range.bytes;
     access_device(now, Direction::kRead, subrequest.file, subrequest.range, &subrequest, 0);
   }
-  subrequest.has_reply = subrequest.reply_bytes > 0 || subrequest.not_before > SimTime::zero();
+  if (subrequest.reply_bytes > 0) subrequest.has_reply = true;
   if (subrequest.has_reply) ++subrequest.client_outstanding;
 }
 
@@ -141,12 +140,11 @@ void Ionode::add_forward(Subrequest& subrequest, SimTime now, const CachePolicy:
 
 void Ionode::send_forward(SimTime now) {
   if (forward_ == nullptr) return;
-  const MessageTimes message = context_.links.send_from_ionode(now, number_, forward_->from,
-                                                               context_.parameters.message_header);
+  const MessageTimes message = context_.links.send_from_ionode(
+      now, number_, {.node = forward_->from}, context_.parameters.message_header, forward_);
   use_cpu(now, message.send_overhead);
   forward_->transfer = message.transfer;
   forward_->receive_overhead = message.receive_overhead;
-  context_.events.schedule(*forward_, message.arrival);
   forward_ = nullptr;
 }
 

@@ -115,23 +115,19 @@ void Ionode::drop_other_copies(Subrequest& subrequest, SimTime now, const Ionode
   if (home != Directory::kNoNode) send_control(subrequest, now, home, 0, 0);
 }
 
-// Sends a control message to a compute node and receives its reply, before which the subrequest's
-// own reply does not leave. Consecutive messages to one node are one message, unless they carry
-// `bytes` or their replies `answer_bytes`; the reply's time is that of an empty message
-// (docs/models/storage.md).
+// Sends a control message to a compute node. The subrequest's own reply waits for that to this
+// message. Consecutive messages to one node are one message, unless they carry `bytes` or their
+// replies `answer_bytes`; the reply's time is that of an empty message (docs/models/storage.md).
 void Ionode::send_control(Subrequest& subrequest, SimTime now, int cnode, uint64_t bytes,
                           uint64_t answer_bytes) {
   const bool has_data = bytes + answer_bytes > 0;
   if (!has_data && last_control_to_ == cnode) return;
   if (!has_data) last_control_to_ = cnode;
-  const int node = context_.caches.node_of(cnode);
+  const Client holder{.node = context_.caches.node_of(cnode)};
   const uint64_t header = context_.parameters.message_header;
-  const MessageTimes to_node = context_.links.send_from_ionode(now, number_, node, header + bytes);
-  const MessageTimes from_node = context_.links.reply_to_ionode(
-      to_node.arrival + to_node.receive_overhead, {.node = node}, number_, header);
-  use_cpu(now, to_node.send_overhead + from_node.receive_overhead);
-  subrequest.not_before =
-      later(subrequest.not_before, from_node.arrival + from_node.receive_overhead);
+  subrequest.has_reply = true;
+  ++subrequest.ionode_outstanding;
+  use_cpu(now, context_.links.exchange(now, number_, holder, header + bytes, header, subrequest));
 }
 
 // A compute node's cache has evicted or cleaned the block.
@@ -173,8 +169,8 @@ BlockCache::Slot& Ionode::insert_block(SimTime now, const IonodeBlock& block) {
   const int home = context_.policy->store_ionode_victim(context_.caches, gone, victim);
   if (home != Directory::kNoNode) {
     const MessageTimes message = context_.links.send_from_ionode(
-        now, number_, context_.caches.node_of(home),
-        context_.parameters.message_header + context_.parameters.block);
+        now, number_, {.node = context_.caches.node_of(home)},
+        context_.parameters.message_header + context_.parameters.block, nullptr);
     use_cpu(now, message.send_overhead);
   }
   return slot;

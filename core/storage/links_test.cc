@@ -3,17 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <utility>
 
-#include "core/network/cards.h"
 #include "core/network/network.h"
+#include "core/network/traffic.h"
 
 namespace sesame::storage {
 namespace {
 
 const char* const kMachine = R"(name = "test"
-nodes = 2
+nodes = 3
 [node]
 cores = 2
 [node.network]
@@ -22,6 +23,7 @@ bandwidth = "1 GB/s"
 [network]
 latency = "2 us"
 bandwidth = "1 GB/s"
+sharing = "interface"
 [network.card]
 bandwidth = "500 MB/s"
 number = 2
@@ -29,95 +31,210 @@ number = 2
 kind = "crossbar"
 [storage]
 mount = ["/pfs"]
-detail = "analytic"
-analytic.bandwidth = "1 GB/s"
+ionodes = 4
+device.read_latency = "1 ms"
+device.write_latency = "1 ms"
+device.read_bandwidth = "1 GB/s"
+device.write_bandwidth = "1 GB/s"
 )";
 
-const std::string kSlowCard = "bandwidth = \"500 MB/s\"";
+const std::string kCard = "bandwidth = \"500 MB/s\"\nnumber = 2";
+constexpr uint64_t kKilobyte = 1'000;  // 1 us at 1 GB/s, 2 us at the card
+constexpr SimTime kLatency = SimTime::from_ns(2'000);
 
-constexpr SimTime kBusy = SimTime::from_ns(1'000'000);
+SimTime us(int64_t count) { return SimTime::from_ns(1'000 * count); }
 
+// The arrival of a message, or the end of an exchange.
+struct Arrival final : pdes::ConditionalEvent, Completion {
+  void fire() override { at = time(); }
+  void done(SimTime end) override { at = end; }
+  SimTime at = SimTime::never();
+};
+
+struct RankMessage final : network::Transit {
+  void arrives(SimTime time) override { at = time; }
+  SimTime at = SimTime::never();
+};
+
+// Two ranks on each of three nodes; each rank has a card of its own, unless a test changes that.
 class LinksTest : public testing::Test {
  protected:
-  explicit LinksTest(const std::string& overrides = "") : machine_(read(overrides)) {}
+  explicit LinksTest(const std::string& card = kCard) : machine_(read(card)) {}
+
+  Client rank(int number) {
+    return {number, network_.node_of(number), &interfaces_[static_cast<size_t>(number)]};
+  }
+  Arrival& send_to_ionode(const Client& client, uint32_t ionode = 0) {
+    Arrival& arrival = arrivals_.emplace_back();
+    times_ = links_.send_to_ionode(SimTime::zero(), client, ionode, kKilobyte, arrival);
+    return arrival;
+  }
+  Arrival& send_from_ionode(uint32_t ionode, const Client& client,
+                            SimTime ready = SimTime::zero()) {
+    Arrival& arrival = arrivals_.emplace_back();
+    times_ = links_.send_from_ionode(ready, ionode, client, kKilobyte, &arrival);
+    return arrival;
+  }
+  RankMessage& send_to_rank(int from, int to, SimTime start = SimTime::zero()) {
+    RankMessage& message = messages_.emplace_back();
+    traffic_.start(message, {.from = from,
+                             .to = to,
+                             .bytes = kKilobyte,
+                             .start = start,
+                             .number = ++number_,
+                             .cost = network_.cost(from, to, kKilobyte)});
+    return message;
+  }
+  void run() {
+    while (!events_.empty()) events_.take_earliest().fire();
+  }
+  const network::Cards& cards() const { return traffic_.cards(); }
 
   machine::Machine machine_;
-  network::Network network_ = *network::Network::create(machine_, 4);
-  network::Cards cards_{machine_};
-  Links links_{*machine_.storage, network_};
-  SimTime interface_free_;
+  network::Network network_ = *network::Network::create(machine_, 6);
+  pdes::EventQueue events_;
+  network::Traffic traffic_{machine_, network_, events_};
+  Links links_{*machine_.storage, network_, &traffic_, events_};
+  MessageTimes times_;  // of the last message
+  SimTime interfaces_[6];
 
+ private:
   static machine::Machine read(const std::string& card) {
     std::string text = kMachine;
-    if (!card.empty()) text.replace(text.find(kSlowCard), kSlowCard.size(), card);
+    text.replace(text.find(kCard), kCard.size(), card);
     auto machine = machine::parse_machine(text, "test.toml");
     if (!machine) ADD_FAILURE() << machine.error().to_string();
     return machine.value();
   }
-  void share_cards() {
-    cards_.add_ranks({0, 0, 1, 1});
-    network_.set_cards(&cards_);
-  }
-  SimTime arrival_from(int rank) {
-    return links_.send_to_ionode(SimTime::zero(), {rank, 0, &interface_free_}, 0, 1000).arrival;
-  }
+
+  std::deque<Arrival> arrivals_;
+  std::deque<RankMessage> messages_;
+  uint32_t number_ = 0;
 };
 
 TEST_F(LinksTest, AFileMessageWaitsForTheCardOfItsRank) {
-  share_cards();
-  cards_.of_rank(0).send.serve(SimTime::zero(), kBusy);
-  EXPECT_GT(arrival_from(0), kBusy);
-  interface_free_ = SimTime::zero();
-  EXPECT_EQ(arrival_from(1), SimTime::from_ns(2'000 + 2'000));  // 500 MB/s
-  EXPECT_EQ(cards_.of_rank(1).send.free, SimTime::from_ns(2'000));
+  send_to_rank(0, 2);
+  const Arrival& behind = send_to_ionode(rank(0));
+  const Arrival& beside = send_to_ionode(rank(1), 1);
+  run();
+  EXPECT_EQ(behind.at, kLatency + us(2 + 2));
+  EXPECT_EQ(beside.at, kLatency + us(2));
+}
+
+TEST_F(LinksTest, AReplyComesThroughTheCardOfItsRank) {
+  send_to_rank(2, 0);
+  const Arrival& behind = send_from_ionode(0, rank(0));
+  const Arrival& beside = send_from_ionode(1, rank(1));
+  const Arrival& of_cache = send_from_ionode(2, {.node = 0});  // the first card, that of rank 0
+  run();
+  EXPECT_EQ(behind.at, kLatency + us(2 + 2));
+  EXPECT_EQ(beside.at, kLatency + us(2));
+  EXPECT_EQ(of_cache.at, kLatency + us(2 + 2 + 2));
 }
 
 TEST_F(LinksTest, TheInterfaceOfAnIonodeTakesMessagesOfSlowCardsAtItsOwnRate) {
-  share_cards();
-  const SimTime arrival = SimTime::from_ns(2'000 + 2'000);  // each through its card
-  for (const auto& [node, delay_ns] : {std::pair{0, 0}, {1, 1'000}}) {
-    interface_free_ = SimTime::zero();
-    const MessageTimes message =
-        links_.send_to_ionode(SimTime::zero(), {2 * node, node, &interface_free_}, 0, 1000);
-    EXPECT_EQ(message.arrival, arrival);
-    EXPECT_EQ(links_.receive_at_ionode(arrival, 0, message.transfer),
-              arrival + SimTime::from_ns(delay_ns));
+  const SimTime arrival = kLatency + us(2);  // each through its card
+  for (const auto& [number, delay] : {std::pair{0, us(0)}, {2, us(1)}}) {
+    const Arrival& sent = send_to_ionode(rank(number));
+    run();
+    EXPECT_EQ(sent.at, arrival);
+    EXPECT_EQ(links_.receive_at_ionode(arrival, 0, times_.transfer), arrival + delay);
   }
 }
 
 TEST_F(LinksTest, WithoutSharingItHasACardOfItsOwn) {
-  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
+  Links alone(*machine_.storage, network_, nullptr, events_);
+  Arrival arrival;
+  alone.send_to_ionode(SimTime::zero(), rank(0), 0, kKilobyte, arrival);
+  run();
+  EXPECT_EQ(arrival.at, kLatency + us(1));
 }
 
-TEST_F(LinksTest, WhatArrivesFromAnIonodeWaitsForTheFirstCard) {
-  share_cards();
-  cards_.of_node(0).receive.serve(SimTime::zero(), kBusy);
-  EXPECT_EQ(links_.receive_at_node(SimTime::from_ns(10), 0, SimTime::from_ns(5)),
-            kBusy + SimTime::from_ns(5));
+TEST_F(LinksTest, AnExchangeIsAMessageAndItsReply) {
+  Arrival reply;
+  links_.exchange(SimTime::zero(), 0, rank(0), kKilobyte, kKilobyte, reply);
+  run();
+  EXPECT_EQ(reply.at, (kLatency + us(2)) * 2);
+}
+
+// All ranks of a node at one card.
+class OneCardTest : public LinksTest {
+ protected:
+  explicit OneCardTest(const std::string& card = "bandwidth = \"500 MB/s\"") : LinksTest(card) {}
+};
+
+// The sender's own interface is busy until then.
+TEST_F(OneCardTest, IsNotHeldForAMessageThatIsNotYetThere) {
+  interfaces_[0] = us(50);
+  const Arrival& later = send_to_ionode(rank(0));
+  const Arrival& sooner = send_to_ionode(rank(1), 1);
+  const RankMessage& message = send_to_rank(1, 2, us(20));
+  run();
+  EXPECT_EQ(sooner.at, kLatency + us(2));
+  EXPECT_EQ(message.at, kLatency + us(20 + 2));
+  EXPECT_EQ(later.at, kLatency + us(50 + 2));
+}
+
+TEST_F(OneCardTest, ServesMessagesInTheOrderInWhichTheyArriveNotInThatOfCalls) {
+  const Arrival& later = send_from_ionode(0, {.node = 0}, us(11));
+  const Arrival& first = send_from_ionode(1, {.node = 0}, us(10));
+  run();
+  EXPECT_EQ(first.at, us(10) + kLatency + us(2));
+  EXPECT_EQ(later.at, us(10) + kLatency + us(2 + 2));
+}
+
+TEST_F(OneCardTest, IsFreeUntilTheReplyOfAnExchangeIsReady) {
+  Arrival reply;
+  links_.exchange(SimTime::zero(), 0, {.node = 0}, kKilobyte, kKilobyte, reply);
+  const RankMessage& before = send_to_rank(0, 2, us(1));
+  const RankMessage& just_before = send_to_rank(0, 2, us(3));  // the reply leaves at 4 us
+  run();
+  EXPECT_EQ(before.at, us(1) + kLatency + us(2));
+  EXPECT_EQ(just_before.at, us(3) + kLatency + us(2));
+  EXPECT_EQ(reply.at, us(3 + 2) + kLatency + us(2));
+}
+
+// The last of n messages of m bytes is there after latency + n m / card.
+TEST_F(OneCardTest, IncastOfFilesAndMessagesTakesTheSumOfTheirTimes) {
+  std::vector<const Arrival*> files;
+  for (uint32_t ionode = 0; ionode < 4; ++ionode) {
+    files.push_back(&send_from_ionode(ionode, rank(static_cast<int>(ionode) % 2)));
+  }
+  const RankMessage& one = send_to_rank(2, 0);
+  const RankMessage& two = send_to_rank(4, 1);
+  run();
+  EXPECT_EQ(std::max(one.at, two.at), kLatency + us(2 * 2)) << "ranks first";
+  for (size_t i = 0; i < files.size(); ++i) {
+    EXPECT_EQ(files[i]->at, kLatency + us(2 * 2) + us(2) * static_cast<int64_t>(i + 1));
+  }
+  EXPECT_EQ(cards().of_rank(0).receive.messages, 6u);
+  EXPECT_EQ(cards().of_rank(0).receive.bytes, 6 * kKilobyte);
 }
 
 // Each message at 1 GB/s, the card sends at 4 GB/s and receives at 2.
-class FastCardTest : public LinksTest {
+class FastCardTest : public OneCardTest {
  protected:
   explicit FastCardTest(const std::string& more = "")
-      : LinksTest("bandwidth = \"4 GB/s\"\nreceive_bandwidth = \"2 GB/s\"\n" + more) {
-    share_cards();
-  }
+      : OneCardTest("bandwidth = \"4 GB/s\"\nreceive_bandwidth = \"2 GB/s\"\n" + more) {}
 };
 
 TEST_F(FastCardTest, AFileMessageOccupiesItForTheCardsTime) {
-  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
-  EXPECT_EQ(cards_.of_rank(0).send.free, SimTime::from_ns(250));
-  interface_free_ = SimTime::zero();
-  EXPECT_EQ(arrival_from(0), SimTime::from_ns(250 + 2'000 + 1'000));
+  const Arrival& first = send_to_ionode(rank(0));
+  const Arrival& second = send_to_ionode(rank(1), 1);
+  run();
+  EXPECT_EQ(first.at, kLatency + us(1));
+  EXPECT_EQ(second.at, kLatency + us(1)) << "its own injection takes longer than both";
+  EXPECT_EQ(cards().of_rank(0).send.free, SimTime::from_ns(2 * 250));
 }
 
 TEST_F(FastCardTest, WhatArrivesOccupiesItForTheCardsTime) {
-  const MessageTimes message = links_.send_from_ionode(SimTime::zero(), 0, 1, 1000);
-  EXPECT_EQ(message.arrival, SimTime::from_ns(2'000 + 1'000));
-  EXPECT_EQ(links_.receive_at_node(message.arrival, 1, message.transfer), message.arrival);
-  EXPECT_EQ(links_.receive_at_node(message.arrival, 1, message.transfer),
-            message.arrival + SimTime::from_ns(500));
+  const Arrival& first = send_from_ionode(0, rank(0));
+  const Arrival& second = send_from_ionode(1, rank(1));
+  const Arrival& third = send_from_ionode(2, rank(1));
+  run();
+  EXPECT_EQ(first.at, kLatency + us(1));
+  EXPECT_EQ(second.at, kLatency + us(1)) << "its end is there only then";
+  EXPECT_EQ(third.at, kLatency + SimTime::from_ns(3 * 500));
 }
 
 class MessageRateTest : public FastCardTest {
@@ -126,12 +243,13 @@ class MessageRateTest : public FastCardTest {
 };
 
 TEST_F(MessageRateTest, LimitsFileMessages) {
-  EXPECT_EQ(arrival_from(0), SimTime::from_ns(2'000 + 1'000));
-  EXPECT_EQ(cards_.of_rank(0).send.free, SimTime::from_ns(10'000));
-  const SimTime now = SimTime::from_ns(3'000);
-  EXPECT_EQ(links_.receive_at_node(now, 0, SimTime::from_ns(500)), now);
-  EXPECT_EQ(links_.receive_at_node(now, 0, SimTime::from_ns(500)),
-            now + SimTime::from_ns(9'500 + 500));
+  send_to_ionode(rank(0));
+  const Arrival& sent = send_to_ionode(rank(1), 1);
+  send_from_ionode(0, rank(0));
+  const Arrival& received = send_from_ionode(1, rank(1));
+  run();
+  EXPECT_EQ(sent.at, us(10) + kLatency + SimTime::from_ns(250));
+  EXPECT_EQ(received.at, kLatency + us(10) + SimTime::from_ns(500));
 }
 
 }  // namespace

@@ -7,10 +7,11 @@ namespace sesame::storage {
 
 std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
                                              const network::Network& network,
-                                             pdes::EventQueue& events, uint64_t seed) {
+                                             pdes::EventQueue& events, uint64_t seed,
+                                             network::Traffic* traffic) {
   if (parameters.detail == machine::StorageModel::kAnalytic)
     return make_analytic(parameters, events);
-  return make_full(parameters, network, events, seed);
+  return make_full(parameters, network, events, seed, traffic);
 }
 
 }  // namespace sesame::storage

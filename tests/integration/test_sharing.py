@@ -25,12 +25,24 @@ SHARED = {
     "minimal": ("lumi-c", DRAGONFLY),
     "valiant": ("lumi-c", f"{DRAGONFLY} topology.routing=valiant"),
     "adaptive": ("lumi-c", f"{DRAGONFLY} topology.routing=adaptive"),
+    "parallel links": ("lumi-c", f"{DRAGONFLY} topology.global_links=2 topology.routing=adaptive"),
 }
 
 
 def settings(sharing: str) -> list[str]:
-    machine, changes = SHARED[sharing]
+    return on_machine(*SHARED[sharing])
+
+
+def on_machine(machine: str, changes: str) -> list[str]:
     return ["--machine", machine, *(part for one in changes.split() for part in ("--set", one))]
+
+
+def file_sharing(machine: str) -> list[str]:
+    changes = (
+        "network.sharing=interface node.cores=2 node.network.latency=1us "
+        "node.network.bandwidth=1GB/s"
+    )
+    return on_machine(machine, changes)
 
 
 @pytest.mark.parametrize("sharing", SHARED)
@@ -76,10 +88,18 @@ def test_one_sided_operations_share_the_memory(compiled, simulate):
 def test_files_share_the_cards(compiled, simulate, tmp_path):
     """The same data set in any order, with messages and accesses to files at the same cards."""
     program = compiled("tests/programs/model/schedule.c")
-    options = (*COMPUTE, "--machine", "sp2", "--set", "network.sharing=interface")
-    options += ("--set", "node.cores=2", "--set", "node.network.latency=1us")
-    options += ("--set", "node.network.bandwidth=1GB/s", "-n", 6)
+    options = (*COMPUTE, *file_sharing("sp2"), "-n", 6)
     assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, 77, 40, "shared")
+
+
+# Data that I/O nodes fetch, and caches of nodes that they ask to drop copies.
+@pytest.mark.parametrize(
+    ("machine", "strategy"), [("paragon", "disk-directed"), ("pfssim", "two-phase")]
+)
+def test_replies_to_io_nodes_share_the_cards(machine, strategy, compiled, simulate, tmp_path):
+    program = compiled("tests/programs/files/data.c")
+    options = (*COMPUTE, *file_sharing(machine), "--collective", strategy, "-n", 6)
+    assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, "file")
 
 
 def test_more_sharing_is_not_faster_for_a_ping_pong(compiled, simulate):

@@ -110,7 +110,6 @@ void World::share_network(const machine::Machine& machine) {
   traffic = std::make_unique<network::Traffic>(machine, network, executive.events());
   traffic->set_busy_cores(computes, this);
   interfaces.traffic = traffic.get();
-  network.set_cards(&traffic->cards());
 }
 
 Job* World::add_ranks(int count, SimTime begin) {
