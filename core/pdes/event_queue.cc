@@ -1,8 +1,16 @@
 #include "core/pdes/event_queue.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 
 namespace sesame::pdes {
+namespace {
+
+// With half the levels of a binary heap, each of which is a cache miss in runs of many ranks.
+constexpr size_t kChildren = 4;
+
+}  // namespace
 
 void EventQueue::schedule(ConditionalEvent& event, SimTime time) {
   event.time_ = time;
@@ -66,7 +74,7 @@ void EventQueue::restore(size_t index) {
 void EventQueue::sift_up(size_t index) {
   const Entry entry = heap_[index];
   while (index > 0) {
-    const size_t parent = (index - 1) / 2;
+    const size_t parent = (index - 1) / kChildren;
     if (!entry.is_before(heap_[parent])) break;
     place(heap_[parent], index);
     index = parent;
@@ -77,9 +85,13 @@ void EventQueue::sift_up(size_t index) {
 void EventQueue::sift_down(size_t index) {
   const Entry entry = heap_[index];
   for (;;) {
-    size_t child = 2 * index + 1;
-    if (child >= heap_.size()) break;
-    if (child + 1 < heap_.size() && heap_[child + 1].is_before(heap_[child])) ++child;
+    const size_t first = kChildren * index + 1;
+    if (first >= heap_.size()) break;
+    const size_t end = std::min(first + kChildren, heap_.size());
+    size_t child = first;
+    for (size_t other = first + 1; other < end; ++other) {
+      if (heap_[other].is_before(heap_[child])) child = other;
+    }
     if (!heap_[child].is_before(entry)) break;
     place(heap_[child], index);
     index = child;
