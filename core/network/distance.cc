@@ -28,23 +28,11 @@ std::vector<uint32_t> extents_of(const machine::Topology& topology) {
   return {};
 }
 
-// Router that owns each of a group's links to the other groups: consecutive links, spread evenly.
-std::vector<uint32_t> gateways_of(const machine::Topology& topology) {
-  if (topology.kind != TopologyKind::kDragonfly) return {};
-  const uint32_t links = topology.groups - 1;
-  const uint32_t per_router = (links + topology.routers - 1) / topology.routers;
-  std::vector<uint32_t> gateways(links);
-  for (uint32_t link = 0; link < links; ++link) gateways[link] = link / per_router;
-  return gateways;
-}
-
 }  // namespace
 
 Distance::Distance(const machine::Topology& topology, int nodes)
-    : kind_(topology.kind),
-      nodes_(nodes),
-      extents_(extents_of(topology)),
-      gateway_(gateways_of(topology)) {
+    : kind_(topology.kind), nodes_(nodes), extents_(extents_of(topology)) {
+  if (kind_ == TopologyKind::kDragonfly) group_links_ = GroupLinks(topology);
   // A crossbar has no coordinates; its nodes have their number as the only one.
   if (extents_.empty()) extents_.push_back(static_cast<uint32_t>(nodes));
   stride_ = static_cast<uint32_t>(extents_.size());
@@ -94,14 +82,10 @@ int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
     if (from[1] != to[1]) return 2;
     return from[2] != to[2] ? 1 : 0;
   }
-  const bool at_exit = exit_of(from[0], to[0]) == from[1];
-  const bool at_entry = exit_of(to[0], from[0]) == to[1];
-  return 2 + (at_exit ? 0 : 1) + (at_entry ? 0 : 1);
-}
-
-// A group numbers its links by the other groups in rising order, leaving itself out.
-uint32_t Distance::exit_of(uint32_t group, uint32_t other) const {
-  return gateway_[group < other ? other - 1 : other];
+  const uint32_t exit = group_links_.offset_of(from[1], from[0], to[0]);
+  const uint32_t entry = group_links_.offset_of(to[1], to[0], from[0]);
+  if (!group_links_.begin_at(exit) && !group_links_.begin_at(entry)) return 4;
+  return exit == entry ? 2 : 3;
 }
 
 int Distance::diameter() const {
@@ -173,39 +157,60 @@ double Distance::tree_sum() const {
   return sum;
 }
 
-// Pairs of groups in place of pairs of nodes: all nodes of a group take the same global link to
-// another one, and all but those at its router a local one before.
+// Pairs of groups in place of pairs of nodes: all full groups are alike.
 double Distance::dragonfly_mean() const {
-  const int64_t per_router = extents_[2];
-  const int64_t per_group = per_router * extents_[1];
-  const auto groups = static_cast<uint32_t>((nodes_ + per_group - 1) / per_group);
-  const auto in_group = [&](uint32_t group) {
-    return static_cast<double>(std::min(per_group, nodes_ - group * per_group));
-  };
-  const auto at_router = [&](uint32_t group, uint32_t router) {
-    const int64_t first = group * per_group + router * per_router;
-    return static_cast<double>(std::clamp<int64_t>(nodes_ - first, 0, per_router));
-  };
-  const uint32_t sources = groups <= 4096 ? groups : 1024;
-  double sum = 0;
-  double pairs = 0;
-  for (uint32_t i = 0; i < sources; ++i) {
-    const auto from = static_cast<uint32_t>(uint64_t{i} * groups / sources);
-    const double here = in_group(from);
-    pairs += here * (nodes_ - 1);
-    sum += 2 * here * here;
-    for (uint32_t router = 0; router < extents_[1]; ++router) {
-      const double together = at_router(from, router);
-      sum -= together * (together + 1);
-    }
-    for (uint32_t to = 0; to < groups; ++to) {
-      if (to == from) continue;
-      const double there = in_group(to);
-      sum += 2 * here * there + (here - at_router(from, exit_of(from, to))) * there +
-             here * (there - at_router(to, exit_of(to, from)));
+  const int64_t per_group = int64_t{extents_[1]} * extents_[2];
+  const auto full = static_cast<uint32_t>(nodes_ / per_group);
+  double sum = full * hops_inside_group(0);
+  if (full > 1) sum += static_cast<double>(full) * (full - 1) * hops_between_groups(0, 1);
+  if (nodes_ % per_group != 0) {
+    sum += hops_inside_group(full);
+    for (uint32_t group = 0; group < full; ++group) sum += 2 * hops_between_groups(group, full);
+  }
+  const double n = nodes_;
+  return sum / (n * (n - 1));
+}
+
+// The sum over all pairs of its nodes: 2 for each, at one router 1, 0 for a node and itself.
+double Distance::hops_inside_group(uint32_t group) const {
+  int64_t nodes = 0;
+  int64_t less = 0;
+  for (uint32_t router = 0; router < extents_[1]; ++router) {
+    const int64_t together = nodes_at(group, router);
+    nodes += together;
+    less += together * (together + 1);
+  }
+  return static_cast<double>(2 * nodes * nodes - less);
+}
+
+// The sum over all pairs of their nodes: 3 for each, 1 less if one link joins both routers, 1 more
+// if neither has a link to the other group.
+double Distance::hops_between_groups(uint32_t from, uint32_t to) const {
+  int64_t here = 0;
+  int64_t there = 0;
+  int64_t here_without = 0;  // nodes at routers without a link
+  int64_t there_without = 0;
+  int64_t joined = 0;
+  for (uint32_t router = 0; router < extents_[1]; ++router) {
+    const uint32_t offset = group_links_.offset_of(router, from, to);
+    const int64_t first = nodes_at(from, router);
+    const int64_t second = nodes_at(to, group_links_.router_at(offset, to, from));
+    here += first;
+    there += second;
+    if (group_links_.begin_at(offset)) {
+      joined += first * second;
+    } else {
+      here_without += first;
+      there_without += second;
     }
   }
-  return sum / pairs;
+  return static_cast<double>(3 * here * there - joined + here_without * there_without);
+}
+
+int64_t Distance::nodes_at(uint32_t group, uint32_t router) const {
+  const int64_t per_router = extents_[2];
+  const int64_t first = (int64_t{group} * extents_[1] + router) * per_router;
+  return std::clamp<int64_t>(nodes_ - first, 0, per_router);
 }
 
 }  // namespace sesame::network

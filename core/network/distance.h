@@ -4,15 +4,14 @@
 //
 // Coordinates are the digits of a node's number, the last one varies fastest: the position in a
 // mesh or torus; in a fat tree the child at each level from the root down; in a dragonfly group,
-// router and port. A group of a dragonfly has one global link to each other group. Its links, in
-// the order of the other groups, are at its routers in consecutive runs of
-// ceil((groups - 1) / routers).
+// router and port.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/network/group_links.h"
 
 namespace sesame::network {
 
@@ -36,23 +35,23 @@ class Distance {
   uint32_t stride() const { return stride_; }
 
   int nodes() const { return nodes_; }
-  int diameter() const;  // the largest number of hops between two nodes
-  // The mean over all ordered pairs of different nodes. In a dragonfly of more than 4096 groups an
-  // estimate: from 1024 evenly spread groups to all others.
-  double mean_hops() const;
+  int diameter() const;      // the largest number of hops between two nodes
+  double mean_hops() const;  // over all ordered pairs of different nodes
 
  private:
   int dragonfly_hops(const uint32_t* from, const uint32_t* to) const;
-  uint32_t exit_of(uint32_t group, uint32_t other) const;  // the router with the link to the other
   double tree_sum() const;
   double dragonfly_mean() const;
+  double hops_inside_group(uint32_t group) const;
+  double hops_between_groups(uint32_t from, uint32_t to) const;
+  int64_t nodes_at(uint32_t group, uint32_t router) const;
 
   machine::TopologyKind kind_;
   int nodes_;
   uint32_t stride_;                    // coordinates per node
   std::vector<uint32_t> extents_;      // of each coordinate
   std::vector<uint32_t> coordinates_;  // nodes × stride
-  std::vector<uint32_t> gateway_;      // dragonfly: the router of a group's n-th global link
+  GroupLinks group_links_;             // of a dragonfly
 };
 
 }  // namespace sesame::network

@@ -24,12 +24,14 @@ Topology tree(std::vector<uint32_t> arity) {
   return topology;
 }
 
-Topology dragonfly(uint32_t groups, uint32_t routers, uint32_t nodes_per_router) {
+Topology dragonfly(uint32_t groups, uint32_t routers, uint32_t nodes_per_router,
+                   uint32_t global_links = 1) {
   Topology topology;
   topology.kind = TopologyKind::kDragonfly;
   topology.groups = groups;
   topology.routers = routers;
   topology.nodes_per_router = nodes_per_router;
+  topology.global_links = global_links;
   return topology;
 }
 
@@ -171,10 +173,32 @@ TEST(Dragonfly, MeanDistanceIsThatOfMinimalRouting) {
 }
 
 TEST(Dragonfly, MeanDistanceIsThatOfItsPairsHoweverFilled) {
-  for (int nodes = 2; nodes <= 40; ++nodes) {
-    const Distance distance(dragonfly(5, 4, 2), nodes);
-    EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+  for (const uint32_t global_links : {1, 3, 6}) {
+    for (int nodes = 2; nodes <= 40; ++nodes) {
+      const Distance distance(dragonfly(5, 4, 2, global_links), nodes);
+      EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+    }
   }
+}
+
+// With as many links between two groups as routers each router has one of them.
+TEST(Dragonfly, ParallelLinksAreSpreadOverTheRouters) {
+  const Distance every(dragonfly(4, 3, 2, 3), 24);
+  int joined = 0;
+  for (int to = 6; to < 12; to += 2) {
+    for (int from = 0; from < 6; from += 2) {
+      EXPECT_LE(every.hops(from, to), 3);
+      joined += every.hops(from, to) == 2;
+    }
+  }
+  EXPECT_EQ(joined, 3);
+  // Two links at four routers: those of groups 0 and 1 are at routers 0 and 2 of each.
+  const Distance half(dragonfly(5, 4, 1, 2), 20);
+  EXPECT_EQ(half.hops(0, 4), 2);
+  EXPECT_EQ(half.hops(2, 6), 2);
+  EXPECT_EQ(half.hops(0, 6), 3);
+  EXPECT_EQ(half.hops(1, 6), 3);
+  EXPECT_EQ(half.hops(1, 5), 4);
 }
 
 TEST(Dragonfly, OfOneGroupIsItsRouters) {

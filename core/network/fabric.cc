@@ -50,6 +50,7 @@ Fabric::Fabric(const machine::Machine& machine)
       links += uint64_t{2} * trunk * ((nodes + below - 1) / below);
     }
   } else if (topology_.kind == TopologyKind::kDragonfly) {
+    group_links_ = GroupLinks(topology_);
     first_global_ = topology_.groups * topology_.routers * topology_.routers;
     links = first_global_ + uint64_t{topology_.groups} * topology_.groups * topology_.global_links;
   }
@@ -151,11 +152,14 @@ bool Fabric::next_in_dragonfly(Route& route, uint32_t* link) const {
   const uint32_t target = route.via != Route::kNone ? route.via : route.to / routers;
   uint32_t next = route.to % routers;
   if (group != target) {
-    next = exit_of(group, target);
+    next = group_links_.router_of(route.port, group, target);
     if (router == next) {
       *link = global_link(group, target, route.port);
-      route.at = target * routers + exit_of(target, group);
-      if (target == route.via) route.via = Route::kNone;
+      route.at = target * routers + group_links_.router_of(route.port, target, group);
+      if (target == route.via) {
+        route.via = Route::kNone;
+        route.port = shortest_port(route);
+      }
       return true;
     }
   } else if (router == next) {
@@ -166,15 +170,19 @@ bool Fabric::next_in_dragonfly(Route& route, uint32_t* link) const {
   return true;
 }
 
-// The router of a group that has the links to another (distance.h).
-uint32_t Fabric::exit_of(uint32_t group, uint32_t other) const {
-  const uint32_t each = (topology_.groups - 1 + topology_.routers - 1) / topology_.routers;
-  return (group < other ? other - 1 : other) / each;
+uint32_t Fabric::global_link(uint32_t group, uint32_t other, uint32_t port) const {
+  return first_global_ + (group * topology_.groups + other) * topology_.global_links + port;
 }
 
-uint32_t Fabric::global_link(uint32_t group, uint32_t other, uint32_t port) const {
-  return first_global_ + (group * topology_.groups + other) * topology_.global_links +
-         port % topology_.global_links;
+// Which of the parallel links to the next group makes the route shortest. If that is another group
+// than the destination's, as if the destination were in it.
+uint32_t Fabric::shortest_port(const Route& route) const {
+  const uint32_t routers = topology_.routers;
+  const uint32_t group = route.at / routers;
+  const uint32_t target = route.via != Route::kNone ? route.via : route.to / routers;
+  if (group == target) return 0;
+  return group_links_.shortest(group_links_.offset_of(route.at % routers, group, target),
+                               group_links_.offset_of(route.to % routers, target, group), route.to);
 }
 
 Route Fabric::dragonfly_route(int from_node, int to_node, uint64_t draw, uint64_t bytes,
@@ -182,7 +190,7 @@ Route Fabric::dragonfly_route(int from_node, int to_node, uint64_t draw, uint64_
   Route route;
   route.at = static_cast<uint32_t>(from_node) / topology_.nodes_per_router;
   route.to = static_cast<uint32_t>(to_node) / topology_.nodes_per_router;
-  route.port = static_cast<uint32_t>(to_node);
+  route.port = shortest_port(route);
   const uint32_t from_group = route.at / topology_.routers;
   const uint32_t to_group = route.to / topology_.routers;
   if (topology_.routing == Routing::kMinimal || from_group == to_group) return route;
@@ -193,6 +201,7 @@ Route Fabric::dragonfly_route(int from_node, int to_node, uint64_t draw, uint64_
     if (indirect.via >= low) ++indirect.via;
     if (indirect.via >= high) ++indirect.via;
   }
+  indirect.port = shortest_port(indirect);
   if (topology_.routing == Routing::kValiant) return indirect;
   route = least_used(route, now);
   indirect = least_used(indirect, now);
@@ -201,19 +210,27 @@ Route Fabric::dragonfly_route(int from_node, int to_node, uint64_t draw, uint64_
   return route;
 }
 
-// The route with the least used of the parallel links to its first other group.
+// The route with the least used of the parallel links to its first other group; if several are,
+// with the shortest.
 Route Fabric::least_used(Route route, SimTime now) const {
-  const uint32_t group = route.at / topology_.routers;
-  const uint32_t other = route.via != Route::kNone ? route.via : route.to / topology_.routers;
-  SimTime least = SimTime::never();
+  SimTime least = delay_of_port(route, route.port, now);
   for (uint32_t port = 0; port < topology_.global_links; ++port) {
-    const SimTime delay = delay_at(links_[global_link(group, other, port)], now);
+    const SimTime delay = delay_of_port(route, port, now);
     if (delay < least) {
       least = delay;
       route.port = port;
     }
   }
   return route;
+}
+
+// The wait at a link to the next group, and the hop to the router at which it begins.
+SimTime Fabric::delay_of_port(const Route& route, uint32_t port, SimTime now) const {
+  const uint32_t group = route.at / topology_.routers;
+  const uint32_t other = route.via != Route::kNone ? route.via : route.to / topology_.routers;
+  const bool is_here = group_links_.router_of(port, group, other) == route.at % topology_.routers;
+  return delay_at(links_[global_link(group, other, port)], now) +
+         (is_here ? SimTime::zero() : hop_latency_);
 }
 
 // The longest wait on the route, and the time of its hops.

@@ -12,6 +12,7 @@
 
 #include "core/base/units.h"
 #include "core/machine/machine.h"
+#include "core/network/group_links.h"
 #include "core/network/server.h"
 
 namespace sesame::network {
@@ -41,7 +42,7 @@ struct Route {
   uint32_t to = 0;          // the destination: router of a dragonfly, else node
   uint32_t via = kNone;     // dragonfly: the group to pass first; fat tree: levels to climb
   uint32_t step = 0;        // fat tree: links passed
-  uint32_t port = 0;        // chooses among parallel links
+  uint32_t port = 0;        // which of the parallel links; fat tree: chooses them
   bool is_planned = false;  // Link::expected has it
 };
 
@@ -73,10 +74,11 @@ class Fabric {
   bool next_in_grid(Route& route, uint32_t* link) const;
   bool next_in_tree(Route& route, uint32_t* link) const;
   bool next_in_dragonfly(Route& route, uint32_t* link) const;
-  uint32_t exit_of(uint32_t group, uint32_t other) const;
+  uint32_t shortest_port(const Route& route) const;
   uint32_t global_link(uint32_t group, uint32_t other, uint32_t port) const;
   Route dragonfly_route(int from_node, int to_node, uint64_t draw, uint64_t bytes, SimTime now);
   Route least_used(Route route, SimTime now) const;
+  SimTime delay_of_port(const Route& route, uint32_t port, SimTime now) const;
   SimTime expected_delay(Route route, SimTime now) const;
   void plan(Route& route, uint64_t bytes);
 
@@ -92,6 +94,7 @@ class Fabric {
   std::vector<uint32_t> trunks_;   // fat tree: uplinks of all that is below a switch of each level
   std::vector<uint32_t> offsets_;  // fat tree: the first link of each level
   uint32_t first_global_ = UINT32_MAX;  // dragonfly: links between groups follow the others
+  GroupLinks group_links_;
   std::vector<Link> links_;
 };
 

@@ -54,6 +54,22 @@ TEST(Fabric, MinimalRoutesAreAsLongAsTheDistance) {
   }
 }
 
+// Every router has a link to every group, so none is on the way to another one's.
+TEST(Fabric, ParallelLinksOfADragonflyAreSpreadOverItsRouters) {
+  std::string topology = kDragonfly;
+  topology.replace(topology.find("global_links = 2"), 16, "global_links = 3");
+  Fabric fabric(machine_with(topology));
+  std::map<uint32_t, int> ports;
+  for (int from = 0; from < 6; ++from) {
+    for (int to = 6; to < 12; ++to) {
+      const LinkPlace first = route_of(fabric, from, to).front();
+      EXPECT_EQ(first.kind, 2u) << from << " to " << to;
+      ++ports[first.port];
+    }
+  }
+  EXPECT_EQ(ports, (std::map<uint32_t, int>{{0, 12}, {1, 12}, {2, 12}}));
+}
+
 TEST(Fabric, AGridGoesAlongTheFirstDimensionFirst) {
   Fabric mesh(machine_with(kMesh));
   const std::vector<LinkPlace> route = route_of(mesh, 1, 11);  // (0, 1) to (2, 3)
@@ -124,8 +140,13 @@ size_t globals_of(Fabric& fabric, int to, uint64_t bytes, SimTime now = SimTime:
   return count;
 }
 
+// Both links to a group begin at its only router.
+const char* const kAdaptive =
+    "kind = \"dragonfly\"\ngroups = 5\nrouters = 1\nnodes_per_router = 6\nglobal_links = 2\n"
+    "routing = \"adaptive\"";
+
 TEST(Fabric, AdaptiveRoutesAvoidLinksThatEarlierOnesWillUse) {
-  Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"adaptive\""));
+  Fabric dragonfly(machine_with(kAdaptive));
   // The links are never occupied: only what is expected counts. There are two links to group 1.
   EXPECT_EQ(globals_of(dragonfly, 7, 1'000'000), 1u);
   EXPECT_EQ(globals_of(dragonfly, 7, 1'000'000), 1u);
@@ -133,7 +154,7 @@ TEST(Fabric, AdaptiveRoutesAvoidLinksThatEarlierOnesWillUse) {
 }
 
 TEST(Fabric, AMessageIsExpectedUntilTheLinkServesIt) {
-  Fabric dragonfly(machine_with(std::string(kDragonfly) + "\nrouting = \"adaptive\""));
+  Fabric dragonfly(machine_with(kAdaptive));
   for (int i = 0; i < 2; ++i) {
     Route route = dragonfly.choose(0, 6, 0, 1'000'000, SimTime::zero());
     SimTime now;

@@ -222,7 +222,8 @@ const std::string kDragonfly =
 TEST(Links, AMessageAloneIsNeverFasterThanWithLessSharing) {
   for (const std::string& topology :
        {std::string(kGrid), std::string(kTree), kDragonfly, kDragonfly + "routing = \"valiant\"\n",
-        kDragonfly + "routing = \"adaptive\"\n"}) {
+        kDragonfly + "routing = \"adaptive\"\n", kDragonfly + "global_links = 2\n",
+        kDragonfly + "routing = \"adaptive\"\nglobal_links = 3\n"}) {
     const bool is_minimal = !topology.contains("valiant");
     for (int to = 1; to < 20; ++to) {
       for (const uint64_t bytes : {uint64_t{0}, uint64_t{8}, kMegabyte}) {
@@ -293,6 +294,18 @@ TEST(Links, AdversarialTrafficOnADragonfly) {
   EXPECT_NEAR(rate("minimal"), 1, 0.02);
   EXPECT_NEAR(rate("valiant"), 2. / 3, 0.02);
   EXPECT_LT(rate("adaptive"), rate("valiant"));
+}
+
+// All of a group send to the next group: each router over its own link, whatever the other links
+// inside the group carry.
+TEST(Links, ParallelLinksOfADragonflyShareItsTraffic) {
+  for (const int links : {1, 2}) {
+    Simulated run = run_on(kDragonfly + "global_links = " + std::to_string(links), 20);
+    std::vector<Sent> messages;
+    for (int node = 0; node < 20; ++node) messages.push_back({node, (node + 4) % 20, kMegabyte});
+    run.send(messages);
+    expect_near(run.last(), 2.2e-6 + 4 / links * 100e-6);
+  }
 }
 
 TEST(Links, UniformTrafficOnADragonflyTakesMinimalRoutesIfAdaptive) {

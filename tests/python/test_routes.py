@@ -20,6 +20,8 @@ SHAPES = {
         "topology.nodes_per_router=2",
     ],
 }
+SHAPES["parallel links"] = [*SHAPES["dragonfly"], "topology.global_links=2"]
+SHAPES["links at every router"] = [*SHAPES["dragonfly"], "topology.global_links=5"]
 MACHINE = """
 name = "test"
 [network]

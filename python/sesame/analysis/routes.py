@@ -2,7 +2,7 @@
 
 Meshes and tori: dimension order, the first dimension first. Fat trees: up to the lowest common
 switch and down; what joins a switch to the level above counts as one trunk of all its uplinks.
-Dragonflies: minimal, with the global links where core/network/distance.h has them. Every route
+Dragonflies: minimal, by the shortest of the parallel global links. Every route
 begins with the link from the node into the network and ends with the one to the other node; a
 crossbar has no others.
 """
@@ -120,17 +120,26 @@ class Topology:
     def _dragonfly(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
         groups, routers = int(self.shape["groups"]), int(self.shape["routers"])
         of_router = int(self.shape["nodes_per_router"])
-        each = -(-(groups - 1) // routers)  # global links of a router
+        links = int(self.shape.get("global_links", 1))
+        each = -(-(groups - 1) // routers)  # first links of a router
 
-        def exit_of(group: Array, other: Array) -> Array:
+        def first_router(group: Array, other: Array) -> Array:
             return np.asarray((other - (other > group)) // max(each, 1))
 
         first, last = source // of_router, destination // of_router
         from_group, from_router = first // routers, first % routers
         to_group, to_router = last // routers, last % routers
         apart = from_group != to_group
-        leaves = np.where(apart, exit_of(from_group, to_group), to_router)
-        enters = np.where(apart, exit_of(to_group, from_group), to_router)
+        here = (from_router - first_router(from_group, to_group)) % routers
+        there = (to_router - first_router(to_group, from_group)) % routers
+        # How far behind the router of the first link each one begins (core/network/group_links.h).
+        offsets = np.arange(links) * routers // links
+        offset = offsets[destination % links]
+        for end in (there, here):
+            offset = np.where(np.isin(end, offsets), end, offset)
+        leaves = (first_router(from_group, to_group) + offset) % routers
+        enters = (first_router(to_group, from_group) + offset) % routers
+        leaves, enters = (np.where(apart, end, to_router) for end in (leaves, enters))
 
         def local(group: Array, begin: Array, end: Array, chosen: Array) -> Any:
             moving = np.flatnonzero(chosen & (begin != end))
