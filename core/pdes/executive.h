@@ -74,6 +74,12 @@ class Executive {
   }
   void allow_until(const SimTime& bound) { bound_ = bound; }
 
+  // For comparisons of protocols: whether fibers also wait where they know the outcome, until no
+  // synchronizer can learn of anything earlier (the receives that name their source). Changes no
+  // result.
+  void set_confirms_receives(bool confirms) { confirms_receives_ = confirms; }
+  bool confirms_receives() const { return confirms_receives_; }
+
   // Runs ready fibers in a random order from now on, for tests: results must not depend on the
   // order.
   void shuffle(uint64_t seed);
@@ -144,6 +150,7 @@ class Executive {
   Synchronizer* synchronizer_ = nullptr;  // null: this is the only executive of the run
   SimTime bound_;                         // of events, if there is a synchronizer
   bool is_firing_ = false;
+  bool confirms_receives_ = false;
   // Fibers that resume together, none before `resumes_`.
   Fiber* later_head_ = nullptr;
   Fiber* later_tail_ = nullptr;

@@ -48,6 +48,12 @@ struct SharedState {
   struct alignas(64) OfWorker {
     std::atomic<int64_t> earliest_ps;  // the worker's first event, while it is idle
     uint64_t frames;                   // sent
+    // Of the asynchronous protocols (asynchronous.h):
+    std::atomic<int64_t> output_ps;       // the earliest effect of what it will send
+    std::atomic<int64_t> conditional_ps;  // the same if it receives nothing more, while it is idle
+    std::atomic<int64_t> bound_ps;        // of its events: what the last round decided
+    uint64_t announcements;               // how often it told the others one of the first two
+    uint64_t queries;                     // how often its first event was not safe
   };
   OfWorker workers[kMostWorkers];
 };

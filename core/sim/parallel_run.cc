@@ -18,9 +18,9 @@
 #include "core/base/check.h"
 #include "core/base/spelling.h"
 #include "core/loader/loader.h"
-#include "core/pdes/quantum.h"
 #include "core/sim/rank_division.h"
 #include "core/sim/recording.h"
+#include "core/sim/worker_protocol.h"
 
 namespace sesame::sim {
 namespace {
@@ -104,7 +104,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
   if (world.network.least_latency() <= SimTime::zero())
     return error(asked + "they need a latency between nodes, and this machine has none",
                  std::string("use ") + one_worker());
-  return {};
+  return check_protocol(scenario, world.network);
 }
 
 ParallelRun::ParallelRun(mpi::World& world, std::vector<int> worker_of)
@@ -180,7 +180,9 @@ void ParallelRun::join(const Scenario& scenario) {
     worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_, [this](const std::string& why) { refuse(why); });
-  protocol_ = make_protocol(scenario);
+  protocol_ = make_protocol(scenario, world_.network, *worker_, world_.executive,
+                            [this](std::span<const char> frame) { messages_->take(frame); });
+  world_.executive.set_confirms_receives(scenario.confirm_receives);
   if (world_.mounts != nullptr)
     world_.mounts->refuse_with([this] { messages_->refuse("a simulated file system"); });
   world_.remote = messages_.get();
@@ -189,13 +191,6 @@ void ParallelRun::join(const Scenario& scenario) {
   recorder_ =
       std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)], world_.size());
   world_.recorder = recorder_.get();
-}
-
-std::unique_ptr<pdes::Synchronizer> ParallelRun::make_protocol(const Scenario& scenario) {
-  CHECK(scenario.protocol == "quantum");
-  return std::make_unique<pdes::QuantumProtocol>(
-      *worker_, world_.executive, world_.network.least_latency(),
-      [this](std::span<const char> frame) { messages_->take(frame); });
 }
 
 // The first worker that has a reason decides.

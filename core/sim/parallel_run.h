@@ -76,6 +76,9 @@ class ParallelRun {
   int workers() const { return static_cast<int>(processes_.size()); }
   uint64_t rounds() const { return memory_->state().round; }
   uint64_t frames() const;
+  const pdes::SharedState::OfWorker& counts(int worker) const {
+    return memory_->state().workers[worker];
+  }
 
  private:
   struct Shared;  // in shared memory
@@ -84,7 +87,6 @@ class ParallelRun {
   Result<> share(const Scenario& scenario);
   Result<> start_workers();
   void become_worker(int number, pid_t supervisor);
-  std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario);
   [[noreturn]] void refuse(const std::string& why);
   void decide(int status, const std::string& why, bool is_refusal);
   RunProgress progress() const;

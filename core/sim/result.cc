@@ -158,11 +158,16 @@ Json host_table(const Simulation& simulation) {
 
 Json parallel_table(const Simulation& simulation) {
   const ParallelRun& parallel = *simulation.parallel();
-  return {{"workers", parallel.workers()},
-          {"protocol", simulation.scenario().protocol},
-          {"look_ahead_s", simulation.world().network.least_latency().seconds()},
-          {"rounds", parallel.rounds()},
-          {"frames", parallel.frames()}};
+  Json table{{"workers", parallel.workers()},
+             {"protocol", simulation.scenario().protocol},
+             {"look_ahead_s", simulation.world().network.least_latency().seconds()},
+             {"rounds", parallel.rounds()},
+             {"frames", parallel.frames()}};
+  for (int i = 0; i < parallel.workers(); ++i) {
+    table["announcements"].push_back(parallel.counts(i).announcements);
+    table["queries"].push_back(parallel.counts(i).queries);
+  }
+  return table;
 }
 
 Json libraries_opened(const Simulation& simulation) {

@@ -143,8 +143,9 @@ Result<Scenario> from_json(const Json& json) {
     scenario.shuffle = json.at("shuffle").get<uint64_t>();
   }
   scenario.protocol = json.value("protocol", scenario.protocol);
-  if (scenario.protocol != "quantum")
-    return error("\"protocol\": expected quantum, got " + Json(scenario.protocol).dump());
+  scenario.quantum = SimTime::from_ps(json.value("quantum_ps", int64_t{0}));
+  scenario.inexact = json.value("inexact", false);
+  scenario.confirm_receives = json.value("confirm_receives", false);
   scenario.progress_descriptor = json.value("progress_fd", -1);
   if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());
   Result<> outcome = read_numbers(json, &scenario);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/sim_time.h"
 #include "core/mpi/messages/compute_meter.h"
 #include "core/trace/parquet/table.h"
 
@@ -43,7 +44,10 @@ struct Scenario {
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;   // the seed of the order in which ready ranks run
   int workers = 1;                   // processes that simulate; 1: this one only
-  std::string protocol = "quantum";  // between several
+  std::string protocol = "quantum";  // between several (worker_protocol.h)
+  SimTime quantum;                   // of this protocol; zero: the look-ahead
+  bool inexact = false;              // whether the quantum may be longer than that
+  bool confirm_receives = false;     // without the deterministic shortcut, for comparisons
   int progress_descriptor = -1;      // gets lines with the progress; -1: none
 };
 

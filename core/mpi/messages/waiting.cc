@@ -26,6 +26,21 @@ void complete(RequestObject& request, SimTime ready) {
   }
 }
 
+// Without the deterministic shortcut: waits until no message can arrive before `time` any more.
+[[gnu::noinline, gnu::cold]] static void confirm(Strand& strand, const SimTime& time) {
+  schedule_wake(strand, plain(later(time, strand.now)));
+  strand.executive->block();
+}
+
+static void confirm_receives(Strand& strand, std::span<RequestObject* const> requests) {
+  if (!strand.executive->confirms_receives()) [[likely]]
+    return;
+  for (const RequestObject* request : requests) {
+    if (request == nullptr || !request->active) continue;
+    if (request->kind == RequestObject::Kind::kReceive) confirm(strand, request->ready);
+  }
+}
+
 // Prefetches what each return to the program and its next call will use.
 static void prefetch_for_return(Strand& strand, const RequestObject& request) {
   strand.prefetch_on_resume(request.comm);
@@ -44,6 +59,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
   }
+  confirm_receives(strand, std::array{&request});
   strand.waited += strand.wait_until(request.ready);
   strand.now += request.overhead();
 }
@@ -65,6 +81,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     strand.executive->block();
     strand.waiting_request = nullptr;
   }
+  confirm_receives(strand, requests);
   // Charges the overhead of each request in the order in which they take effect.
   std::array<const RequestObject*, 16> few;
   std::vector<const RequestObject*> many;
@@ -132,6 +149,7 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
     best = first_effect();
   }
   CHECK(best < requests.size());
+  confirm_receives(strand, requests.subspan(best, 1));
   strand.waited += strand.wait_until(requests[best]->ready);
   strand.now += requests[best]->overhead();
   return best;

@@ -31,6 +31,10 @@ class Scenario:
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
     workers: int = 1  # processes that simulate together (docs/models/parallel.md)
     protocol: str = "quantum"  # between them
+    quantum_ps: int = 0  # of this protocol; 0: the look-ahead
+    inexact: bool = False  # whether the quantum may be longer than that
+    # Whether receives that name their source wait for safety, too, for comparisons of protocols.
+    confirm_receives: bool = False
     files_directory: Path | None = None  # where simulated files are kept; None: they are removed
     discard_data: bool = False  # keep only the sizes of simulated files, not their data
     # Path and size of files that existed before a traced run. If set, the program sees no real
@@ -80,4 +84,7 @@ class Scenario:
             **({"sensitivity": True} if self.sensitivity else {}),
             "workers": self.workers,
             "protocol": self.protocol,
+            "quantum_ps": self.quantum_ps,
+            "inexact": self.inexact,
+            "confirm_receives": self.confirm_receives,
         }

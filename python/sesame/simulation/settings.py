@@ -13,7 +13,8 @@ from sesame.simulation.compute import Compute
 from sesame.simulation.scenario import Scenario
 
 MOST_RANKS = 1 << 24
-PROTOCOLS = ("quantum",)  # of workers, the default first (docs/models/parallel.md)
+# Of workers, the default first (docs/models/parallel.md).
+PROTOCOLS = ("quantum", "null", "conditional", "null+conditional")
 STRATEGY = "storage.collective.strategy"
 # With these, a strategy that the user chose is used even if the machine's default is independent
 # access.

@@ -1,0 +1,154 @@
+#include "core/pdes/asynchronous.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace sesame::pdes {
+namespace {
+
+const int64_t kNever = SimTime::never().ps();
+
+// SharedState::pending has the number of the round above the count, so that a worker becomes busy
+// only in the round in which it became idle.
+constexpr int kRoundShift = 32;
+
+int64_t round_of(int64_t pending) { return pending >> kRoundShift; }
+int64_t count_of(int64_t pending) { return pending & ((int64_t{1} << kRoundShift) - 1); }
+
+int64_t sum(int64_t time_ps, int64_t duration_ps) {
+  return time_ps >= kNever - duration_ps ? kNever : time_ps + duration_ps;
+}
+
+}  // namespace
+
+AsynchronousProtocol::AsynchronousProtocol(Worker& worker, Executive& executive,
+                                           Announcements announcements, SimTime look_ahead,
+                                           Worker::Take take)
+    : worker_(worker),
+      executive_(executive),
+      announcements_(announcements),
+      look_ahead_ps_(look_ahead.ps()),
+      take_(std::move(take)) {
+  CHECK(announcements.null_messages || announcements.conditional_events);
+  CHECK(look_ahead_ps_ > 0);
+}
+
+bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
+  ++mine().queries;
+  earliest_ps_ = earliest.ps();
+  next_send_ps_ = next_send_ ? next_send_().ps() : 0;
+  round_ = round_of(worker_.state().pending);
+  for (int attempt = 0;;) {
+    const uint64_t announced = mine().announcements;
+    const Step step = advance();
+    if (step != Step::kWait) return step == Step::kContinue;
+    attempt = mine().announcements == announced ? attempt + 1 : 0;
+    wait_a_moment(attempt);
+  }
+}
+
+AsynchronousProtocol::Step AsynchronousProtocol::advance() {
+  const SharedState& state = worker_.state();
+  if (state.stopped.load(std::memory_order_relaxed)) return Step::kEnd;
+  // The order of these three matters: frames sent before an announcement are in the ring when it is
+  // read, and a frame of the next round is not seen before the end of this one.
+  const int64_t input = input_ps();
+  const bool has_arrivals = worker_.has_arrivals();
+  if (round_of(state.pending) != round_) {
+    is_idle_ = false;
+    allow_until(mine().bound_ps);
+    return state.finished ? Step::kEnd : Step::kContinue;
+  }
+  if (has_arrivals) return take_arrivals();
+  announce_output(input);
+  if (earliest_ps_ < input && become_busy()) {
+    allow_until(input);
+    return Step::kContinue;
+  }
+  // With null messages alone, a worker that has an event waits for others to announce more.
+  if (announcements_.conditional_events || earliest_ps_ == kNever) become_idle();
+  return Step::kWait;
+}
+
+void AsynchronousProtocol::allow_until(int64_t bound_ps) {
+  bound_ps_ = std::max(bound_ps_, bound_ps);
+  executive_.allow_until(SimTime::from_ps(bound_ps_));
+}
+
+// A frame that is not taken is pending, so the round does not end meanwhile.
+AsynchronousProtocol::Step AsynchronousProtocol::take_arrivals() {
+  if (is_idle_) worker_.state().pending.fetch_add(1);
+  is_idle_ = false;
+  for (int attempt = 0; !worker_.take_frames(take_); ++attempt) {
+    if (worker_.state().stopped) return Step::kEnd;
+    wait_a_moment(attempt);
+  }
+  return Step::kContinue;
+}
+
+// The earliest input time: no frame that is not in a ring yet has an effect before it.
+int64_t AsynchronousProtocol::input_ps() {
+  if (!announcements_.null_messages) return bound_ps_;
+  SharedState& state = worker_.state();
+  int64_t input = kNever;
+  for (int i = 0; i < worker_.memory().workers(); ++i) {
+    if (i == worker_.number()) continue;
+    input = std::min(input, state.workers[i].output_ps.load(std::memory_order_acquire));
+  }
+  return std::max(input, bound_ps_);
+}
+
+int64_t AsynchronousProtocol::effect_of(int64_t cause_ps) const {
+  return sum(std::max(cause_ps, next_send_ps_), look_ahead_ps_);
+}
+
+// A null message to all others, if it tells them something new.
+void AsynchronousProtocol::announce_output(int64_t input_ps) {
+  if (!announcements_.null_messages) return;
+  const int64_t output = effect_of(std::min(earliest_ps_, input_ps));
+  if (output <= mine().output_ps.load(std::memory_order_relaxed)) return;
+  mine().output_ps.store(output, std::memory_order_release);
+  ++mine().announcements;
+}
+
+void AsynchronousProtocol::become_idle() {
+  if (is_idle_) return;
+  is_idle_ = true;
+  mine().earliest_ps = earliest_ps_;
+  mine().conditional_ps = earliest_ps_ == kNever ? kNever : effect_of(earliest_ps_);
+  if (announcements_.conditional_events) ++mine().announcements;
+  if (count_of(worker_.state().pending.fetch_sub(1)) == 1) end_round();
+}
+
+// False if the round ends, which makes all workers busy.
+bool AsynchronousProtocol::become_busy() {
+  if (!is_idle_) return true;
+  int64_t pending = worker_.state().pending;
+  do {
+    if (round_of(pending) != round_ || count_of(pending) == 0) return false;
+  } while (!worker_.state().pending.compare_exchange_weak(pending, pending + 1));
+  is_idle_ = false;
+  return true;
+}
+
+// All workers are idle and no frame is on its way: only the announced events can still happen. A
+// worker's next frame comes from such an event of another worker, or is an answer to the effect of
+// one of its own.
+void AsynchronousProtocol::end_round() {
+  SharedState& state = worker_.state();
+  const int workers = worker_.memory().workers();
+  state.finished = std::all_of(state.workers, state.workers + workers,
+                               [](const auto& one) { return one.earliest_ps == kNever; });
+  for (int i = 0; i < workers; ++i) {
+    int64_t input = sum(state.workers[i].conditional_ps, look_ahead_ps_);
+    for (int j = 0; j < workers; ++j)
+      if (j != i) input = std::min(input, state.workers[j].conditional_ps.load());
+    state.workers[i].bound_ps = input;
+  }
+  ++state.round;
+  state.pending = (round_ + 1) << kRoundShift | workers;  // busy again
+}
+
+}  // namespace sesame::pdes
