@@ -36,15 +36,23 @@ AsynchronousProtocol::AsynchronousProtocol(Worker& worker, Executive& executive,
 }
 
 bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
-  ++mine().queries;
   earliest_ps_ = earliest.ps();
   next_send_ps_ = next_send_ ? next_send_().ps() : 0;
   round_ = round_of(worker_.state().pending);
+  if (earliest_ps_ == kNever) return await_step() == Step::kContinue;
+  ++mine().queries;
+  ++worker_.state().waiting;
+  const Step step = await_step();
+  --worker_.state().waiting;
+  return step == Step::kContinue;
+}
+
+AsynchronousProtocol::Step AsynchronousProtocol::await_step() {
   for (int attempt = 0;;) {
-    const uint64_t announced = mine().announcements;
+    const uint64_t announced = mine().null_messages;
     const Step step = advance();
-    if (step != Step::kWait) return step == Step::kContinue;
-    attempt = mine().announcements == announced ? attempt + 1 : 0;
+    if (step != Step::kWait) return step;
+    attempt = mine().null_messages == announced ? attempt + 1 : 0;
     wait_a_moment(attempt);
   }
 }
@@ -106,11 +114,11 @@ int64_t AsynchronousProtocol::effect_of(int64_t cause_ps) const {
 
 // A null message to all others, if it tells them something new.
 void AsynchronousProtocol::announce_output(int64_t input_ps) {
-  if (!announcements_.null_messages) return;
+  if (!announcements_.null_messages || worker_.state().waiting == 0) return;
   const int64_t output = effect_of(std::min(earliest_ps_, input_ps));
   if (output <= mine().output_ps.load(std::memory_order_relaxed)) return;
   mine().output_ps.store(output, std::memory_order_release);
-  ++mine().announcements;
+  ++mine().null_messages;
 }
 
 void AsynchronousProtocol::become_idle() {
@@ -118,7 +126,6 @@ void AsynchronousProtocol::become_idle() {
   is_idle_ = true;
   mine().earliest_ps = earliest_ps_;
   mine().conditional_ps = earliest_ps_ == kNever ? kNever : effect_of(earliest_ps_);
-  if (announcements_.conditional_events) ++mine().announcements;
   if (count_of(worker_.state().pending.fetch_sub(1)) == 1) end_round();
 }
 

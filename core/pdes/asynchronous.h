@@ -4,7 +4,7 @@
 // - Null messages (Chandy and Misra): a worker announces its earliest output time, before which
 //   nothing that it sends has an effect, whatever it receives. The earliest input time of a worker
 //   is the least of the others' output times. It advances by at least the look-ahead with each
-//   announcement, also while nothing happens.
+//   announcement, also while nothing happens. Announced is only what a worker waits for.
 // - Conditional events (Chandy and Sherman): a worker that can do nothing announces its first
 // event.
 //   When no worker can do anything and nothing is on its way, these events are all that will
@@ -44,6 +44,7 @@ class AsynchronousProtocol final : public Synchronizer {
   enum class Step : uint8_t { kWait, kContinue, kEnd };
 
   SharedState::OfWorker& mine() { return worker_.state().workers[worker_.number()]; }
+  Step await_step();
   Step advance();
   Step take_arrivals();
   void allow_until(int64_t bound_ps);

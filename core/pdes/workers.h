@@ -43,6 +43,7 @@ struct SharedState {
   alignas(64) std::atomic<int64_t> pending;
   alignas(64) std::atomic<uint64_t> round;  // of the protocol
   std::atomic<int64_t> bound_ps;            // what the round decided
+  std::atomic<int> waiting;                 // workers with an event that is not safe
   std::atomic<bool> finished;               // nothing is left to do
   std::atomic<bool> stopped;                // the run is being stopped
   struct alignas(64) OfWorker {
@@ -52,7 +53,7 @@ struct SharedState {
     std::atomic<int64_t> output_ps;       // the earliest effect of what it will send
     std::atomic<int64_t> conditional_ps;  // the same if it receives nothing more, while it is idle
     std::atomic<int64_t> bound_ps;        // of its events: what the last round decided
-    uint64_t announcements;               // how often it told the others one of the first two
+    uint64_t null_messages;               // how often it made output_ps later
     uint64_t queries;                     // how often its first event was not safe
   };
   OfWorker workers[kMostWorkers];

@@ -164,7 +164,7 @@ Json parallel_table(const Simulation& simulation) {
              {"rounds", parallel.rounds()},
              {"frames", parallel.frames()}};
   for (int i = 0; i < parallel.workers(); ++i) {
-    table["announcements"].push_back(parallel.counts(i).announcements);
+    table["null_messages"].push_back(parallel.counts(i).null_messages);
     table["queries"].push_back(parallel.counts(i).queries);
   }
   return table;

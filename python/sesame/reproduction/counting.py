@@ -1,0 +1,130 @@
+"""Runs NAS benchmarks with several workers on the report's machine and counts the synchronisation.
+
+The computation of a benchmark is measured once and the same times are used in all its runs, so that
+runs differ only in what is compared.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sesame.errors import WorkloadError
+from sesame.machines import find_machine
+from sesame.simulation import Host, RunResult, Scenario, simulate
+from sesame.simulation.compute import Compute
+from sesame.simulation.host import inspect_program
+from sesame.workloads import Built, build_workload, find_compiler, find_workload, run_simulated
+
+MACHINE = "sp2"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a benchmark is simulated."""
+
+    workers: int
+    protocol: str = "null+conditional"
+    shortcut: bool = True  # receives that name their source do not wait
+
+
+@dataclass(frozen=True)
+class Count:
+    """What one run took. Null messages and queries are means over the workers."""
+
+    predicted_s: float
+    wall_s: float
+    memory_bytes: int
+    look_ahead_s: float
+    null_messages: float  # to all others
+    agreements: int  # on what the earliest events are, by all workers
+    queries: float  # the first event was not safe
+    messages: int  # between ranks
+    busy_s: float  # of all ranks, simulated: not waiting for a message
+
+    @property
+    def rounds(self) -> float:
+        """Rounds of messages of the protocol."""
+        return self.null_messages + self.agreements
+
+    @property
+    def quantum_rounds(self) -> float:
+        """Global synchronisations of the quantum protocol as the report has it: one each time the
+        look-ahead has passed."""
+        return self.predicted_s / self.look_ahead_s
+
+
+class Counting:
+    """Builds benchmarks and runs them; the measured computation is kept in a directory."""
+
+    def __init__(self, directory: Path, show: Callable[[str], None]) -> None:
+        self._directory = directory
+        self._show = show
+        self._compiler = find_compiler(None)
+        self._built: dict[str, Built] = {}
+        self._alone: dict[tuple[str, int], RunResult] = {}
+
+    def alone(self, benchmark: str, ranks: int) -> RunResult:
+        """The run by one process, in which the computation is measured."""
+        if (benchmark, ranks) not in self._alone:
+            compute = Compute(save=self._times(benchmark, ranks))
+            self._alone[benchmark, ranks] = self._run(benchmark, ranks, Setup(1), compute)
+        return self._alone[benchmark, ranks]
+
+    def count(self, benchmark: str, ranks: int, setup: Setup) -> Count:
+        self.alone(benchmark, ranks)
+        compute = Compute("recorded", times=self._times(benchmark, ranks), text="recorded")
+        result = self._run(benchmark, ranks, setup, compute).result
+        parallel = result.get("parallel", {})
+        return Count(
+            result["predicted_time_s"],
+            result["wall_time_s"],
+            result["peak_rss_bytes"],
+            parallel.get("look_ahead_s", 0.0),
+            _mean(parallel.get("null_messages", [])),
+            parallel.get("rounds", 0) - 1,
+            _mean(parallel.get("queries", [])),
+            result["messages"],
+            _busy_s(result["rank_table"]),
+        )
+
+    def _times(self, benchmark: str, ranks: int) -> Path:
+        return self._directory / f"{benchmark}-{ranks}"
+
+    def _run(self, benchmark: str, ranks: int, setup: Setup, compute: Compute) -> RunResult:
+        how = f"{setup.workers} workers, {setup.protocol}" if setup.workers > 1 else "1 worker"
+        self._show(f"{benchmark}, {ranks} ranks, {how}")
+        if benchmark not in self._built:
+            self._built[benchmark] = build_workload(find_workload(benchmark), self._compiler)
+        built = self._built[benchmark]
+        host = Host(inspect_program(str(built.program)).simulator, stdout=subprocess.DEVNULL)
+        results: list[RunResult] = []
+
+        def run_host(scenario: Scenario) -> RunResult:
+            here = replace(
+                scenario,
+                workers=setup.workers,
+                protocol=setup.protocol,
+                confirm_receives=not setup.shortcut,
+            )
+            results.append(simulate(here, host))
+            return results[-1]
+
+        machine = find_machine(MACHINE)
+        run = run_simulated(
+            built, ranks, ("--class", "S"), machine=machine, compute=compute, simulate=run_host
+        )
+        if run.report["verified"] is False or run.exit_status != 0:
+            raise WorkloadError(f"{benchmark}: the program found its own answer wrong")
+        return results[0]
+
+
+def _mean(numbers: list[int]) -> float:
+    return sum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _busy_s(table: dict[str, Any]) -> float:
+    return float(sum(table["end_s"]) - sum(table["wait_s"]))
