@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sesame.errors import InputError
-from sesame.reproduction import faults, initialization, opening, paradyn, records
+from sesame.reproduction import faults, initialization, opening, paradyn, protocols, records
 from sesame.reproduction.calculation import Calculation
 from sesame.reproduction.experiment import Case, Experiment, Finding, Measured, Panel, Results, Row
 from sesame.reproduction.observed import Laboratory, Observation
@@ -23,8 +23,11 @@ OBSERVATIONS = [
     faults.OBSERVATION,
 ]
 Groups = Mapping[str, Sequence[Calculation]]
-# Experiments that are calculated with models of this package, without running programs.
-GROUPS: Groups = {paradyn.MODEL: paradyn.CALCULATIONS}
+# Experiments of other kinds: models of this package, and what the simulator itself needs.
+GROUPS: Groups = {
+    paradyn.MODEL: paradyn.CALCULATIONS,
+    protocols.SECTION: protocols.CALCULATIONS,
+}
 
 __all__ = [
     "GROUPS",

@@ -1,5 +1,5 @@
-"""An experiment of a published report that is calculated here: no program runs and no kernel is
-measured."""
+"""An experiment of a published report that is calculated here, or that is about the simulator
+itself."""
 
 from __future__ import annotations
 

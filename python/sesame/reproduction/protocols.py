@@ -1,0 +1,233 @@
+"""Section 8.1 of the SESAME report: what protocols of parallel simulation need.
+
+The report prints numbers only in Table 8-2 and in words; its figures are not legible. Rounds are
+counted with one rank a worker, as the report's logical processes; that needs no processor for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sesame.reproduction.calculation import Calculation, Show
+from sesame.reproduction.counting import Count, Counting, Setup
+from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
+
+SECTION = "sesame-8.1"
+SOURCE = "SESAME report, section 8.1"
+# Target processors, as in the report's Table 8-1.
+BENCHMARKS = {"sp": (4, 9, 16), "bt": (4, 9, 16), "mg": (4, 8, 16), "lu": (4, 8, 16)}
+FIGURES = {"sp": "8.2", "bt": "8.3", "mg": "8.4", "lu": "8.5"}
+MODES = {
+    "null messages": ("null", False),
+    "conditional events": ("conditional", False),
+    "both": ("null+conditional", False),
+    "both, shortcut": ("null+conditional", True),
+}
+# Table 8-2: average uninterrupted execution time in look-aheads.
+TABLE_8_2 = {
+    ("lu", 16): 8.74, ("lu", 8): 11.77,
+    ("mg", 16): 2.79, ("mg", 8): 4.03,
+    ("bt", 16): 12.33, ("bt", 9): 24.81,
+    ("sp", 16): 4.61, ("sp", 9): 9.29,
+}  # fmt: skip
+Counts = Mapping[tuple[str, int, str], Count]  # by benchmark, ranks and mode
+
+
+def with_counting(work: Callable[[Counting], Outcome]) -> Callable[[Show], Outcome]:
+    def calculate(show: Show) -> Outcome:
+        with TemporaryDirectory(prefix="sesame-") as directory:
+            return work(Counting(Path(directory), show))
+
+    return calculate
+
+
+def count_rounds(counting: Counting) -> Outcome:
+    counts = {
+        (benchmark, ranks, mode): counting.count(benchmark, ranks, Setup(ranks, *MODES[mode]))
+        for benchmark, all_ranks in BENCHMARKS.items()
+        for ranks in all_ranks
+        for mode in MODES
+    }
+    return outcome_of_rounds(counts)
+
+
+def share(counts: Counts, benchmark: str, ranks: int, mode: str) -> float:
+    """Rounds of the mode over the global synchronisations of the quantum protocol."""
+    count = counts[benchmark, ranks, mode]
+    return count.rounds / count.quantum_rounds
+
+
+def uninterrupted(count: Count) -> float:
+    """The time that a rank executes on average between two receives, in look-aheads."""
+    return count.busy_s / count.messages / count.look_ahead_s
+
+
+def outcome_of_rounds(counts: Counts) -> Outcome:
+    rounds = Table(
+        "Rounds of protocol messages for each worker, one rank each, and of them for each of the "
+        "quantum's global synchronisations",
+        ["", "ranks", "quantum", *MODES],
+        [
+            _row(counts, name, ranks)
+            for name, all_ranks in BENCHMARKS.items()
+            for ranks in all_ranks
+        ],
+    )
+    durations = Table(
+        "Table 8-2: average uninterrupted execution time, in look-aheads",
+        ["", "ranks", "the report", "here"],
+        [
+            [name.upper(), str(ranks), f"{theirs} L", f"{_duration(counts, name, ranks):.2f} L"]
+            for (name, ranks), theirs in TABLE_8_2.items()
+        ],
+    )
+    diagrams = [
+        Diagram(
+            f"Figure {FIGURES[name]}: {name.upper()}",
+            "ranks",
+            "rounds / global synchronisations of the quantum",
+            {
+                mode: [(ranks, share(counts, name, ranks, mode)) for ranks in all_ranks]
+                for mode in MODES
+            },
+        )
+        for name, all_ranks in BENCHMARKS.items()
+    ]
+    return Outcome(
+        "figure-8-2",
+        "Figures 8.2 to 8.5, Table 8-2: rounds of SP, BT, MG and LU, class S, by protocol",
+        f"{SOURCE}.4",
+        _judge(counts),
+        [rounds, durations],
+        diagrams,
+        [f"{name} -n {ranks}, {ranks} workers, {mode}" for name, ranks, mode in counts],
+    )
+
+
+def _row(counts: Counts, name: str, ranks: int) -> list[str]:
+    cells = [
+        f"{counts[name, ranks, mode].rounds:,.0f} ({100 * share(counts, name, ranks, mode):.1f} %)"
+        for mode in MODES
+    ]
+    quantum = counts[name, ranks, "both"].quantum_rounds
+    return [name.upper(), str(ranks), f"{quantum:,.0f}", *cells]
+
+
+def _duration(counts: Counts, name: str, ranks: int) -> float:
+    return uninterrupted(counts[name, ranks, "both"])
+
+
+def _judge(counts: Counts) -> list[Judgement]:
+    bt = {mode: share(counts, "bt", 9, mode) for mode in MODES}
+    mg = share(counts, "mg", 16, "both")
+    left = {
+        name: max(counts[name, ranks, "both, shortcut"].rounds for ranks in all_ranks)
+        for name, all_ranks in BENCHMARKS.items()
+    }
+
+    def removed(mode: str) -> str:
+        return f"{100 * (1 - bt[mode]):.0f} % removed"
+
+    return [
+        Judgement(
+            "BT, 9 ranks: conditional events remove more than 80 % of the quantum's "
+            "synchronisations.",
+            bt["conditional events"] < 0.2,
+            seen=removed("conditional events"),
+        ),
+        Judgement(
+            "BT, 9 ranks: null messages remove only 40 %: 30 to 50 % here.",
+            0.5 <= bt["null messages"] <= 0.7,
+            seen=removed("null messages"),
+        ),
+        Judgement(
+            "MG, 16 ranks: both together remove little: less than half.",
+            mg > 0.5,
+            seen=f"{100 * (1 - mg):.0f} % removed",
+        ),
+        Judgement(
+            "BT and SP need no synchronisation with the deterministic shortcut.",
+            left["bt"] == left["sp"] == 0,
+            seen=f"at most {left['bt']:g} and {left['sp']:g} rounds",
+        ),
+        Judgement(
+            "MG and LU neither (in the report only with changes by hand).",
+            left["mg"] == left["lu"] == 0,
+            seen=f"at most {left['mg']:g} and {left['lu']:g} rounds",
+        ),
+    ]
+
+
+def predict(counting: Counting) -> Outcome:
+    """Figure 8.1 and Table 8-1."""
+    counts = {
+        (name, ranks, workers): counting.count(name, ranks, Setup(workers))
+        for name, all_ranks in BENCHMARKS.items()
+        for ranks in all_ranks
+        for workers in (1, 2, 4, ranks)
+        if workers <= ranks
+    }
+    different = [
+        f"{name} -n {ranks}, {workers} workers"
+        for (name, ranks, workers), count in counts.items()
+        if count.predicted_s != counts[name, ranks, 1].predicted_s
+    ]
+    rows = [
+        [name.upper(), str(ranks), str(workers), f"{count.predicted_s:.6g}", _mebibytes(count)]
+        for (name, ranks, workers), count in counts.items()
+    ]
+    return Outcome(
+        "figure-8-1",
+        "Figure 8.1, Table 8-1: predicted time and memory by number of workers",
+        f"{SOURCE}.2",
+        [
+            Judgement(
+                "The prediction is the same for every number of workers (in the report nearly "
+                "identical).",
+                not different,
+                seen="not " + ", ".join(different) if different else f"{len(counts)} runs",
+            )
+        ],
+        [
+            Table(
+                "Class S, both protocols, shortcut; memory of all processes of the simulator",
+                ["", "ranks", "workers", "predicted time (s)", "memory (MiB)"],
+                rows,
+            )
+        ],
+        [
+            Diagram(
+                name.upper(),
+                "ranks",
+                "predicted time (s)",
+                {
+                    "1 worker": [(r, counts[name, r, 1].predicted_s) for r in all_ranks],
+                    "one worker a rank": [(r, counts[name, r, r].predicted_s) for r in all_ranks],
+                },
+            )
+            for name, all_ranks in BENCHMARKS.items()
+        ],
+        [f"{name} -n {ranks}, {workers} workers" for name, ranks, workers in counts],
+    )
+
+
+def _mebibytes(count: Count) -> str:
+    return f"{count.memory_bytes / 2**20:.0f}"
+
+
+CALCULATIONS = [
+    Calculation(
+        "figure-8-1",
+        "Predicted time and memory of four NAS benchmarks by number of workers",
+        f"{SOURCE}, Figure 8.1 and Table 8-1",
+        with_counting(predict),
+    ),
+    Calculation(
+        "figure-8-2",
+        "Rounds of protocols of four NAS benchmarks, beside the quantum's synchronisations",
+        f"{SOURCE}, Figures 8.2 to 8.5 and Table 8-2",
+        with_counting(count_rounds),
+    ),
+]
