@@ -1,0 +1,61 @@
+"""Protocols of workers give the data set of one process, and need what they are said to need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.integration.orders import differences
+
+from sesame.reproduction.counting import Counting, Setup
+from sesame.simulation.settings import PROTOCOLS
+
+COMMON = ("--compute", "fixed:1us", "--placement", "cyclic", "--set", "network.sharing=none")
+# With receives from any source, probes and tests.
+PROGRAMS = {
+    "tests/programs/answers/wildcards.c": (8, ()),
+    "examples/samplesort.c": (7, (500,)),
+    "examples/heat.c": (8, (48, 10)),
+}
+
+
+@pytest.mark.parametrize("path", PROGRAMS)
+def test_every_protocol_gives_the_data_of_one_process(path, compiled, simulate, tmp_path):
+    ranks, arguments = PROGRAMS[path]
+    program = compiled(path)
+
+    def run(*options: object) -> Path:
+        output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
+        command = ("-o", output, "-n", ranks, "--machine", "infiniband", *COMMON, *options)
+        done = simulate(*command, "--", program, *arguments)
+        assert done.status == 0, done.stderr[:2000]
+        return output
+
+    alone = run()
+    found = {
+        (protocol, workers, shuffle): differences(
+            alone, run("--protocol", protocol, "--workers", workers, *shuffle)
+        )
+        for protocol in PROTOCOLS
+        for workers, shuffle in ((2, ()), (4, ("--shuffle", 1)))
+    }
+    assert not any(found.values()), found
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Callable:
+    return Counting(tmp_path, lambda _step: None)
+
+
+def test_a_benchmark_that_names_its_sources_needs_no_synchronisation(counting):
+    for protocol in PROTOCOLS[1:]:
+        assert counting.count("bt", 4, Setup(2, protocol)).rounds == 0, protocol
+
+
+def test_without_the_shortcut_rounds_are_needed_for_the_same_prediction(counting):
+    alone = counting.count("sp", 4, Setup(1))
+    for protocol in PROTOCOLS[1:]:
+        waiting = counting.count("sp", 4, Setup(4, protocol, shortcut=False))
+        assert waiting.predicted_s == alone.predicted_s
+        assert waiting.rounds > 100, protocol
