@@ -18,7 +18,7 @@ namespace sesame::pdes {
 namespace {
 
 constexpr int64_t kLookAheadPs = 1'000'000;
-constexpr int kPlaces = 12;
+constexpr int kNodes = 12;
 
 struct Message {
   int32_t from = 0;
@@ -29,17 +29,17 @@ struct Message {
   auto operator<=>(const Message&) const = default;
 };
 
-// Places that send messages to themselves and each other; a message is an event at its receiver.
+// Nodes that send messages to themselves and each other; a message is an event at its receiver.
 class Program {
  public:
   using Send = std::function<void(const Message&)>;
 
-  // `quiet_ps`: a time before which no place sends to another one.
+  // `quiet_ps`: a time before which no node sends to another one.
   Program(uint64_t seed, int64_t quiet_ps, Executive& executive, Send send)
       : seed_(seed), quiet_ps_(quiet_ps), executive_(executive), send_(std::move(send)) {}
 
-  void start(int place) {
-    deliver({place, place, number_of(place), steps(1, 40, place), static_cast<uint64_t>(place)});
+  void start(int node) {
+    deliver({node, node, number_of(node), steps(1, 40, node), static_cast<uint64_t>(node)});
   }
   void deliver(const Message& message) {
     auto* event = new Arrival(*this, message);
@@ -48,7 +48,7 @@ class Program {
         *event, SimTime::from_ps(message.time_ps),
         {EventClass::kMatch, static_cast<uint32_t>(message.to), number});
   }
-  const std::vector<Message>& log(int place) const { return places_[place].log; }
+  const std::vector<Message>& log(int node) const { return nodes_[node].log; }
 
  private:
   struct Arrival final : ConditionalEvent {
@@ -60,7 +60,7 @@ class Program {
     Program& program;
     Message message;
   };
-  struct Place {
+  struct Node {
     uint64_t state = 0;
     uint32_t sent = 0;
     std::vector<Message> log;
@@ -72,14 +72,14 @@ class Program {
     return (least + static_cast<int64_t>(random % static_cast<uint64_t>(most - least + 1))) *
            (kLookAheadPs / 4);
   }
-  uint32_t number_of(int place) { return places_[place].sent++; }
+  uint32_t number_of(int node) { return nodes_[node].sent++; }
 
   void receive(const Message& message) {
-    Place& place = places_[message.to];
-    place.log.push_back(message);
-    place.state = mix64({seed_, place.state, message.value, static_cast<uint64_t>(message.time_ps),
-                         static_cast<uint64_t>(message.from)});
-    const uint64_t random = place.state;
+    Node& node = nodes_[message.to];
+    node.log.push_back(message);
+    node.state = mix64({seed_, node.state, message.value, static_cast<uint64_t>(message.time_ps),
+                        static_cast<uint64_t>(message.from)});
+    const uint64_t random = node.state;
     if (random % 16 == 0) std::this_thread::yield();
     const int follow_ups = random >> 8 & 7 ? 1 : static_cast<int>(random >> 16 & 1) * 2;
     for (int i = 0; i < follow_ups; ++i)
@@ -91,7 +91,7 @@ class Program {
     const bool is_remote = cause.time_ps >= quiet_ps_ && random % 4 == 0;
     Message next{cause.to, cause.to, number_of(cause.to), cause.time_ps, random};
     if (is_remote) next.to = static_cast<int32_t>(random >> 8) & 0x7fff;
-    next.to %= kPlaces;
+    next.to %= kNodes;
     next.time_ps += next.to == cause.to ? steps(1, 60, random) : steps(4, 20, random);
     next.to == cause.to ? deliver(next) : send_(next);
   }
@@ -100,19 +100,19 @@ class Program {
   int64_t quiet_ps_;
   Executive& executive_;
   Send send_;
-  Place places_[kPlaces];
+  Node nodes_[kNodes];
 };
 
 using Logs = std::vector<std::vector<Message>>;
 
-Logs run_alone(uint64_t seed, int64_t quiet_ps) {
+Logs run_sequentially(uint64_t seed, int64_t quiet_ps) {
   Executive executive;
   Program program(seed, quiet_ps, executive,
                   [&](const Message& message) { program.deliver(message); });
-  for (int place = 0; place < kPlaces; ++place) program.start(place);
+  for (int node = 0; node < kNodes; ++node) program.start(node);
   executive.run();
   Logs logs;
-  for (int place = 0; place < kPlaces; ++place) logs.push_back(program.log(place));
+  for (int node = 0; node < kNodes; ++node) logs.push_back(program.log(node));
   return logs;
 }
 
@@ -131,12 +131,12 @@ std::unique_ptr<Synchronizer> make_protocol(Protocol protocol, Worker& worker, E
   return made;
 }
 
-// Places belong to workers in turn.
+// Nodes belong to workers in turn.
 void work(SharedMemory& memory, int number, Protocol protocol, uint64_t seed, int64_t quiet_ps,
           Logs& logs) {
   Worker worker(memory, number);
   Executive executive;
-  const auto worker_of = [&](int place) { return place % memory.workers(); };
+  const auto worker_of = [&](int node) { return node % memory.workers(); };
   Program program(seed, quiet_ps, executive, [&](const Message& message) {
     if (worker_of(message.to) == number) return program.deliver(message);
     worker.send(worker_of(message.to), {reinterpret_cast<const char*>(&message), sizeof message},
@@ -150,14 +150,14 @@ void work(SharedMemory& memory, int number, Protocol protocol, uint64_t seed, in
         program.deliver(message);
       });
   executive.set_synchronizer(synchronizer.get());
-  for (int place = number; place < kPlaces; place += memory.workers()) program.start(place);
+  for (int node = number; node < kNodes; node += memory.workers()) program.start(node);
   executive.run();
-  for (int place = number; place < kPlaces; place += memory.workers())
-    logs[static_cast<size_t>(place)] = program.log(place);
+  for (int node = number; node < kNodes; node += memory.workers())
+    logs[static_cast<size_t>(node)] = program.log(node);
 }
 
 Logs run_with(SharedMemory& memory, Protocol protocol, uint64_t seed, int64_t quiet_ps) {
-  Logs logs(kPlaces);
+  Logs logs(kNodes);
   std::vector<std::thread> threads;
   for (int i = 0; i < memory.workers(); ++i)
     threads.emplace_back([&, i] { work(memory, i, protocol, seed, quiet_ps, logs); });
@@ -174,9 +174,9 @@ TEST_P(EveryProtocol, GivesTheResultOfOneExecutive) {
     const int64_t quiet_ps = seed % 2 == 0 ? 0 : static_cast<int64_t>(seed) * 7 * kLookAheadPs;
     const auto memory = SharedMemory::create(workers);
     ASSERT_TRUE(memory.has_value());
-    const Logs alone = run_alone(seed, quiet_ps);
-    EXPECT_EQ(run_with(**memory, protocol, seed, quiet_ps), alone) << "seed " << seed;
-    for (const auto& log : alone) events += log.size();
+    const Logs expected = run_sequentially(seed, quiet_ps);
+    EXPECT_EQ(run_with(**memory, protocol, seed, quiet_ps), expected) << "seed " << seed;
+    for (const auto& log : expected) events += log.size();
   }
   EXPECT_GT(events, 5'000u);
 }

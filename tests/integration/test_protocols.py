@@ -1,4 +1,4 @@
-"""Protocols of workers give the data set of one process, and need what they are said to need."""
+"""Protocols of workers give the data set of one process; the shortcut saves all synchronisation."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from sesame.simulation.host import inspect_program
 from sesame.workloads import Built, build_workload, find_compiler, find_workload, run_simulated
 
 MACHINE = "sp2"
-# A message of MPI-SIM arrives one latency after it was sent (section 5.2.3). So its look-ahead is all
-# that a program sees of the latency, software included.
+# A message of MPI-SIM has its data with it and arrives one latency after it was sent (section
+# 5.2.3): all that a program sees of the latency, software included, is between the nodes.
 MODEL = (
     "network.send_overhead=0us",
     "network.receive_overhead=0us",
@@ -58,6 +58,11 @@ class Count:
         return self.null_messages + self.agreements
 
     @property
+    def uninterrupted(self) -> float:
+        """The time that a rank executes on average between two receives, in look-aheads."""
+        return self.busy_s / self.messages / self.look_ahead_s
+
+    @property
     def quantum_rounds(self) -> float:
         """Global synchronisations of the quantum protocol as the report has it: one each time the
         look-ahead has passed."""
@@ -73,6 +78,15 @@ class Counting:
         self._compiler = find_compiler(None)
         self._built: dict[str, Built] = {}
         self._alone: dict[tuple[str, int], RunResult] = {}
+        self._ratio: float | None = None  # of processor speeds; None: the machine's
+
+    def fit(self, benchmark: str, ranks: int, uninterrupted: float) -> float:
+        """Sets the ratio of processor speeds so that a rank of this benchmark executes so many
+        look-aheads between two receives, and returns it."""
+        self._ratio, self._alone = 1.0, {}
+        self._ratio = uninterrupted / self.count(benchmark, ranks, Setup(2)).uninterrupted
+        self._alone = {}
+        return self._ratio
 
     def alone(self, benchmark: str, ranks: int) -> RunResult:
         """The run by one process, in which the computation is measured."""
@@ -113,7 +127,7 @@ class Counting:
         def run_host(scenario: Scenario) -> RunResult:
             here = replace(
                 scenario,
-                overrides=MODEL,
+                overrides=(*MODEL, *ratio),
                 workers=setup.workers,
                 protocol=setup.protocol,
                 confirm_receives=not setup.shortcut,
@@ -121,6 +135,7 @@ class Counting:
             results.append(simulate(here, host))
             return results[-1]
 
+        ratio = () if self._ratio is None else (f"node.compute_ratio={self._ratio:.6g}",)
         machine = find_machine(MACHINE)
         run = run_simulated(
             built, ranks, ("--class", "S"), machine=machine, compute=compute, simulate=run_host

@@ -44,6 +44,7 @@ def with_counting(work: Callable[[Counting], Outcome]) -> Callable[[Show], Outco
 
 
 def count_rounds(counting: Counting) -> Outcome:
+    counting.fit("bt", 9, TABLE_8_2["bt", 9])
     counts = {
         (benchmark, ranks, mode): counting.count(benchmark, ranks, Setup(ranks, *MODES[mode]))
         for benchmark, all_ranks in BENCHMARKS.items()
@@ -57,11 +58,6 @@ def share(counts: Counts, benchmark: str, ranks: int, mode: str) -> float:
     """Rounds of the mode over the global synchronisations of the quantum protocol."""
     count = counts[benchmark, ranks, mode]
     return count.rounds / count.quantum_rounds
-
-
-def uninterrupted(count: Count) -> float:
-    """The time that a rank executes on average between two receives, in look-aheads."""
-    return count.busy_s / count.messages / count.look_ahead_s
 
 
 def outcome_of_rounds(counts: Counts) -> Outcome:
@@ -116,7 +112,7 @@ def _row(counts: Counts, name: str, ranks: int) -> list[str]:
 
 
 def _duration(counts: Counts, name: str, ranks: int) -> float:
-    return uninterrupted(counts[name, ranks, "both"])
+    return counts[name, ranks, "both"].uninterrupted
 
 
 def _judge(counts: Counts) -> list[Judgement]:
