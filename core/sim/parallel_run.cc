@@ -180,8 +180,10 @@ void ParallelRun::join(const Scenario& scenario) {
     worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_, [this](const std::string& why) { refuse(why); });
-  protocol_ = make_protocol(scenario, world_.network, *worker_, world_.executive,
-                            [this](std::span<const char> frame) { messages_->take(frame); });
+  protocol_ = make_protocol(
+      scenario, world_.network, *worker_, world_.executive,
+      [this](std::span<const char> frame) { messages_->take(frame); },
+      [this] { return messages_->next_send(); });
   world_.executive.set_confirms_receives(scenario.confirm_receives);
   if (world_.mounts != nullptr)
     world_.mounts->refuse_with([this] { messages_->refuse("a simulated file system"); });

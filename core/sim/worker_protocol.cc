@@ -46,12 +46,16 @@ Result<> check_protocol(const Scenario& scenario, const network::Network& networ
 std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario,
                                                   const network::Network& network,
                                                   pdes::Worker& worker, pdes::Executive& executive,
-                                                  pdes::Worker::Take take) {
+                                                  pdes::Worker::Take take,
+                                                  std::function<SimTime()> next_send) {
   const SimTime look_ahead = network.least_latency();
   const pdes::Announcements* announcements = announcements_of(scenario.protocol);
-  if (announcements != nullptr)
-    return std::make_unique<pdes::AsynchronousProtocol>(worker, executive, *announcements,
-                                                        look_ahead, std::move(take));
+  if (announcements != nullptr) {
+    auto protocol = std::make_unique<pdes::AsynchronousProtocol>(worker, executive, *announcements,
+                                                                 look_ahead, std::move(take));
+    if (announcements->null_messages) protocol->set_next_send(std::move(next_send));
+    return protocol;
+  }
   return std::make_unique<pdes::QuantumProtocol>(
       worker, executive, scenario.quantum > SimTime::zero() ? scenario.quantum : look_ahead,
       std::move(take));

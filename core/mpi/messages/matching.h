@@ -112,6 +112,9 @@ class Matching {
   // The end of the members that most messages of the program use.
   const void* end_of_hot() const { return &collective_channels_; }
 
+  // Whether there has been a receive or probe from any source.
+  bool has_any_source() const { return any_source_ != nullptr; }
+
   template <typename Visit>
   void visit_channels(Visit visit) const {
     program_channels_.visit(visit);

@@ -1,5 +1,6 @@
 #include "core/mpi/messages/worker_messages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -80,8 +81,26 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
       worker_(worker),
       refuse_(std::move(refuse)) {}
 
+// Answers to messages are sent from the time at which their receive was posted.
+static SimTime next_send_of(const Rank& rank) {
+  if (rank.interface.has_contenders() || rank.matching.has_any_source()) return SimTime::zero();
+  SimTime next = rank.main.ended ? SimTime::never() : rank.main.now;
+  rank.matching.visit_channels([&](const Channel& channel) {
+    if (channel.first_receive != nullptr) next = std::min(next, channel.first_receive->posted);
+  });
+  return next;
+}
+
+SimTime WorkerMessages::next_send() const {
+  SimTime next = SimTime::never();
+  for (const auto& rank : world_.ranks)
+    if (is_here(rank->id)) next = std::min(next, next_send_of(*rank));
+  return next;
+}
+
 void WorkerMessages::post(int target, const Frame& frame, std::span<const char> data) {
   static_assert(std::is_trivially_copyable_v<Frame>);
+  CHECK(frame.time_ps >= worker_.state().workers[worker_.number()].output_ps);  // as announced
   worker_.send(worker_of(target), {reinterpret_cast<const char*>(&frame), sizeof frame}, data);
 }
 

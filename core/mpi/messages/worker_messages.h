@@ -27,6 +27,9 @@ class WorkerMessages final : public RemoteRanks {
   WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse);
 
   void take(std::span<const char> frame);
+  // A time before which no rank of this worker sends anything, whatever it receives: a lower bound
+  // of what null messages announce. Takes time that grows with the ranks and their channels.
+  SimTime next_send() const;
 
   void send(int target, const MessageEnvelope& message, const Operation& send,
             const RequestObject* request) override;
