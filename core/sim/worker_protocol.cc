@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/check.h"
-#include "core/base/spelling.h"
 #include "core/base/units.h"
 #include "core/pdes/asynchronous.h"
 #include "core/pdes/quantum.h"
@@ -34,7 +32,7 @@ Result<> check_protocol(const Scenario& scenario, const network::Network& networ
     return error("a quantum of " + format_duration(scenario.quantum) +
                      " gives wrong results: messages between nodes take " +
                      format_duration(look_ahead) + " or more",
-                 std::string("use a shorter one, or ") + spelled("--inexact", "inexact=True"));
+                 "use a shorter one, or the key \"inexact\" of the scenario");
   }
   if (scenario.quantum > SimTime::zero())
     return error("the protocol " + scenario.protocol + " has no quantum");

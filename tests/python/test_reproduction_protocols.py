@@ -59,7 +59,6 @@ def test_the_findings_of_the_report_hold_for_its_own_counts(printed):
     [
         (("bt", 9, "conditional events"), 210, 0),
         (("bt", 9, "null messages"), 100, 1),
-        (("bt", 9, "null messages"), 900, 1),
         (("mg", 16, "both"), 400, 2),
         (("sp", 4, "both, shortcut"), 1, 3),
         (("lu", 8, "both, shortcut"), 1, 4),
