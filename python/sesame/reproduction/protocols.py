@@ -44,14 +44,22 @@ def with_counting(work: Callable[[Counting], Outcome]) -> Callable[[Show], Outco
 
 
 def count_rounds(counting: Counting) -> Outcome:
+    # One constant is fitted to one row of Table 8-2; the other rows are compared.
     counting.fit("bt", 9, TABLE_8_2["bt", 9])
-    counts = {
-        (benchmark, ranks, mode): counting.count(benchmark, ranks, Setup(ranks, *MODES[mode]))
-        for benchmark, all_ranks in BENCHMARKS.items()
-        for ranks in all_ranks
-        for mode in MODES
+    durations = {
+        (name, ranks): counting.count(name, ranks, Setup(2)).uninterrupted
+        for name, ranks in TABLE_8_2
     }
-    return outcome_of_rounds(counts)
+    # How much a protocol removes depends on this duration. So that protocols are compared and not
+    # processors, rounds are counted where each benchmark has that of the report.
+    counts: dict[tuple[str, int, str], Count] = {}
+    for name, all_ranks in BENCHMARKS.items():
+        for ranks in reversed(all_ranks):
+            if (name, ranks) in TABLE_8_2:  # the report has none for 4 ranks: the last one stays
+                counting.fit(name, ranks, TABLE_8_2[name, ranks])
+            for mode in MODES:
+                counts[name, ranks, mode] = counting.count(name, ranks, Setup(ranks, *MODES[mode]))
+    return outcome_of_rounds(counts, durations)
 
 
 def share(counts: Counts, benchmark: str, ranks: int, mode: str) -> float:
@@ -60,7 +68,7 @@ def share(counts: Counts, benchmark: str, ranks: int, mode: str) -> float:
     return count.rounds / count.quantum_rounds
 
 
-def outcome_of_rounds(counts: Counts) -> Outcome:
+def outcome_of_rounds(counts: Counts, durations_here: Mapping[tuple[str, int], float]) -> Outcome:
     rounds = Table(
         "Rounds of protocol messages for each worker, one rank each, and of them for each of the "
         "quantum's global synchronisations",
@@ -72,10 +80,10 @@ def outcome_of_rounds(counts: Counts) -> Outcome:
         ],
     )
     durations = Table(
-        "Table 8-2: average uninterrupted execution time, in look-aheads",
+        "Table 8-2: average uninterrupted execution time in look-aheads, BT at 9 ranks fitted",
         ["", "ranks", "the report", "here"],
         [
-            [name.upper(), str(ranks), f"{theirs} L", f"{_duration(counts, name, ranks):.2f} L"]
+            [name.upper(), str(ranks), f"{theirs} L", f"{durations_here[name, ranks]:.2f} L"]
             for (name, ranks), theirs in TABLE_8_2.items()
         ],
     )
@@ -109,10 +117,6 @@ def _row(counts: Counts, name: str, ranks: int) -> list[str]:
     ]
     quantum = counts[name, ranks, "both"].quantum_rounds
     return [name.upper(), str(ranks), f"{quantum:,.0f}", *cells]
-
-
-def _duration(counts: Counts, name: str, ranks: int) -> float:
-    return counts[name, ranks, "both"].uninterrupted
 
 
 def _judge(counts: Counts) -> list[Judgement]:
