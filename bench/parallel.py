@@ -5,7 +5,7 @@ and memory. What they do together in the time of one is the ceiling of a simulat
 workers. Prints for each program the elapsed time of the whole command with one process (t1), with
 two workers (t2), the ceiling 2 t1 / t (t: of two at once), the speed-up t1 / t2, its share of the
 ceiling, and what the workers exchanged. Times are the shortest of --repeat runs; all three kinds of
-run take turns. Needs mpicc and two idle processors.
+run take turns. Needs mpicc, mpicxx and two idle processors.
 
     python bench/parallel.py [--repeat 3] [--only halo] [--small]
 """
@@ -37,10 +37,6 @@ class Case:
     ranks: int
     arguments: tuple[str, ...]
     small: tuple[str, ...]  # a problem of a second or so
-
-    @property
-    def name(self) -> str:
-        return " ".join([self.program, *self.arguments, f"at {self.ranks}"])
 
 
 CASES = [
@@ -87,8 +83,9 @@ def show(case: Case, program: Path, arguments: Sequence[str], repeat: int) -> No
     t1, t, t2 = min(one), min(both), min(two)
     ceiling, speed_up = 2 * t1 / t, t1 / t2
     parallel = result["parallel"]
+    name = " ".join([case.program, *arguments, f"at {case.ranks}"])
     print(
-        f"{case.name:24} t1 {t1:7.2f} s, t2 {t2:7.2f} s; ceiling {ceiling:.2f}, speed-up "
+        f"{name:24} t1 {t1:7.2f} s, t2 {t2:7.2f} s; ceiling {ceiling:.2f}, speed-up "
         f"{speed_up:.2f}, {100 * speed_up / ceiling:3.0f} % of it; "
         f"{parallel['frames'] / result['messages']:.3f} of the messages between workers, "
         f"{parallel['rounds']} rounds",
@@ -105,7 +102,7 @@ def main() -> None:
     compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
     if compiler is None or len(PROCESSORS) < 2:
         raise SystemExit("needs mpicc (Debian package libmpich-dev) and two processors")
-    found = find_compiler(compiler)
+    found = find_compiler(compiler.replace("mpicc", "mpicxx"))
     with tempfile.TemporaryDirectory() as name:
         halo = build(compiler, "halo", Path(name))
         for case in CASES:
