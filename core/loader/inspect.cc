@@ -282,14 +282,18 @@ std::string reason_for_processes(const std::string& name) {
   if (!path) return {};
   if (!script_line(*path).empty()) return "it is a script";
   const std::string file_name = path->substr(path->rfind('/') + 1);
-  if (is_one_of(kInterpreters, file_name)) return file_name + " loads MPI while it runs";
-  if (is_one_of(kStarters, file_name)) return file_name + " starts the program";
+  const bool loads_mpi = is_one_of(kInterpreters, file_name);
+  const bool starts_programs = is_one_of(kStarters, file_name);
   const Result<ElfFile> file = ElfFile::open(*path);
   if (!file || file->interpreter().empty()) return {};
   const bool is_fixed = file->header().e_type == ET_EXEC;
-  if (!is_fixed && file->find("malloc") == nullptr) return {};
+  if (!loads_mpi && !starts_programs && !is_fixed && file->find("malloc") == nullptr) return {};
   const Result<ProcessProgram> program = inspect_for_processes(name);
-  if (!program || !program->interface) return {};
+  const bool needs_mpi = program && program->interface;
+  // A program of such a name may itself be the MPI program.
+  if (loads_mpi && !needs_mpi) return file_name + " loads MPI while it runs";
+  if (starts_programs && !needs_mpi) return file_name + " starts the program";
+  if (!needs_mpi || (!is_fixed && file->find("malloc") == nullptr)) return {};
   return is_fixed ? "it is not position-independent" : "it brings its own malloc";
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,6 +121,15 @@ def test_an_executable_at_a_fixed_address_runs_as_processes(
     assert sorted_lines(outcome.stdout) == sorted_lines(expected.stdout)
     assert "each rank is a process (it is not position-independent)" in outcome.stderr
     assert "each rank" not in expected.stderr
+
+
+def test_a_program_may_have_the_name_of_one_that_starts_programs(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path
+) -> None:
+    program = tmp_path / "time2"
+    shutil.copy(compiled("tests/programs/processes/calls.c"), program)
+    outcome = simulate("--explain", program)
+    assert "ranks are fibers, copies of the program" in outcome.stdout, outcome.stderr
 
 
 def test_a_program_with_its_own_malloc_runs_as_processes(
