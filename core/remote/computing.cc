@@ -4,41 +4,90 @@
 #include <utility>
 
 #include "core/mpi/messages/world.h"
+#include "core/remote/threads.h"
 
 namespace sesame::remote {
 namespace {
+
+// How long the simulator sleeps before it looks whether all threads of a process wait: at first,
+// and at most.
+constexpr int64_t kFirstLookNs = 50'000;
+constexpr int64_t kLongestLookNs = 10'000'000;
+// How long threads may wait for something outside of the simulation before the run counts as a
+// deadlock.
+constexpr int64_t kLongestWaitNs = 10'000'000'000;
 
 struct Computing {
   Doorbell* bell = nullptr;
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
-  std::vector<Process*> processes;  // those whose fibers are blocked
+  std::vector<Channel*> channels;  // those whose fibers are blocked
 };
 Computing computing;
 
-bool has_called(const Process* process) { return process->slot.turn.load() != Turn::kProgram; }
+bool has_called(const Channel* channel) {
+  const Process& process = channel->process;
+  return channel->slot.turn.load() != Turn::kProgram ||
+         (channel != &process.main && process.has_ended.load());
+}
 
-// Waits until one of the processes has made a request, and makes ready the fibers of all that have.
-void resume_some() {
-  std::vector<Process*>& processes = computing.processes;
-  const auto any = [&] { return std::ranges::any_of(processes, has_called); };
-  const bool is_crowded = processes.size() >= computing.at_once;
-  if (!look_for(is_crowded ? 0 : processes.front()->slot.spins, any)) {
-    computing.bell->is_crowded.store(is_crowded, std::memory_order_relaxed);
-    sleep_until(*computing.bell, any);
-    computing.bell->is_crowded.store(0, std::memory_order_relaxed);
-  }
-  std::erase_if(processes, [](Process* process) {
-    if (!has_called(process)) return false;
-    computing.executive->make_ready(*process->computing);
-    return true;
+bool any_has_called() {
+  return has_arrived() || std::ranges::any_of(computing.channels, has_called);
+}
+
+bool has_threads(const Channel* channel) { return channel->process.has_threads(); }
+
+bool is_crowded() {
+  const auto threaded = std::ranges::count_if(computing.channels, has_threads);
+  return computing.channels.size() - static_cast<size_t>(threaded) >= computing.at_once;
+}
+
+// Makes ready the fibers of all that have called; whether there are any.
+bool resume_called() {
+  bool any = start_arrived();
+  std::erase_if(computing.channels, [&any](Channel* channel) {
+    if (!has_called(channel)) return false;
+    computing.executive->make_ready(*channel->computing);
+    return any = true;
   });
+  return any;
+}
+
+void sleep_until_called(int64_t longest_ns) {
+  computing.bell->is_crowded.store(is_crowded(), std::memory_order_relaxed);
+  sleep_until(*computing.bell, any_has_called, longest_ns);
+  computing.bell->is_crowded.store(0, std::memory_order_relaxed);
+}
+
+// Looks which threads wait for others of their process. Whether that is so for all that compute.
+bool all_are_idle() {
+  std::vector<Channel*>& channels = computing.channels;
+  for (Channel* channel : channels) {
+    if (channel->is_idle || !has_threads(channel) || !all_wait(channel->process)) continue;
+    for (Channel* other : channels) other->is_idle |= &other->process == &channel->process;
+  }
+  return std::ranges::all_of(channels, &Channel::is_idle);
+}
+
+// Waits until some have called, and makes their fibers ready. False: no thread computes.
+bool resume_some() {
+  std::vector<Channel*>& channels = computing.channels;
+  look_for(is_crowded() || channels.empty() ? 0 : channels.front()->slot.spins, any_has_called);
+  for (int64_t look_ns = kFirstLookNs; !resume_called();
+       look_ns = std::min(2 * look_ns, kLongestLookNs)) {
+    if (all_are_idle()) return resume_called();  // one may have called meanwhile
+    sleep_until_called(std::ranges::any_of(channels, has_threads) ? look_ns : 0);
+  }
+  return true;
 }
 
 bool resume_if_any(void*) {
-  if (computing.processes.empty()) return false;
-  resume_some();
-  return true;
+  if (computing.channels.empty() && !has_arrived()) return false;
+  if (resume_some()) return true;
+  const bool is_stuck = computing.executive->events().empty() && !computing.executive->has_ready();
+  if (!is_stuck || computing.channels.empty()) return false;
+  sleep_until_called(kLongestWaitNs);
+  return resume_called();
 }
 
 }  // namespace
@@ -50,27 +99,30 @@ void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive)
   executive.set_outside_hook(resume_if_any, nullptr);
 }
 
-void await_alone(Process& process) {
-  const auto is_there = [&] { return has_called(&process); };
-  if (!look_for(process.slot.spins, is_there)) sleep_until(*computing.bell, is_there);
+void await_alone(Channel& channel) {
+  const auto is_there = [&] { return has_called(&channel); };
+  if (!look_for(channel.slot.spins, is_there)) sleep_until(*computing.bell, is_there);
 }
 
-void await(Process& process) {
-  if (computing.at_once == 1) return await_alone(process);
-  if (look_for(process.slot.spins, [&] { return has_called(&process); })) return;
-  process.computing = pdes::current_fiber;
-  computing.processes.push_back(&process);
-  if (computing.processes.size() >= computing.at_once) resume_some();
+void await(Channel& channel) {
+  const bool is_alone = computing.at_once == 1 && !has_threads(&channel);
+  const auto is_there = [&] { return has_called(&channel) || (is_alone && has_arrived()); };
+  if (!look_for(channel.slot.spins, is_there) && is_alone) sleep_until(*computing.bell, is_there);
+  if (has_called(&channel)) return;
+  channel.computing = pdes::current_fiber;
+  computing.channels.push_back(&channel);
+  if (is_crowded()) resume_some();
   computing.executive->block();
-  process.computing = nullptr;
+  channel.computing = nullptr;
+  channel.is_idle = false;
   // They run when this fiber blocks, so it has read the request by then.
-  for (pdes::Fiber* fiber : std::exchange(process.awaiting, {}))
+  for (pdes::Fiber* fiber : std::exchange(channel.awaiting, {}))
     computing.executive->make_ready(*fiber);
 }
 
-void await_idle(Process& process) {
-  while (process.computing != nullptr) {
-    process.awaiting.push_back(pdes::current_fiber);
+void await_idle(Channel& channel) {
+  while (channel.computing != nullptr) {
+    channel.awaiting.push_back(pdes::current_fiber);
     computing.executive->block();
   }
 }

@@ -3,7 +3,10 @@
 // computing rank does next may be earlier than any event. So a run is one of those that another
 // order of ready fibers gives, and results do not depend on it.
 //
-// Use: start_computing() once; then await() in a rank's fiber that has given its process the turn.
+// Threads of a process that call MPI compute like ranks, except while all threads of their process
+// wait (threads.h).
+//
+// Use: start_computing() once; then await() in the fiber of a thread that has been given the turn.
 // The simulator's thread only.
 #pragma once
 
@@ -15,13 +18,13 @@ namespace sesame::remote {
 // At most `at_once` processes compute at once; 1: each fiber waits for its own.
 void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive);
 
-// Waits until the process has made a request or has ended, while other fibers run.
-void await(Process& process);
+// Waits until the thread has made a request or has ended, while other fibers run.
+void await(Channel& channel);
 // The same while none runs.
-void await_alone(Process& process);
+void await_alone(Channel& channel);
 
-// Waits, in another fiber of the rank than that which serves it, until the process waits for the
+// Waits, in another fiber of the rank than that which serves it, until the thread waits for the
 // simulator and its request has been read.
-void await_idle(Process& process);
+void await_idle(Channel& channel);
 
 }  // namespace sesame::remote

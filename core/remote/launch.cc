@@ -18,6 +18,11 @@
 namespace sesame::remote {
 namespace {
 
+// For threads that call MPI at once, beside that which started the program: in the whole run at
+// least, and for each rank of a large run on average.
+constexpr int kSlotsOfThreads = 1024;
+constexpr int kThreadsOfRank = 16;
+
 // The process group of all ranks; 0: none.
 std::atomic<pid_t> group = 0;
 
@@ -60,14 +65,18 @@ Result<std::unique_ptr<Launch>> Launch::create(int ranks) {
     return error(std::to_string(ranks) + " ranks are too many for processes, expected at most " +
                  std::to_string(mpi::kMostRemoteRanks));
   std::unique_ptr<Launch> launch(new Launch);
+  // Those of threads take memory once they are used.
+  const int slots = ranks + std::max(kSlotsOfThreads, ranks * kThreadsOfRank);
   const auto bytes = static_cast<size_t>(slot_offset(ranks));
   launch->memory_ = memfd_create("sesame-ranks", MFD_CLOEXEC);
-  if (launch->memory_ < 0 || ftruncate(launch->memory_, static_cast<off_t>(bytes)) != 0)
+  if (launch->memory_ < 0 || ftruncate(launch->memory_, slot_offset(slots)) != 0)
     return error(system_error("cannot make memory for the ranks' processes"));
   void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
   if (shared == MAP_FAILED)
     return error(system_error("cannot map memory for the ranks' processes"));
   launch->bell_ = static_cast<Doorbell*>(shared);
+  launch->bell_->slots = ranks;
+  launch->bell_->most_slots = slots;
   for (int rank = 0; rank < ranks; ++rank) {
     Slot& slot = *reinterpret_cast<Slot*>(static_cast<char*>(shared) + slot_offset(rank));
     slot.rank = rank;
@@ -157,7 +166,8 @@ void Launch::watch() {
       process->status = status;
       process->has_ended = true;
       Turn expected = Turn::kProgram;
-      if (process->slot.turn.compare_exchange_strong(expected, Turn::kEnded)) ring(*bell_);
+      process->main.slot.turn.compare_exchange_strong(expected, Turn::kEnded);
+      ring(*bell_);
     }
   }
 }

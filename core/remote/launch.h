@@ -40,6 +40,7 @@ class Launch {
 
   Processes& processes() { return processes_; }
   Doorbell& bell() { return *bell_; }
+  int slots_file() const { return memory_; }
 
  private:
   Launch() = default;

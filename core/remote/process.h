@@ -1,4 +1,5 @@
-// The process of a rank, as the simulator sees it: its slot, its memory, and how it ended.
+// The process of a rank, as the simulator sees it: its threads that call MPI, its memory, and how
+// it ended.
 //
 // Use: Launch (launch.h) starts the processes and owns these; serve_rank() (server.h) runs a rank's
 // fiber with one. All but `has_ended` and `status` belong to the simulator's thread. Sizes are
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -23,7 +25,7 @@ namespace sesame::remote {
 // Reads and writes the memory of a rank's process, for calls of this and of other ranks. Where the
 // process computes meanwhile, MPI does not let it touch what is read or written. Small writes are
 // kept for the next reply, whose receiver makes them itself: that takes no system call. Not so once
-// the process shares memory with others, which would not see them.
+// the process shares memory with others, or has several threads: these would not see them.
 class ProcessMemory {
  public:
   explicit ProcessMemory(Slot& slot) : slot_(slot) {}
@@ -34,12 +36,18 @@ class ProcessMemory {
   // Bytes of the process's memory that came with a request, until leave_windows() with the number
   // of windows before.
   void add_window(uint64_t address, size_t bytes, const char* data) {
-    windows_.push_back({address, bytes, data});
+    if (!is_shared_) windows_.push_back({address, bytes, data});
   }
   size_t windows() const { return windows_.size(); }
-  void leave_windows(size_t count) { windows_.resize(count); }
+  void leave_windows(size_t count) {
+    if (count < windows_.size()) windows_.resize(count);
+  }
 
-  void share() { is_shared_ = true; }
+  // From now on all writes are made at once.
+  void share() {
+    make_writes();
+    is_shared_ = true;
+  }
   // Of the rank; before it is read or written.
   void set_world(mpi::World& world) { world_ = &world; }
 
@@ -75,23 +83,54 @@ class ProcessMemory {
   std::vector<char> kept_;  // as in a slot: address, size, data, …
 };
 
-struct Process {
-  Process(int rank_in, Slot& slot_in) : rank(rank_in), slot(slot_in), memory(slot_in) {}
+struct Process;
 
-  int rank;
+// What a rank keeps of the call that its strand is in (Rank::call_bytes and those that follow).
+struct CallState {
+  SimTime compute_before_call;
+  uint64_t bytes = 0;
+  int peer = -1;
+  int tag = 0;
+  uint32_t context = 0;
+  std::unique_ptr<storage::FileCallRecord> file_record;
+  mpi::File failed_file = nullptr;
+};
+
+// A thread of the process, and the slot through which its calls pass.
+struct Channel {
+  Channel(Process& process_in, Slot& slot_in) : process(process_in), slot(slot_in) {}
+
+  Process& process;
   Slot& slot;
-  ProcessMemory memory;
-  pid_t started = 0;                    // the program that the rank was started as
+  mpi::Strand* strand = nullptr;        // that runs its calls; null: no thread has the slot
   std::optional<mpi::CallScope> scope;  // of a call that makes several requests
   SimTime uncharged;                    // computation that no call has charged yet; host time
   uint64_t scratch = 0;                 // memory in the process for operands
   size_t scratch_bytes = 0;
-  pdes::Fiber* computing = nullptr;    // waits while the process computes (computing.h)
-  std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the process waits
+  pdes::Fiber* computing = nullptr;    // waits while the thread computes (computing.h)
+  std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
+  bool is_idle = false;                // waits for another thread of the process, as far as known
+  CallState call;                      // while the strand of another channel of the rank runs
+};
+
+struct Process {
+  Process(int rank_in, Slot& slot) : rank(rank_in), main(*this, slot), memory(slot) {}
+
+  bool has_threads() const { return !threads.empty(); }
+
+  int rank;
+  Channel main;
+  // Of threads other than the first, also of those that have ended: their slots are used again.
+  std::vector<std::unique_ptr<Channel>> threads;
+  Channel* running = &main;  // whose call the rank's fields are about
+  ProcessMemory memory;
+  pid_t started = 0;  // the program that the rank was started as
   // Where it has mapped shared memory, by the memory's address here.
   std::unordered_map<const char*, char*> mapped;
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };
+
+using Processes = std::vector<std::unique_ptr<Process>>;
 
 }  // namespace sesame::remote

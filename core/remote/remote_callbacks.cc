@@ -18,37 +18,37 @@ void put_function(Writer& writer, const ProxiedFunction& function) {
 }
 
 // Memory in the process for `bytes` bytes, until the next call.
-uint64_t reserve(Process& process, size_t bytes) {
-  if (bytes > process.scratch_bytes) {
-    process.scratch = ask_program(process, CallbackKindOnWire::kReserve, [&](Writer& writer) {
+uint64_t reserve(Channel& channel, size_t bytes) {
+  if (bytes > channel.scratch_bytes) {
+    channel.scratch = ask_program(channel, CallbackKindOnWire::kReserve, [&](Writer& writer) {
                         writer.put(bytes);
                       }).get<uint64_t>();
-    process.scratch_bytes = bytes;
+    channel.scratch_bytes = bytes;
   }
-  return process.scratch;
+  return channel.scratch;
 }
 
 // Operands that are in the simulator are copied to the process, and the result back.
 void invoke_op(const ProxiedFunction& function, CallbackKind kind, const void* in, void* inout,
                Count count, Datatype datatype) {
-  Process& process = this_process();
-  await_idle(process);  // from here on no other fiber of the rank uses the scratch memory
+  Channel& channel = this_channel();
+  await_idle(channel);  // from here on no other fiber of the rank uses the scratch memory
   const DatatypeObject* const type = this_rank().datatypes.find(datatype);
   CHECK(type != nullptr);
   // The memory that the elements occupy begins at this distance from the buffer's address.
   const Aint begin =
       type->true_lb() + std::min<Aint>(0, type->extent()) * std::max<Count>(0, count - 1);
   const auto bytes = static_cast<size_t>(type->span(count));
-  const uint64_t scratch = reserve(process, 2 * padded(bytes) + 64);
+  const uint64_t scratch = reserve(channel, 2 * padded(bytes) + 64);
   const auto place = [&](const void* operand, uint64_t copy) {
     if (is_remote(operand)) return address_there(operand);
-    copy_bytes(remote_address(process.rank, copy), static_cast<const char*>(operand) + begin,
+    copy_bytes(remote_address(this_rank().id, copy), static_cast<const char*>(operand) + begin,
                bytes);
     return copy - static_cast<uint64_t>(begin);
   };
   const uint64_t first = place(in, scratch);
   const uint64_t second = place(inout, scratch + padded(bytes));
-  ask_program(process, CallbackKindOnWire::kOperation, [&](Writer& writer) {
+  ask_program(channel, CallbackKindOnWire::kOperation, [&](Writer& writer) {
     put_function(writer, function);
     writer.put(kind);
     writer.put(first);
@@ -58,13 +58,13 @@ void invoke_op(const ProxiedFunction& function, CallbackKind kind, const void* i
   });
   if (is_remote(inout)) return;
   copy_bytes(static_cast<char*>(inout) + begin,
-             remote_address(process.rank, scratch + padded(bytes)), bytes);
+             remote_address(this_rank().id, scratch + padded(bytes)), bytes);
 }
 
 Reader call_for_attribute(CallbackKindOnWire what, const ProxiedFunction& function,
                           AttributeOwner owner, int object, int keyval, void* extra_state,
                           AttributeType type, void* value) {
-  return ask_program(this_process(), what, [&](Writer& writer) {
+  return ask_program(this_channel(), what, [&](Writer& writer) {
     put_function(writer, function);
     writer.put(owner);
     writer.put(object);
@@ -94,7 +94,7 @@ int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int 
 
 template <typename Handle, CallbackKindOnWire what>
 int call_errhandler(const ProxiedFunction& function, Handle object, int error) {
-  Reader result = ask_program(this_process(), what, [&](Writer& writer) {
+  Reader result = ask_program(this_channel(), what, [&](Writer& writer) {
     put_function(writer, function);
     writer.put(object);
     writer.put(error);
@@ -103,7 +103,7 @@ int call_errhandler(const ProxiedFunction& function, Handle object, int error) {
 }
 
 int error_code(int error) {
-  Reader result = ask_program(this_process(), CallbackKindOnWire::kErrorCode,
+  Reader result = ask_program(this_channel(), CallbackKindOnWire::kErrorCode,
                               [&](Writer& writer) { writer.put(error); });
   return static_cast<int>(result.get<int64_t>());
 }

@@ -1,12 +1,15 @@
 #include "core/remote/server.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/mpi/calls/environment.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/remote/computing.h"
 #include "core/remote/incoming.h"
+#include "core/remote/threads.h"
 
 namespace sesame::remote {
 namespace {
@@ -17,35 +20,48 @@ void (*on_connected)(const std::string& interface) = nullptr;
 // Messages up to this size are copied to the fiber's stack, others to the heap.
 constexpr size_t kOnStack = 4096;
 
-void reply(Process& process, const Writer& writer, ReplyKind kind) {
-  Header& header = process.slot.header;
+// A thread that resumes may let others of its process compute, and its clock and waits are now
+// known.
+void settle_threads(Process& process, Strand& strand) {
+  process.main.is_idle = false;
+  for (auto& channel : process.threads) channel->is_idle = false;
+  if (&strand != &strand.rank->main)
+    strand.rank->main.waited += std::exchange(strand.waited, SimTime::zero());
+}
+
+void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
+  Strand& strand = self();
+  if (channel.process.has_threads()) settle_threads(channel.process, strand);
+  Header& header = channel.slot.header;
   header = {};
   header.kind = static_cast<uint16_t>(kind);
   header.bytes = static_cast<uint32_t>(writer.bytes());
-  header.write_bytes = process.memory.hand_over_writes();
-  process.slot.must_sleep = 0;
-  give_turn_to_program(process.slot);
-  // The rank that ran before waits: its process must not keep a processor from this one.
-  static Process* last = nullptr;
-  if (last != nullptr && last != &process) last->slot.must_sleep = 1;
-  last = &process;
+  header.write_bytes = channel.process.memory.hand_over_writes();
+  header.clock_ps = strand.now.ps();
+  channel.slot.must_sleep = 0;
+  give_turn_to_program(channel.slot);
+  // The thread that ran before waits: it must not keep a processor from this one.
+  static Channel* last = nullptr;
+  if (last != nullptr && last != &channel) last->slot.must_sleep = 1;
+  last = &channel;
 }
 
 // Waits for the next request; false if the program has ended.
-bool await_request(Process& process, void (*wait)(Process&)) {
-  // Computation that the last call has not charged is this rank's.
-  process.uncharged = this_rank().world.meter.measure();
-  if (process.has_ended.load()) return false;
-  wait(process);
-  return process.slot.turn.load() != Turn::kEnded;
+bool await_request(Channel& channel, void (*wait)(Channel&)) {
+  // Computation that the last call has not charged is this thread's.
+  channel.uncharged = this_rank().world.meter.measure();
+  const std::atomic<bool>& has_ended = channel.process.has_ended;
+  if (has_ended.load()) return false;
+  wait(channel);
+  return channel.slot.turn.load() == Turn::kSimulator;
 }
 
-Writer writer_of(Process& process) { return {process.slot.message, kMessageBytes}; }
+Writer writer_of(Channel& channel) { return {channel.slot.message, kMessageBytes}; }
 
-void finish_with(Process& process, int64_t value) {
-  Writer writer = writer_of(process);
+void finish_with(Channel& channel, int64_t value) {
+  Writer writer = writer_of(channel);
   writer.put(value);
-  reply(process, writer, ReplyKind::kReturn);
+  reply(channel, writer, ReplyKind::kReturn);
 }
 
 CallId call_of(uint16_t number) { return static_cast<CallId>(number); }
@@ -55,30 +71,31 @@ Serve find_serve(uint16_t function) {
   return special != nullptr ? special : serve_function(call_of(function));
 }
 
-void serve_call(Process& process, const Header& header, const char* values) {
+void serve_call(Channel& channel, const Header& header, const char* values) {
   const Serve serve = find_serve(header.function);
   CHECK(serve != nullptr);
-  const size_t windows = process.memory.windows();
+  const size_t windows = channel.process.memory.windows();
   const auto* const caller = reinterpret_cast<const void*>(header.caller);
   const bool opens = (header.flags & kOpensScope) != 0;
   const bool closes = (header.flags & kClosesScope) != 0;
-  Writer writer = writer_of(process);
+  Writer writer = writer_of(channel);
   if (opens && closes) {
     CallScope scope(call_of(header.scope), caller);
-    Incoming call(process, values, writer, &scope);
+    Incoming call(channel.process, values, writer, &scope);
     serve(call);
   } else {
-    if (opens) process.scope.emplace(call_of(header.scope), caller);
-    Incoming call(process, values, writer, nullptr);
+    if (opens) channel.scope.emplace(call_of(header.scope), caller);
+    Incoming call(channel.process, values, writer, nullptr);
     serve(call);
   }
-  process.memory.leave_windows(windows);
-  reply(process, writer, ReplyKind::kReturn);
+  channel.process.memory.leave_windows(windows);
+  channel.process.main.slot.thread_level = this_rank().thread_level;
+  reply(channel, writer, ReplyKind::kReturn);
 }
 
-void serve_raise(Process& process, const Header& header, const char* values) {
+void serve_raise(Channel& channel, const Header& header, const char* values) {
   if ((header.flags & kOpensScope) != 0)
-    process.scope.emplace(call_of(header.scope), reinterpret_cast<const void*>(header.caller));
+    channel.scope.emplace(call_of(header.scope), reinterpret_cast<const void*>(header.caller));
   Reader reader(values);
   const auto owner = reader.get<HandlerOwner>();
   const auto object = reader.get<int64_t>();
@@ -86,8 +103,8 @@ void serve_raise(Process& process, const Header& header, const char* values) {
   if (const char* const detail = reader.get_text()) fail(error, detail);
   // An error in a function of the program may belong to a call without a scope of its own.
   std::optional<CallScope> own;
-  if (!process.scope) own.emplace(call_of(header.scope));
-  CallScope& scope = process.scope ? *process.scope : *own;
+  if (!channel.scope) own.emplace(call_of(header.scope));
+  CallScope& scope = channel.scope ? *channel.scope : *own;
   switch (owner) {
     case HandlerOwner::kComm:
       error = scope.finish_comm(error, static_cast<Comm>(object));
@@ -104,7 +121,7 @@ void serve_raise(Process& process, const Header& header, const char* values) {
     case HandlerOwner::kNone:
       error = scope.finish(error);
   }
-  finish_with(process, error);
+  finish_with(channel, error);
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -113,47 +130,54 @@ void serve_raise(Process& process, const Header& header, const char* values) {
   __builtin_unreachable();
 }
 
-void serve_hello(Process& process, const char* values) {
+void serve_hello(Channel& channel, const char* values) {
   on_connected(Reader(values).get_text());
-  finish_with(process, 0);
+  finish_with(channel, 0);
 }
 
-void serve(Process& process, const Header& header, const char* values) {
+void serve(Channel& channel, const Header& header, const char* values) {
   Rank& rank = this_rank();
-  rank.world.meter.give(process.uncharged + SimTime::from_ps(header.computed_ps));
+  rank.world.meter.give(channel.uncharged + SimTime::from_ps(header.computed_ps));
+  if (header.clock_ps > 0) self().wait_until(SimTime::from_ps(header.clock_ps));
   const auto* const caller = reinterpret_cast<const void*>(header.caller);
   switch (static_cast<RequestKind>(header.kind)) {
     case RequestKind::kHello:
-      return serve_hello(process, values);
+      return serve_hello(channel, values);
     case RequestKind::kCall:
-      return serve_call(process, header, values);
+      return serve_call(channel, header, values);
     case RequestKind::kEmptyScope: {
       {
         const CallScope scope(call_of(header.scope), caller);
       }
-      return finish_with(process, 0);
+      return finish_with(channel, 0);
     }
     case RequestKind::kCloseScope:
-      process.scope.reset();
-      return finish_with(process, 0);
+      channel.scope.reset();
+      return finish_with(channel, 0);
     case RequestKind::kRaise:
-      return serve_raise(process, header, values);
+      return serve_raise(channel, header, values);
     case RequestKind::kNotImplemented:
       CallScope(call_of(header.scope), caller).not_implemented();
     case RequestKind::kUnsupported:
       refuse(std::string("called ") + call_name(call_of(header.function)) +
              ", which ranks that are processes do not have yet");
     case RequestKind::kReadClock:
-      return finish_with(process, read_clock().ps());
+      return finish_with(channel, read_clock().ps());
     case RequestKind::kReadProcessorClock:
       read_clock();
-      return finish_with(process, rank.computed.ps());
+      return finish_with(channel, rank.computed.ps());
     case RequestKind::kSleep:
       sleep_for(SimTime::from_ps(Reader(values).get<int64_t>()));
-      return finish_with(process, 0);
+      return finish_with(channel, 0);
+    case RequestKind::kJoin:
+      return finish_with(channel, 0);
+    case RequestKind::kThreadEnd:
+      if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kClock);
+      channel.strand = nullptr;
+      return finish_with(channel, 0);
     case RequestKind::kGoodbye:
       if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kExit);
-      return finish_with(process, 0);
+      return finish_with(channel, 0);
     case RequestKind::kCallbackDone:
       CHECK(false);
   }
@@ -161,16 +185,16 @@ void serve(Process& process, const Header& header, const char* values) {
 
 // Serves the request in the slot, whose values it copies: functions of the program that the call
 // runs may use the slot.
-void serve_request(Process& process) {
-  const Header header = process.slot.header;
+void serve_request(Channel& channel) {
+  const Header header = channel.slot.header;
   if (header.bytes <= kOnStack) {
     alignas(16) char values[kOnStack];
-    std::memcpy(values, process.slot.message, header.bytes);
-    return serve(process, header, values);
+    std::memcpy(values, channel.slot.message, header.bytes);
+    return serve(channel, header, values);
   }
   const auto values = std::make_unique_for_overwrite<char[]>(header.bytes);
-  std::memcpy(values.get(), process.slot.message, header.bytes);
-  serve(process, header, values.get());
+  std::memcpy(values.get(), channel.slot.message, header.bytes);
+  serve(channel, header, values.get());
 }
 
 void read_memory(const RemoteRange* ranges, size_t count, void* packed) {
@@ -192,30 +216,50 @@ void start_serving(Processes& processes, void (*connected)(const std::string& in
   memory.read = read_memory;
   memory.write = write_memory;
   set_remote_memory(memory);
+  allow_thread_level(MPI_THREAD_MULTIPLE);
 }
 
 Process& this_process() { return *(*all)[static_cast<size_t>(this_rank().id)]; }
 
-void serve_rank(Process& process) {
-  process.memory.set_world(this_rank().world);
-  this_rank().world.meter.give(SimTime::zero());
-  while (await_request(process, await)) serve_request(process);
+Channel& this_channel() {
+  Process& process = this_process();
+  if (Channel* const own = channel_of(process, self())) return *own;
+  if (process.main.computing == nullptr) return process.main;
+  const auto waits = [](const auto& thread) {
+    return thread->strand != nullptr && thread->computing == nullptr;
+  };
+  const auto found = std::ranges::find_if(process.threads, waits);
+  return found == process.threads.end() ? process.main : **found;
 }
 
-Writer begin_callback(Process& process, CallbackKindOnWire what) {
-  await_idle(process);
-  Writer writer(process.slot.message, kCallbackBytes);
+void serve_rank(Process& process) {
+  process.memory.set_world(this_rank().world);
+  process.main.strand = &self();
+  this_rank().world.meter.give(SimTime::zero());
+  while (await_request(process.main, await)) serve_request(process.main);
+}
+
+void serve_thread(Channel& channel) {
+  while (channel.strand != nullptr && await_request(channel, await)) serve_request(channel);
+}
+
+Writer begin_callback(Channel& channel, CallbackKindOnWire what) {
+  await_idle(channel);
+  Writer writer(channel.slot.message, kCallbackBytes);
   writer.put(what);
   return writer;
 }
 
-Reader finish_callback(Process& process, const Writer& writer) {
-  reply(process, writer, ReplyKind::kCallback);
+Reader finish_callback(Channel& channel, const Writer& writer) {
+  // The function may need a lock that another thread of the process holds in a call.
+  const bool is_own = channel.process.has_threads() && channel.strand == &self();
+  reply(channel, writer, ReplyKind::kCallback);
   for (;;) {
-    if (!await_request(process, await_alone)) refuse("ended in a function that MPI had called");
-    if (static_cast<RequestKind>(process.slot.header.kind) == RequestKind::kCallbackDone)
-      return Reader(process.slot.message);
-    serve_request(process);
+    if (!await_request(channel, is_own ? await : await_alone))
+      refuse("ended in a function that MPI had called");
+    if (static_cast<RequestKind>(channel.slot.header.kind) == RequestKind::kCallbackDone)
+      return Reader(channel.slot.message);
+    serve_request(channel);
   }
 }
 

@@ -2,7 +2,8 @@
 // rank's fiber.
 //
 // Use: start_serving() once with all processes, then serve_rank() as the body of each rank's fiber;
-// it returns when the rank's program has ended. One thread.
+// it returns when the rank's program has ended. serve_thread() is for the strands of its other
+// threads (threads.h). One thread.
 #pragma once
 
 #include <memory>
@@ -14,26 +15,28 @@
 
 namespace sesame::remote {
 
-using Processes = std::vector<std::unique_ptr<Process>>;
-
 // `connected` is called with the binary interface of a process when it connects.
 void start_serving(Processes& processes, void (*connected)(const std::string& interface));
 void serve_rank(Process& process);
+void serve_thread(Channel& channel);
 
 // The process of the rank whose strand runs.
 Process& this_process();
+// The thread of it that runs functions for this strand: the strand's own or, for a helper strand,
+// one that waits for the simulator if there is any.
+Channel& this_channel();
 
-Writer begin_callback(Process& process, CallbackKindOnWire what);
-Reader finish_callback(Process& process, const Writer& writer);
+Writer begin_callback(Channel& channel, CallbackKindOnWire what);
+Reader finish_callback(Channel& channel, const Writer& writer);
 
-// Asks the rank's process to run one of its functions, and serves the calls that it makes
-// meanwhile. `write` puts the arguments; returns a reader of the result, valid until the next
+// Asks a thread of the rank's process to run one of its functions, and serves the calls that it
+// makes meanwhile. `write` puts the arguments; returns a reader of the result, valid until the next
 // request or reply.
 template <typename Write>
-Reader ask_program(Process& process, CallbackKindOnWire what, Write&& write) {
-  Writer writer = begin_callback(process, what);
+Reader ask_program(Channel& channel, CallbackKindOnWire what, Write&& write) {
+  Writer writer = begin_callback(channel, what);
   write(writer);
-  return finish_callback(process, writer);
+  return finish_callback(channel, writer);
 }
 
 }  // namespace sesame::remote

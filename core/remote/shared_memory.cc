@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <unordered_map>
 
 #include "core/base/check.h"
@@ -63,16 +64,17 @@ char* map_shared(char* memory) {
   if (const auto found = process.mapped.find(memory); found != process.mapped.end())
     return found->second;
   const Block& block = block_of(memory);
-  auto* const address = ask_program(process, CallbackKindOnWire::kMap, [&](Writer& writer) {
-                          writer.put(getpid());
-                          writer.put(shared_file().descriptor);
-                          writer.put(block.offset);
-                          writer.put(block.bytes);
-                        }).get<char*>();
-  if (address == nullptr) {
+  Reader result = ask_program(this_channel(), CallbackKindOnWire::kMap, [&](Writer& writer) {
+    writer.put(getpid());
+    writer.put(shared_file().descriptor);
+    writer.put(block.offset);
+    writer.put(block.bytes);
+  });
+  auto* const address = result.get<char*>();
+  if (const auto error = result.get<int>(); address == nullptr) {
     const mpi::Rank& rank = mpi::this_rank();
     rank.world.hooks.abort_job(2, rank.name() + " cannot map the " + std::to_string(block.bytes) +
-                                      " bytes of a window: its process has no memory for them");
+                                      " bytes of a window: " + std::strerror(error));
   }
   process.memory.share();
   process.mapped[memory] = address;
@@ -83,7 +85,7 @@ void unmap_shared(char* memory) {
   Process& process = this_process();
   const auto found = process.mapped.find(memory);
   if (found == process.mapped.end()) return;
-  ask_program(process, CallbackKindOnWire::kUnmap, [&](Writer& writer) {
+  ask_program(this_channel(), CallbackKindOnWire::kUnmap, [&](Writer& writer) {
     writer.put(found->second);
     writer.put(block_of(memory).bytes);
   });

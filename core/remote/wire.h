@@ -1,5 +1,7 @@
-// What a rank that is a process of its own and the simulator have in common: one slot of shared
-// memory for each rank, through which calls and their results pass.
+// What a rank that is a process of its own and the simulator have in common: slots of shared
+// memory, through which calls and their results pass. The thread that started the program has the
+// slot with the rank's number; each other thread that calls MPI takes one of its own
+// (Doorbell::slots).
 //
 // The slots are in one file in memory, behind a Doorbell: slot_offset() says where.
 //
@@ -18,9 +20,11 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,7 +59,9 @@ enum class RequestKind : uint16_t {
   kReadProcessorClock,
   kSleep,
   kCallbackDone,
-  kGoodbye,  // the process ends by exit()
+  kJoin,       // the first one of a further thread
+  kThreadEnd,  // the last one of it; the next thread of the process may take its slot
+  kGoodbye,    // the process ends by exit()
 };
 
 enum class ReplyKind : uint16_t { kReturn, kCallback };
@@ -93,6 +99,7 @@ struct Header {
   uint32_t bytes;        // of the values that follow
   uint32_t write_bytes;  // of replies: writes to the rank's memory
   int64_t computed_ps;   // host time that the program computed since the last reply
+  int64_t clock_ps;      // of replies: the thread's; of requests: one that it has reached at least
   uint64_t caller;       // address in the program
 };
 
@@ -125,6 +132,8 @@ struct alignas(4096) Doorbell {
   std::atomic<uint32_t> rings;
   std::atomic<uint32_t> simulator_sleeps;
   std::atomic<uint32_t> is_crowded;  // every processor computes: a rank that waits sleeps at once
+  alignas(64) std::atomic<int32_t> slots;  // taken so far
+  int32_t most_slots;
 };
 
 struct alignas(4096) Slot {
@@ -135,9 +144,12 @@ struct alignas(4096) Slot {
   alignas(64) std::atomic<int32_t> owner;
   // Set before the program starts.
   int32_t rank;
-  uint32_t spins;    // how often a side looks before it sleeps
-  int32_t cores;     // of the target that the rank has
-  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
+  int32_t thread;      // the kernel's number of the thread
+  uint32_t spins;      // how often a side looks before it sleeps
+  int32_t cores;       // of the target that the rank has
+  int64_t epoch_ns;    // what calendar clocks show at simulated time 0
+  double target_time;  // for a unit of measured host time; 0: computation is not measured
+  std::atomic<int32_t> thread_level;  // of MPI, as granted; of the first slot
   char node_name[256];
   mpi::ComputeMeter meter;  // configured
   alignas(64) Header header;
@@ -145,8 +157,8 @@ struct alignas(4096) Slot {
   char writes[kWriteBytes];
 };
 
-inline constexpr off_t slot_offset(int rank) {
-  return static_cast<off_t>(sizeof(Doorbell) + sizeof(Slot) * static_cast<size_t>(rank));
+inline constexpr off_t slot_offset(int slot) {
+  return static_cast<off_t>(sizeof(Doorbell) + sizeof(Slot) * static_cast<size_t>(slot));
 }
 
 template <typename Word>
@@ -176,16 +188,22 @@ bool look_for(uint32_t spins, Condition&& is_there) {
   return is_there();
 }
 
-// Sleeps until `is_there()`, which a rank or its end made true and rang for.
+// Sleeps until `is_there()`, which a rank or its end made true and rang for, or until the time has
+// passed (0: for ever). Returns whether it is there.
 template <typename Condition>
-void sleep_until(Doorbell& bell, Condition&& is_there) {
+bool sleep_until(Doorbell& bell, Condition&& is_there, int64_t longest_ns = 0) {
+  const timespec longest{longest_ns / 1'000'000'000, longest_ns % 1'000'000'000};
+  bool is_late = false;
   for (;;) {
     const uint32_t rings = bell.rings.load();
     bell.simulator_sleeps.store(1);
-    if (is_there()) break;
-    futex(bell.rings, FUTEX_WAIT, rings);
+    if (is_there() || is_late) break;
+    is_late = syscall(SYS_futex, &bell.rings, FUTEX_WAIT, rings,
+                      longest_ns == 0 ? nullptr : &longest, nullptr, 0) != 0 &&
+              errno == ETIMEDOUT;
   }
   bell.simulator_sleeps.store(0);
+  return is_there();
 }
 
 // ---- The program's side ----

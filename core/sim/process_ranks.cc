@@ -11,6 +11,7 @@
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
+#include "core/remote/threads.h"
 #include "core/sim/program_output.h"
 
 namespace sesame::abi {
@@ -54,7 +55,7 @@ int count_processors() {
 
 void Processes::prepare_slots(const ProcessStart& start, int processors) {
   for (auto& process : launch_->processes()) {
-    remote::Slot& slot = process->slot;
+    remote::Slot& slot = process->main.slot;
     const auto& hooks = start.world.hooks;
     const int node = start.world.network.node_of(process->rank);
     strncpy(slot.node_name, hooks.node_name(node), sizeof slot.node_name - 1);
@@ -62,6 +63,9 @@ void Processes::prepare_slots(const ProcessStart& start, int processors) {
     slot.epoch_ns = start.epoch_ns;
     slot.spins = processors > 1 ? kSpins : 0;
     slot.meter = start.world.meter;
+    const mpi::ComputeOptions& compute = slot.meter.options();
+    const double slowdown = start.world.ranks[static_cast<size_t>(process->rank)]->slowdown;
+    slot.target_time = compute.mode == mpi::ComputeMode::kMeasured ? compute.ratio * slowdown : 0;
   }
 }
 
@@ -74,6 +78,8 @@ Result<> Processes::start(const ProcessStart& start) {
   prepare_slots(start, processors);
   remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive);
   remote::start_serving(launch_->processes(), start.connected);
+  remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
+                         remote::serve_thread});
   remote::start_sharing();
   remote::LaunchOptions options;
   options.program = start.program;

@@ -365,6 +365,7 @@ WAYS = [
     ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
     ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
     ("spawn", 2, "rank 1 called MPI_Comm_spawn, which ranks that are processes do not have yet"),
+    ("files", 2, "rank 1 cannot map the 4096 bytes of a window: Too many open files"),
     ("pointer", 139, "rank 1: the simulator cannot read its buffer at 0x10: Bad address"),
     ("window", 139, "rank 1: the simulator cannot write its buffer at 0x10: Bad address"),
 ]

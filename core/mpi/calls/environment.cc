@@ -26,6 +26,11 @@ constexpr SimTime kClockReadCost = SimTime::from_ns(25);
 // other ranks reach the same time.
 constexpr int kReadsPerYield = 64;
 
+// In fibers, only the thread that started the program may call; a call of another one ends the job
+// with a message. MPI_THREAD_SERIALIZED is granted nevertheless: programs that refuse to run
+// without it, such as CP2K, may still call from one thread only, as they do with OMP_NUM_THREADS=1.
+int highest_thread_level = MPI_THREAD_SERIALIZED;
+
 void count_clock_reads(Strand& strand, int reads) {
   strand.clock_reads += reads;
   if (strand.clock_reads < kReadsPerYield) return;
@@ -53,6 +58,8 @@ SimTime read_clock() { return pass_time(kClockReadCost, 1); }
 
 void sleep_for(SimTime duration) { pass_time(duration, kReadsPerYield); }
 
+void allow_thread_level(int level) { highest_thread_level = level; }
+
 int Init(int*, char***) {
   int provided = 0;
   return Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
@@ -64,10 +71,7 @@ int Init_thread(int*, char***, int required, int* provided) {
   create_world_communicators(rank);
   if (rank.job.parent_port >= 0) MPI_TRY(connect_to_parents(rank));
   rank.initialized = true;
-  // Only the thread that started the program may call; a call of another one ends the job with a
-  // message. MPI_THREAD_SERIALIZED is granted nevertheless: programs that refuse to run without it,
-  // such as CP2K, may still call from one thread only, as they do with OMP_NUM_THREADS=1.
-  rank.thread_level = std::min(required, MPI_THREAD_SERIALIZED);
+  rank.thread_level = std::min(required, highest_thread_level);
   *provided = rank.thread_level;
   return MPI_SUCCESS;
 }
@@ -99,7 +103,7 @@ int Query_thread(int* provided) {
 }
 
 int Is_thread_main(int* flag) {
-  *flag = 1;
+  *flag = &self() == &this_rank().main ? 1 : 0;
   return MPI_SUCCESS;
 }
 

@@ -70,7 +70,8 @@ void Matching::enqueue(Channel& channel, QueuedMessage* message) {
     any_source_->add(*message, previous);
     if (claim_on(*message) != nullptr) schedule_event();
   }
-  if (probe_ != nullptr && probe_->selector.accepts(*message)) schedule_probe();
+  for (Probe* probe = probes_; probe != nullptr; probe = probe->next)
+    if (probe->selector.accepts(*message)) schedule_probe(*probe);
 }
 
 void Matching::unlink(QueuedMessage* message) {
@@ -182,7 +183,7 @@ void Matching::match_released() {
     }
   }
   schedule_event();
-  schedule_probe();
+  for (Probe* probe = probes_; probe != nullptr; probe = probe->next) schedule_probe(*probe);
 }
 
 bool Matching::withdraw(RequestObject& receive) {
@@ -240,31 +241,37 @@ QueuedMessage* Matching::find_among_held(const Selector& selector) {
   return best;
 }
 
-void Matching::Probe::fire() { strand->executive->make_ready(*strand); }
+void Matching::Probe::fire() {
+  Strand* const waiting = std::exchange(strand, nullptr);
+  waiting->executive->make_ready(*waiting);
+}
 
-// Schedules the waiting probe for the arrival of the first message that it matches, or its limit.
-void Matching::schedule_probe() {
-  if (probe_ == nullptr || probe_->strand == nullptr) return;
-  SimTime time = probe_->latest;
-  const QueuedMessage* message = find(probe_->selector, SimTime::never());
+// Schedules a waiting probe for the arrival of the first message that it matches, or its limit.
+void Matching::schedule_probe(Probe& probe) {
+  if (probe.strand == nullptr) return;
+  SimTime time = probe.latest;
+  const QueuedMessage* message = find(probe.selector, SimTime::never());
   if (message != nullptr) time = std::min(time, message->arrival);
   pdes::EventQueue& events = executive_->events();
   if (time == SimTime::never()) {
-    events.withdraw(*probe_);
+    events.withdraw(probe);
   } else {
-    events.schedule(*probe_, time, probe_->strand->wake_order());
+    events.schedule(probe, time, probe.strand->wake_order());
   }
 }
 
 SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) {
-  if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
-  probe_->selector = selector;
-  probe_->latest = latest;
-  probe_->strand = &self();
-  schedule_probe();
+  Probe probe;
+  probe.selector = selector;
+  probe.latest = latest;
+  probe.strand = &self();
+  probe.next = std::exchange(probes_, &probe);
+  schedule_probe(probe);
   executive_->block();
-  probe_->strand = nullptr;
-  return probe_->time();
+  Probe** link = &probes_;
+  while (*link != &probe) link = &(*link)->next;
+  *link = probe.next;
+  return probe.time();
 }
 
 QueuedMessage* Matching::wait_for(const Selector& selector) {

@@ -135,7 +135,8 @@ class Matching {
     void fire() override;
     Selector selector{};
     SimTime latest;            // when to resume if no message arrives
-    Strand* strand = nullptr;  // null: none waits
+    Strand* strand = nullptr;  // null: it is about to resume
+    Probe* next = nullptr;     // of another thread of the rank
   };
 
   void watch(const Selector& selector);
@@ -152,12 +153,12 @@ class Matching {
   void schedule_event();
   void match_earliest();
   void match_released();
-  void schedule_probe();
+  void schedule_probe(Probe& probe);
 
   // Members that every message reads come first, in the cache line before the channels.
   std::unique_ptr<AnySource> any_source_;  // null before the first receive or probe of that kind
   uint64_t next_order_ = 1;
-  std::unique_ptr<Probe> probe_;
+  Probe* probes_ = nullptr;  // those that wait, on the stacks of their strands
   World* world_ = nullptr;
   pdes::Executive* executive_ = nullptr;
   DeliverFunction deliver_ = nullptr;  // of the first receive from any source

@@ -1,5 +1,7 @@
-// Clocks of a rank's process show simulated time, and sleeping lets it pass. Threads that the
-// program starts, and processes that are no rank, get the C library's functions.
+// Clocks of a rank's process show simulated time, and sleeping lets it pass. Threads that have not
+// called MPI, and processes that are no rank, get the C library's functions.
+#include "core/remote/program/clocks.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 #include <string.h>
@@ -25,13 +27,6 @@ Function real(const char* name) {
 }
 #define SESAME_REAL(name) static const auto real_##name = real<decltype(&::name)>(#name)
 
-// The slot if the calling thread may ask for simulated time.
-Slot* simulated() {
-  Slot* const slot = sesame_rank_slot();
-  if (slot == nullptr || sesame_rank_is_busy()) return nullptr;
-  return syscall(SYS_gettid) == getpid() ? slot : nullptr;
-}
-
 int64_t ask(Slot& slot, RequestKind kind, int64_t argument = 0) {
   Writer writer(slot.message, kMessageBytes);
   writer.put(argument);
@@ -47,28 +42,31 @@ bool is_calendar_clock(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
 }
 
-int64_t calendar_ns(Slot& slot) {
-  return slot.epoch_ns + ask(slot, RequestKind::kReadClock) / 1000;
-}
-
 int64_t clock_ns(Slot& slot, clockid_t clock) {
   if (is_processor_clock(clock)) return ask(slot, RequestKind::kReadProcessorClock) / 1000;
-  if (is_calendar_clock(clock)) return calendar_ns(slot);
-  return ask(slot, RequestKind::kReadClock) / 1000;
+  return is_calendar_clock(clock) ? calendar_ns(slot) : run_ns(slot);
 }
 
 timespec to_timespec(int64_t ns) { return {ns / kBillion, ns % kBillion}; }
-
-void sleep_ns(Slot& slot, int64_t seconds, int64_t ns) {
-  constexpr int64_t kLongest = 50 * 86400;  // simulated time ends after 106 days
-  ask(slot, RequestKind::kSleep, (std::min(seconds, kLongest) * kBillion + ns) * 1000);
-}
 
 bool is_valid(const timespec& duration) {
   return duration.tv_sec >= 0 && duration.tv_nsec >= 0 && duration.tv_nsec < kBillion;
 }
 
 }  // namespace
+
+Slot* simulated() {
+  Slot* const slot = sesame_rank_thread_slot();
+  return slot == nullptr || sesame_rank_is_busy() ? nullptr : slot;
+}
+
+int64_t calendar_ns(Slot& slot) { return slot.epoch_ns + run_ns(slot); }
+int64_t run_ns(Slot& slot) { return ask(slot, RequestKind::kReadClock) / 1000; }
+
+void sleep_ns(Slot& slot, int64_t seconds, int64_t ns) {
+  constexpr int64_t kLongest = 50 * 86400;  // simulated time ends after 106 days
+  ask(slot, RequestKind::kSleep, (std::min(seconds, kLongest) * kBillion + ns) * 1000);
+}
 
 #define SESAME_CLOCK extern "C" __attribute__((visibility("default")))
 

@@ -7,18 +7,24 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/mpi/objects/constants.h"
+#include "core/remote/program/callers.h"
 #include "core/remote/program/team.h"
 
 namespace sesame::remote {
 namespace {
 
 struct Connection {
-  Slot* slot = nullptr;
+  Slot* slot = nullptr;  // of the thread that connected
   Doorbell* bell = nullptr;
   pid_t process = 0;
   CallbackRunner runner = nullptr;
-  mpi::ComputeMeter meter;
-  int depth = 0;  // requests that wait: more than one while a function of the program runs
+  std::mutex mutex;
+  std::vector<std::pair<int, Slot*>> free;  // slots of threads that have ended, by number
 };
 Connection connection;
 
@@ -33,19 +39,32 @@ T* map_shared(int file, off_t offset) {
   return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
 }
 
-// Maps the slot named by the environment, and the doorbell; null: there is none.
+// The simulator's file of slots, opened, and the slot that the environment names.
+struct SlotFile {
+  SlotFile() {
+    const char* const text = getenv(kSlotVariable);
+    int simulator = 0, descriptor = 0;
+    if (text == nullptr || sscanf(text, "%d:%d:%d", &simulator, &descriptor, &slot) != 3) return;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", simulator, descriptor);
+    file = open(path, O_RDWR | O_CLOEXEC);
+  }
+  ~SlotFile() {
+    if (file >= 0) close(file);
+  }
+  SlotFile(const SlotFile&) = delete;
+  SlotFile& operator=(const SlotFile&) = delete;
+
+  int file = -1;
+  int slot = 0;
+};
+
+// Maps the process's slot and the doorbell; null: there is none.
 Slot* map_slot() {
-  const char* const text = getenv(kSlotVariable);
-  int simulator = 0, descriptor = 0, rank = 0;
-  if (text == nullptr || sscanf(text, "%d:%d:%d", &simulator, &descriptor, &rank) != 3)
-    return nullptr;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/fd/%d", simulator, descriptor);
-  const int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return nullptr;
-  connection.bell = map_shared<Doorbell>(file, 0);
-  Slot* const slot = map_shared<Slot>(file, slot_offset(rank));
-  close(file);
+  const SlotFile slots;
+  if (slots.file < 0) return nullptr;
+  connection.bell = map_shared<Doorbell>(slots.file, 0);
+  Slot* const slot = map_shared<Slot>(slots.file, slot_offset(slots.slot));
   return connection.bell == nullptr ? nullptr : slot;
 }
 
@@ -87,23 +106,91 @@ void run_callback(Slot& slot) {
   post_and_wait(slot, header_of(RequestKind::kCallbackDone, writer.bytes()));
 }
 
-// What the program computed since the last reply.
-SimTime computed() {
-  const SimTime own = connection.meter.measure();
-  const bool is_measured = connection.meter.options().mode == mpi::ComputeMode::kMeasured;
-  return is_measured ? team_time(own) : own;
+// What the thread computed since the last reply.
+SimTime computed(Caller& caller) {
+  const SimTime own = caller.meter.measure() + std::exchange(caller.uncounted, SimTime::zero());
+  const bool is_measured = caller.meter.options().mode == mpi::ComputeMode::kMeasured;
+  return is_measured && &caller.slot == connection.slot ? team_time(own) : own;
 }
 
 void say_goodbye() {
-  if (sesame_rank_slot() == nullptr || connection.depth > 0) return;
+  if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
   sesame_rank_exchange(header_of(RequestKind::kGoodbye));
+}
+
+// ---- Threads other than that which connected ----
+
+std::pair<int, Slot*> take_slot() {
+  {
+    const std::lock_guard lock(connection.mutex);
+    if (!connection.free.empty()) {
+      const auto slot = connection.free.back();
+      connection.free.pop_back();
+      return slot;
+    }
+  }
+  const SlotFile slots;
+  const int number = connection.bell->slots.fetch_add(1);
+  if (number >= connection.bell->most_slots) stop("too many threads call MPI at once");
+  Slot* const slot = slots.file < 0 ? nullptr : map_shared<Slot>(slots.file, slot_offset(number));
+  if (slot == nullptr) stop("cannot map a slot for a thread that calls MPI");
+  return {number, slot};
+}
+
+void fill_slot(Slot& slot) {
+  const Slot& first = *connection.slot;
+  slot.owner = getpid();
+  slot.rank = first.rank;
+  slot.thread = gettid();
+  slot.spins = first.spins;
+  slot.cores = first.cores;
+  slot.epoch_ns = first.epoch_ns;
+  slot.target_time = first.target_time;
+  slot.meter = first.meter;
+}
+
+// Ends the calls of a thread when it ends.
+struct LastCall {
+  ~LastCall() {
+    if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
+    sesame_rank_exchange(header_of(RequestKind::kThreadEnd));
+    const std::pair<int, Slot*> slot{this_caller()->slot_number, &this_caller()->slot};
+    remove_caller();
+    const std::lock_guard lock(connection.mutex);
+    connection.free.push_back(slot);
+  }
+};
+
+Slot* join() {
+  const auto [number, slot] = take_slot();
+  fill_slot(*slot);
+  auto* const caller = new Caller(*slot);
+  caller->slot_number = number;
+  caller->uncounted = leave_team();
+  caller->clock_ps = first_clock();
+  add_caller(*caller);
+  sesame_rank_exchange(header_of(RequestKind::kJoin));
+  thread_local const LastCall last;
+  (void)last;
+  return slot;
 }
 
 }  // namespace
 
 Slot* sesame_rank_slot() { return connection.process == getpid() ? connection.slot : nullptr; }
 
-bool sesame_rank_is_busy() { return connection.depth > 0; }
+Slot* sesame_rank_thread_slot() {
+  const Caller* const caller = this_caller();
+  return caller != nullptr && connection.process == getpid() ? &caller->slot : nullptr;
+}
+
+Slot* sesame_rank_join() {
+  if (sesame_rank_slot() == nullptr) return nullptr;
+  const Caller* const caller = this_caller();
+  return caller != nullptr ? &caller->slot : join();
+}
+
+bool sesame_rank_is_busy() { return this_caller()->depth > 0; }
 
 Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   connection.runner = runner;
@@ -112,8 +199,9 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   if (slot == nullptr) return nullptr;
   claim(*slot);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process ends with the one that started it
-  connection.meter = slot->meter;
-  connection.meter.resume();  // what the process did before is not the rank's computation
+  slot->thread = gettid();
+  // What the process did before is not the rank's computation.
+  add_caller(*new Caller(*slot));
   start_team(slot->cores);
   connection.process = getpid();
   connection.slot = slot;
@@ -125,11 +213,19 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
 }
 
 void sesame_rank_exchange(Header header) {
-  Slot& slot = *connection.slot;
-  if (connection.depth++ == 0) header.computed_ps = computed().ps();
+  Caller& caller = *this_caller();
+  Slot& slot = caller.slot;
+  if (caller.depth++ == 0) {
+    const SimTime host = computed(caller);
+    header.computed_ps = host.ps();
+    const bool is_multiple = connection.slot->thread_level == mpi::MPI_THREAD_MULTIPLE;
+    header.clock_ps = begin_call(caller, host, is_multiple);
+  }
   post_and_wait(slot, header);
   while (static_cast<ReplyKind>(slot.header.kind) == ReplyKind::kCallback) run_callback(slot);
-  if (--connection.depth == 0) connection.meter.resume();
+  if (--caller.depth > 0) return;
+  end_call(caller, slot.header.clock_ps);
+  caller.meter.resume();
 }
 
 }  // namespace sesame::remote

@@ -2,9 +2,9 @@
 // every process that a rank starts. A process becomes the rank when it loads the MPI library of
 // Sesame; until then, and in children that it forks, nothing here changes anything.
 //
-// Use: sesame_rank_connect() once; then, for each request, write its values to the slot's message,
-// sesame_rank_exchange(), and read the reply's values from the same memory before the next request.
-// One thread at a time (MPI_THREAD_SERIALIZED). Ends the process with a message if it cannot be the
+// Use: sesame_rank_connect() once; then, for each request, write its values to the message of the
+// slot of the running thread, sesame_rank_exchange(), and read the reply's values from the same
+// memory before the next request. Any thread. Ends the process with a message if it cannot be the
 // rank.
 #pragma once
 
@@ -25,9 +25,13 @@ using CallbackRunner = void (*)(Reader& reply, Writer& result);
 SESAME_SHARED Slot* sesame_rank_connect(const char* interface, CallbackRunner runner);
 // The slot of this process; null: it is not connected, or this is a child of the process that is.
 SESAME_SHARED Slot* sesame_rank_slot();
+// That of the running thread, which takes one at its first call; null as above.
+SESAME_SHARED Slot* sesame_rank_join();
+// The same if the thread has one.
+SESAME_SHARED Slot* sesame_rank_thread_slot();
 // Sends the request whose values have been written to the slot, and waits for its reply.
 SESAME_SHARED void sesame_rank_exchange(Header header);
-// Whether a request waits for its reply, so that no other one may start.
+// Whether a request of the thread waits for its reply, so that no other one may start.
 SESAME_SHARED bool sesame_rank_is_busy();
 
 }  // namespace sesame::remote

@@ -21,8 +21,9 @@ struct Scope {
   bool is_raised = false;  // the simulator has called the error handler
   std::string detail;      // of an error that was found here
 };
+// Of the thread; some bytes of each remain, since calls may come from exit handlers.
 Scope& scope() {
-  static auto* const instance = new Scope;  // calls may come from exit handlers
+  thread_local auto* const instance = new Scope;
   return *instance;
 }
 
@@ -112,7 +113,7 @@ Rank& this_rank() {
 namespace sesame::remote {
 
 Slot& own_slot() {
-  if (Slot* const slot = sesame_rank_slot()) return *slot;
+  if (Slot* const slot = sesame_rank_join()) return *slot;
   std::fputs(
       "sesame: a process that is no rank of the simulation called MPI, expected a rank's process\n"
       "hint: run the program under sesame simulate, and call MPI in no child that it forks\n",

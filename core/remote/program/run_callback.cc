@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "core/mpi/objects/callbacks.h"
@@ -68,10 +69,10 @@ void run_errhandler(int (*handler)(const ProxiedFunction&, Handle, int), Reader&
   result.put<int64_t>(handler(function, object, reader.get<int>()));
 }
 
-// Memory for operands that are not in the process, until the next request for it.
+// Memory for operands that are not in the process, until the thread's next request for it.
 void reserve(Reader& reader, Writer& result) {
-  static void* memory = nullptr;
-  static size_t size = 0;
+  thread_local void* memory = nullptr;
+  thread_local size_t size = 0;
   const auto bytes = reader.get<size_t>();
   if (bytes > size) {
     std::free(memory);
@@ -81,7 +82,7 @@ void reserve(Reader& reader, Writer& result) {
   result.put(memory);
 }
 
-// Maps a part of a file that the simulator has open; null: it cannot be mapped.
+// Maps a part of a file that the simulator has open; null, and the reason: it cannot be mapped.
 void map(Reader& reader, Writer& result) {
   const auto simulator = reader.get<int>();
   const auto descriptor = reader.get<int>();
@@ -93,8 +94,10 @@ void map(Reader& reader, Writer& result) {
   void* const memory = file < 0
                            ? MAP_FAILED
                            : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
+  const int error = errno;
   if (file >= 0) close(file);
   result.put(memory == MAP_FAILED ? nullptr : memory);
+  result.put(error);
 }
 
 void unmap(Reader& reader, Writer& result) {

@@ -2,6 +2,7 @@
 // those of Fortran and C++ layers.
 #include <cstdlib>
 #include <map>
+#include <mutex>
 
 #include "core/mpi/api.h"
 #include "core/mpi/objects/errors.h"
@@ -42,6 +43,8 @@ CallRequest special(SpecialCall what) { return CallRequest(static_cast<uint16_t>
 // Integers that C gets by their address: those of predefined attributes, and what Fortran stored.
 const Aint* integer_for_c(AttributeOwner owner, int object, int keyval, Aint value) {
   static auto* const integers = new std::map<std::tuple<AttributeOwner, int, int>, Aint>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   Aint& kept = (*integers)[{owner, object, keyval}];
   kept = value;
   return &kept;

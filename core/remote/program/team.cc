@@ -1,7 +1,5 @@
 #include "core/remote/program/team.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,45 +39,23 @@ Team& team() {
   return *instance;
 }
 
-// The C library's clock_gettime() shows simulated time here.
-int64_t processor_ns(clockid_t clock) {
-  timespec time{};
-  syscall(SYS_clock_gettime, clock, &time);
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
-
-// The processor clock of this thread, for any thread: as pthread_getcpuclockid() makes it.
-clockid_t clock_of_this_thread() {
-  return static_cast<clockid_t>(~static_cast<unsigned>(syscall(SYS_gettid)) << 3 | 6);
-}
+thread_local Thread* member = nullptr;  // of the team; its Membership lives
 
 // Records a thread while it lives.
 struct Membership {
   Membership() {
     auto made = std::make_unique<Thread>(Thread{clock_of_this_thread(), 0});
-    thread = made.get();
+    member = made.get();
     const std::lock_guard lock(team().mutex);
     team().threads.push_back(std::move(made));
     team().has_threads = true;
   }
   ~Membership() {
     const std::lock_guard lock(team().mutex);
-    thread->ended_ns = processor_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (member != nullptr) member->ended_ns = processor_ns(CLOCK_THREAD_CPUTIME_ID);
+    member = nullptr;
   }
-  Thread* thread;
 };
-
-struct Start {
-  void* (*function)(void*);
-  void* argument;
-};
-
-void* run_thread(void* given) {
-  const Start start = *std::unique_ptr<Start>(static_cast<Start*>(given));
-  thread_local const Membership membership;
-  (void)membership;
-  return start.function(start.argument);
-}
 
 // The processor time of a thread since the last look.
 int64_t take_ns(Thread& thread) {
@@ -89,11 +65,40 @@ int64_t take_ns(Thread& thread) {
 
 }  // namespace
 
+// The C library's clock_gettime() shows simulated time here.
+int64_t processor_ns(clockid_t clock) {
+  timespec time{};
+  syscall(SYS_clock_gettime, clock, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+// As pthread_getcpuclockid() makes it.
+clockid_t clock_of_this_thread() {
+  return static_cast<clockid_t>(~static_cast<unsigned>(syscall(SYS_gettid)) << 3 | 6);
+}
+
 void start_team(int cores) {
   const std::lock_guard lock(team().mutex);
   team().cores = std::max(cores, 1);
   for (auto& thread : team().threads) take_ns(*thread);
 }
+
+void join_team() {
+  thread_local const Membership membership;
+  (void)membership;
+}
+
+SimTime leave_team() {
+  const std::lock_guard lock(team().mutex);
+  if (member == nullptr) return SimTime::zero();
+  const SimTime uncounted = SimTime::from_ns(take_ns(*member));
+  std::erase_if(team().threads, [](const auto& thread) { return thread.get() == member; });
+  team().has_threads = !team().threads.empty();
+  member = nullptr;
+  return uncounted;
+}
+
+bool has_team() { return team().has_threads.load(std::memory_order_relaxed); }
 
 SimTime team_time(SimTime own) {
   Team& all = team();
@@ -117,15 +122,3 @@ SimTime team_time(SimTime own) {
 }
 
 }  // namespace sesame::remote
-
-extern "C" __attribute__((visibility("default"))) int pthread_create(
-    pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
-    void* argument) noexcept {
-  using namespace sesame::remote;
-  static const auto real =
-      reinterpret_cast<decltype(&::pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
-  auto* const start = new Start{function, argument};
-  const int error = real(thread, attributes, run_thread, start);
-  if (error != 0) delete start;
-  return error;
-}

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -26,6 +27,13 @@ int main(int argc, char **argv) {
     MPI_Win_fence(0, window);
     if (rank == 0) MPI_Put(data, sizeof data, MPI_BYTE, 1, 0, sizeof data, MPI_BYTE, window);
     MPI_Win_fence(0, window);
+  }
+  if (argc > 1 && strcmp(argv[1], "files") == 0) {
+    const struct rlimit none = {0, 0};
+    void *memory;
+    MPI_Win window;
+    if (rank == 1) setrlimit(RLIMIT_NOFILE, &none);
+    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   }
   if (strcmp(way, "child") == 0 && fork() == 0) {
     execlp("sleep", argv[2], argv[2], NULL); /* outlives its parent */

