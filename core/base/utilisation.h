@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.h"
@@ -17,6 +18,11 @@ class Utilisation {
 
   // It was busy from `begin` to `end`. Calls need not be in the order of time.
   void add(SimTime begin, SimTime end);
+  // What another one with as many slices at most has found so far.
+  void restore(SimTime slice, std::vector<SimTime> busy) {
+    slice_ = slice;
+    busy_ = std::move(busy);
+  }
   SimTime slice() const { return slice_; }
   const std::vector<SimTime>& busy() const { return busy_; }
 

@@ -45,6 +45,7 @@ class Cards {
   const Card& of_rank(int rank) const { return cards_[rank_cards_[static_cast<size_t>(rank)]]; }
   // The node's first card: for messages that no rank sends.
   Card& of_node(int node) { return cards_[static_cast<size_t>(node) * number_]; }
+  Card& at(size_t index) { return cards_[index]; }  // of all()
   // number() for each node.
   const std::vector<Card>& all() const { return cards_; }
   uint32_t number() const { return number_; }

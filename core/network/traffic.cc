@@ -62,6 +62,20 @@ void Traffic::prepare(Transit& transit, uint64_t bytes, SimTime start, const Mes
   transit.injection_ = cost.injection;
 }
 
+void Traffic::continue_at_receiver(Transit& transit, int from, int to, uint64_t bytes,
+                                   const Passage& passage) {
+  transit.traffic_ = this;
+  transit.from_ = from;
+  transit.to_ = to;
+  transit.receive_card_ = &cards_.of_rank(to);
+  transit.bytes_ = bytes;
+  transit.head_ = passage.head;
+  transit.tail_ = passage.tail;
+  transit.number_ = passage.number;
+  transit.stage_ = Transit::Stage::kReceive;
+  schedule(transit);
+}
+
 void Traffic::schedule(Transit& transit) {
   if (transit.is_of_file()) return events_.schedule(transit, plain(transit.head_));
   events_.schedule_once(
@@ -75,6 +89,9 @@ void Traffic::advance(Transit& transit) {
     switch (transit.stage_) {
       case Transit::Stage::kSend:
         send(transit);
+        if (transit.stage_ == Transit::Stage::kReceive &&
+            transit.hand_over({transit.head_, transit.tail_, transit.number_}))
+          return;
         break;
       case Transit::Stage::kEnter:
         enter_fabric(transit);

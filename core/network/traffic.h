@@ -45,11 +45,24 @@ struct FileMessage {
   const MessageCost& cost;
 };
 
+// Where a message is between the card of its sender and that of its receiver.
+struct Passage {
+  SimTime head;         // when the head of the message is at the receiver's card
+  SimTime tail;         // when its end would be there
+  uint32_t number = 0;  // Shipment::number
+};
+
 class Transit : public pdes::ConditionalEvent {
  public:
   void fire() final;
 
  protected:
+  // It has left the sender's card, and shares no links. True: another process continues it
+  // (continue_at_receiver()). Then the transit is not used any more and may be deleted.
+  virtual bool hand_over(const Passage& passage) {
+    static_cast<void>(passage);
+    return false;
+  }
   // The sender's card will have read the message at `end`.
   virtual void leaves(SimTime end) { static_cast<void>(end); }
   // The last byte will arrive at `time`, which is not before the simulated time now.
@@ -101,6 +114,11 @@ class Traffic {
   // Only an event that fires may call this, not after message.start. Of messages that reach a card
   // at the same time those of ranks are served first, then those of files in the order of calls.
   void start(Transit& transit, const FileMessage& message);
+
+  // Continues a transit between the two ranks that another process has handed over. Only
+  // `arrives()` will be called.
+  void continue_at_receiver(Transit& transit, int from, int to, uint64_t bytes,
+                            const Passage& passage);
 
   // Keeps the history of cards and links (server.h) from now on.
   void keep_history() { keeps_history_ = true; }
