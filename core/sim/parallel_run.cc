@@ -18,6 +18,8 @@
 #include "core/base/check.h"
 #include "core/base/spelling.h"
 #include "core/loader/loader.h"
+#include "core/mpi/collectives/hardware.h"
+#include "core/mpi/rma/remote_target.h"
 #include "core/sim/rank_division.h"
 #include "core/sim/recording.h"
 #include "core/sim/worker_protocol.h"
@@ -65,13 +67,20 @@ std::pair<std::string, std::string> what_is_not_simulated(const machine::Machine
   const std::string one = std::string("use ") + one_worker();
   if (has_process_ranks) return {"a program whose ranks are processes", one};
   if (sizeof(SimTime) > sizeof(int64_t)) return {"a run that calculates sensitivities", one};
-  if (machine.sharing.mode != machine::SharingMode::kNone)
-    return {"a network that messages share",
+  if (machine.sharing.mode == machine::SharingMode::kLinks)
+    return {"a network whose links messages share",
             one + ", or " +
-                spelled("--set network.sharing=none", "settings={\"network.sharing\": \"none\"}")};
-  if (machine.collective_tables.hardware_latency > SimTime::zero())
-    return {"a network that does collectives itself", one};
+                spelled("--set network.sharing=interface",
+                        "settings={\"network.sharing\": \"interface\"}")};
+  if (!machine.sharing.card.slowdown.empty())
+    return {"a card that depends on the cores that compute (network.card.slowdown)", one};
   return {};
+}
+
+SimTime look_ahead_of(const mpi::World& world) {
+  const SimTime messages = world.network.least_latency();
+  const SimTime collectives = world.collective_tables.hardware_latency;
+  return collectives > SimTime::zero() ? std::min(messages, collectives) : messages;
 }
 
 }  // namespace
@@ -104,7 +113,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
   if (world.network.least_latency() <= SimTime::zero())
     return error(asked + "they need a latency between nodes, and this machine has none",
                  std::string("use ") + one_worker());
-  return check_protocol(scenario, world.network);
+  return check_protocol(scenario, machine, look_ahead_of(world));
 }
 
 ParallelRun::ParallelRun(mpi::World& world, std::vector<int> worker_of)
@@ -174,6 +183,8 @@ void ParallelRun::become_worker(int number, pid_t supervisor) {
   loader::continue_in_this_process();
 }
 
+SimTime ParallelRun::look_ahead() const { return look_ahead_of(world_); }
+
 void ParallelRun::join(const Scenario& scenario) {
   worker_ = std::make_unique<pdes::Worker>(*memory_, number_);
   if (scenario.shuffle)
@@ -181,13 +192,16 @@ void ParallelRun::join(const Scenario& scenario) {
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_, [this](const std::string& why) { refuse(why); });
   protocol_ = make_protocol(
-      scenario, world_.network, *worker_, world_.executive,
+      scenario, look_ahead(), *worker_, world_.executive,
       [this](std::span<const char> frame) { messages_->take(frame); },
       [this] { return messages_->next_send(); });
+  if (has_null_messages(scenario)) messages_->refuse_modules();
   world_.executive.set_confirms_receives(scenario.confirm_receives);
   if (world_.mounts != nullptr)
     world_.mounts->refuse_with([this] { messages_->refuse("a simulated file system"); });
   world_.remote = messages_.get();
+  world_.remote_windows = mpi::make_remote_windows(world_);
+  mpi::collectives::take_part_with_workers(world_);
   world_.executive.set_synchronizer(protocol_.get());
   if (world_.recorder == nullptr) return;
   recorder_ =

@@ -50,6 +50,9 @@ class ParallelRun {
   // Whether this process simulates the rank; the supervisor simulates none.
   bool has(int rank) const { return worker_of_[static_cast<size_t>(rank)] == number_; }
 
+  // No effect of one worker on another takes less time.
+  SimTime look_ahead() const;
+
   // In a worker.
   void join(const Scenario& scenario);
   bool is_stopped() const { return memory_->state().stopped; }

@@ -160,7 +160,7 @@ Json parallel_table(const Simulation& simulation) {
   const ParallelRun& parallel = *simulation.parallel();
   Json table{{"workers", parallel.workers()},
              {"protocol", simulation.scenario().protocol},
-             {"look_ahead_s", simulation.world().network.least_latency().seconds()},
+             {"look_ahead_s", parallel.look_ahead().seconds()},
              {"rounds", parallel.rounds()},
              {"frames", parallel.frames()}};
   for (int i = 0; i < parallel.workers(); ++i) {

@@ -25,8 +25,13 @@ const pdes::Announcements* announcements_of(const std::string& protocol) {
 
 }  // namespace
 
-Result<> check_protocol(const Scenario& scenario, const network::Network& network) {
-  const SimTime look_ahead = network.least_latency();
+bool has_null_messages(const Scenario& scenario) {
+  const pdes::Announcements* announcements = announcements_of(scenario.protocol);
+  return announcements != nullptr && announcements->null_messages;
+}
+
+Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
+                        SimTime look_ahead) {
   if (scenario.protocol == "quantum") {
     if (scenario.quantum <= look_ahead || scenario.inexact) return {};
     return error("a quantum of " + format_duration(scenario.quantum) +
@@ -36,17 +41,21 @@ Result<> check_protocol(const Scenario& scenario, const network::Network& networ
   }
   if (scenario.quantum > SimTime::zero())
     return error("the protocol " + scenario.protocol + " has no quantum");
+  if (has_null_messages(scenario) && (machine.sharing.mode != machine::SharingMode::kNone ||
+                                      machine.collective_tables.hardware_latency > SimTime::zero()))
+    return error(
+        "the protocol " + scenario.protocol +
+            " is not for a network whose cards messages share, or that does collectives itself",
+        "use the protocol quantum or conditional");
   if (announcements_of(scenario.protocol) != nullptr) return {};
   return error("there is no protocol " + scenario.protocol,
                "there are quantum, null, conditional and null+conditional");
 }
 
-std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario,
-                                                  const network::Network& network,
+std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario, SimTime look_ahead,
                                                   pdes::Worker& worker, pdes::Executive& executive,
                                                   pdes::Worker::Take take,
                                                   std::function<SimTime()> next_send) {
-  const SimTime look_ahead = network.least_latency();
   const pdes::Announcements* announcements = announcements_of(scenario.protocol);
   if (announcements != nullptr) {
     auto protocol = std::make_unique<pdes::AsynchronousProtocol>(worker, executive, *announcements,

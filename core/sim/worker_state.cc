@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/loader/loader.h"
+#include "core/network/traffic.h"
+#include "core/sim/card_state.h"
 
 namespace sesame::sim {
 namespace {
@@ -104,6 +106,7 @@ std::string worker_state(const mpi::World& world) {
   for (const mpi::SizeClass& size : world.sizes) json["sizes"].push_back({size.count, size.bytes});
   for (const auto& rank : world.ranks)
     if (world.is_here(rank->id)) json["ranks"].push_back(to_json(*rank));
+  if (world.traffic != nullptr) json["cards"] = card_state(world.traffic->cards());
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -118,6 +121,7 @@ Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals
     world.sizes[i].count += size.at(0).get<uint64_t>();
     world.sizes[i].bytes += size.at(1).get<uint64_t>();
   }
+  if (world.traffic != nullptr) take_in_cards(json.at("cards"), &world.traffic->cards());
   totals->host += host_use_from(json.at("host"));
   totals->switches += json.at("switches").get<uint64_t>();
   for (const std::string name : json.at("libraries")) totals->libraries.insert(name);

@@ -20,12 +20,12 @@ int attach(std::unique_ptr<AttachedBuffer>& attached, void* buffer, Count size) 
 
 void wait_until_unused(AttachedBuffer& buffer) {
   Strand& strand = self();
-  if (buffer.in_use > 0) {
+  if (buffer.unreleased > 0) {
     buffer.waiter = &strand;
     strand.rank->world.executive.block();
     buffer.waiter = nullptr;
   }
-  strand.now = later(strand.now, buffer.last_release);
+  strand.wait_until(buffer.last_release);
 }
 
 int flush(std::unique_ptr<AttachedBuffer>& attached) {
@@ -47,7 +47,7 @@ int start_flush(const std::unique_ptr<AttachedBuffer>& attached, Request* handle
   auto* request = new RequestObject;
   request->kind = RequestObject::Kind::kCollective;
   *handle = this_rank().requests.add(request);
-  if (attached != nullptr && attached->in_use > 0) {
+  if (attached != nullptr && attached->unreleased > 0) {
     attached->flushes.push_back(request);
   } else {
     complete(*request, attached != nullptr ? attached->last_release : self().now);

@@ -84,31 +84,33 @@ void inject_announced(World& world, int receiver, RequestObject& receive,
   world.ranks[static_cast<size_t>(message.source_world)]->interface.request(injection);
 }
 
+// Completes the send of a message that was received, or returns its space, when its sender knows.
+void acknowledge(World& world, int receiver, const MessageEnvelope& message, SimTime received) {
+  const network::MessageCost cost =
+      world.network.cost(message.source_world, receiver, message.bytes);
+  received.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
+  const SimTime known = received + cost.control_latency;
+  if (message.completes_send()) {
+    message.is_remote ? world.remote->acknowledge(message, known)
+                      : complete(*message.sender(), known);
+  } else {
+    message.is_remote
+        ? world.remote->release_buffer(message, known)
+        : release_buffer(*message.attached(), static_cast<Count>(message.bytes), known);
+  }
+}
+
 // Completes both requests of a matched message whose data has been copied.
 void complete_matched(World& world, int receiver, RequestObject& receive,
                       const MessageEnvelope& message) {
   if (message.rendezvous) return inject_announced(world, receiver, receive, message);
   // No later(): the strand that waits compares with its own time, which is past `posted`.
   const SimTime& received = message.arrival < receive.posted ? receive.posted : message.arrival;
-  if (message.completes_send()) {
-    const network::MessageCost cost =
-        world.network.cost(message.source_world, receiver, message.bytes);
-    SimTime answered = received;
-    answered.depart({.rank = static_cast<uint32_t>(receiver), .kind = PathKind::kCall});
-    answered += cost.control_latency;
-    if (message.is_remote) {
-      world.remote->acknowledge(message, answered);
-    } else {
-      complete(*message.sender(), answered);
-    }
-  }
+  if (message.origin != nullptr) acknowledge(world, receiver, message, received);
   if (world.recorder != nullptr) {
     world.recorder->record(MessageRecord{message.source_world, receiver, message.tag,
                                          message.context, message.bytes, message.sent,
                                          message.arrival, received + receive.overhead(), false});
-  }
-  if (AttachedBuffer* attached = message.attached()) {
-    release_buffer(*attached, static_cast<Count>(message.bytes), received);
   }
   complete(receive, received);
 }
@@ -132,6 +134,16 @@ RequestObject* arrive(World& world, Matching& matching, Channel& channel,
   if (message.arrival < channel.last_arrival) message.arrival = channel.last_arrival;
   channel.last_arrival = message.arrival;
   return matching.match_posted_receive(channel, message.context, message.tag);
+}
+
+void reach_queue(World& world, int target, QueuedMessage* message) {
+  Matching& matching = world.matching_of(target);
+  Channel& channel = matching.channel(message->context, message->source);
+  if (RequestObject* receive = arrive(world, matching, channel, *message)) {
+    deliver(world, target, *receive, message);
+  } else {
+    matching.enqueue(channel, message);
+  }
 }
 
 void deliver_to_posted(World& world, int receiver, RequestObject& receive,

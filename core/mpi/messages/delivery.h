@@ -30,6 +30,9 @@ void count_message(World& world, Channel& channel, int source_world, uint64_t by
 // posted receive that it matches, unlinked, or null: then it must be queued.
 RequestObject* arrive(World& world, Matching& matching, Channel& channel, MessageEnvelope& message);
 
+// A message of its own reaches the receiver: it is delivered or queued. Takes ownership.
+void reach_queue(World& world, int target, QueuedMessage* message);
+
 // Delivers to a receive that was posted first, of the rank `receiver`: copies from the buffer of
 // `send` and completes both requests, at once or, for rendezvous, when the data is injected.
 void deliver_to_posted(World& world, int receiver, RequestObject& receive,

@@ -34,7 +34,8 @@ void InFlight::deliver_all() {
   if (count_ == 0) return;
   prefetch_receive(pending_[count_ - 1]);
   if (count_ > 1) prefetch_buffer(pending_[count_ - 2]);
-  for (const Pending& pending : std::span(pending_).first(count_)) deliver(pending);
+  for (const Pending& pending : std::span(pending_).first(count_))
+    reach_queue(world_, pending.target, pending.message);
   count_ = 0;
 }
 
@@ -50,17 +51,6 @@ void InFlight::prefetch_buffer(const Pending& pending) {
   if (pending.receive == nullptr) return;
   __builtin_prefetch(pending.receive->buffer, 1);
   if (pending.receive->waiter != nullptr) __builtin_prefetch(pending.receive->waiter, 1);
-}
-
-void InFlight::deliver(const Pending& pending) {
-  QueuedMessage* message = pending.message;
-  Matching& matching = world_.matching_of(pending.target);
-  Channel& channel = matching.channel(message->context, message->source);
-  if (RequestObject* receive = arrive(world_, matching, channel, *message)) {
-    mpi::deliver(world_, pending.target, *receive, message);
-  } else {
-    matching.enqueue(channel, message);
-  }
 }
 
 }  // namespace sesame::mpi

@@ -48,7 +48,6 @@ class InFlight {
   [[gnu::cold]] static void make(World& world);
   void prefetch_receive(Pending& pending);
   void prefetch_buffer(const Pending& pending);
-  void deliver(const Pending& pending);
 
   World& world_;
   // Enough that a rank's messages to its neighbours in a 3-D halo (26) are one batch.

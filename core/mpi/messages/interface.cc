@@ -44,29 +44,37 @@ void receive_data(Injection& injection, SimTime arrival, Recorder* recorder) {
   injection.record.arrived = arrival;
   injection.record.received = received + receive.overhead();
   if (recorder != nullptr) recorder->record(injection.record);
-  if (injection.attached != nullptr) {
-    release_buffer(*injection.attached, static_cast<Count>(injection.record.bytes), received);
-  }
   complete(receive, received);
+}
+
+// The data has left the sender at `time`.
+void complete_send(const Injection& injection, SimTime time) {
+  if (injection.send != nullptr) complete(*injection.send, time);
+  if (injection.attached != nullptr)
+    release_buffer(*injection.attached, static_cast<Count>(injection.record.bytes), time);
 }
 
 // Data of an announced message that shares cards or links with other messages.
 class DataTransit final : public network::Transit, public Pooled<DataTransit> {
  public:
-  DataTransit(std::unique_ptr<Injection> injection, Recorder* const& recorder)
-      : injection_(std::move(injection)), recorder_(recorder) {}
+  DataTransit(std::unique_ptr<Injection> injection, const SharedInterfaces& shared)
+      : injection_(std::move(injection)), shared_(shared) {}
 
  private:
-  void leaves(SimTime end) override {
-    if (injection_->send != nullptr) complete(*injection_->send, end);
+  void leaves(SimTime end) override { complete_send(*injection_, end); }
+  bool hand_over(const network::Passage& passage) override {
+    if (injection_->receive != nullptr) return false;
+    shared_.remote->send_data(injection_->record.destination, injection_->remote_receive, passage);
+    delete this;
+    return true;
   }
   void arrives(SimTime time) override {
-    receive_data(*injection_, time, recorder_);
+    receive_data(*injection_, time, shared_.recorder);
     delete this;
   }
 
   std::unique_ptr<Injection> injection_;
-  Recorder* const& recorder_;
+  const SharedInterfaces& shared_;
 };
 
 }  // namespace
@@ -171,10 +179,10 @@ void Interface::inject_earliest() {
                                      .start = start,
                                      .number = injections_,
                                      .cost = first->cost};
-    shared_.traffic->start(*new DataTransit(std::move(first), shared_.recorder), shipment);
+    shared_.traffic->start(*new DataTransit(std::move(first), shared_), shipment);
     return;
   }
-  if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
+  complete_send(*first, start + first->cost.injection);
   const SimTime arrival = start + first->cost.latency + first->cost.transfer;
   if (first->receive == nullptr) {
     shared_.remote->send_data(first->record.destination, first->remote_receive, arrival);

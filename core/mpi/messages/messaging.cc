@@ -97,10 +97,16 @@ void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
 // Sends a message to a rank of another worker. Whether its receive is posted is not known here, so
 // a rendezvous is always announced.
 void send_away(Rank& sender, const Route& route, const MessageEnvelope& message,
-               const Operation& send, const RequestObject* request) {
+               const Operation& send) {
   InFlight::of(sender.world);  // sends what an answer asks for
   if (message.rendezvous) sender.interface.announce(message.arrival + route.cost.control_latency);
-  sender.world.remote->send(route.target, message, send, request);
+  sender.world.remote->send(route.target, message, {.send = &send}, nullptr);
+}
+
+void send_alone(Rank& sender, const Route& route, MessageEnvelope& message, const Operation& send,
+                RequestObject* request) {
+  if (!sender.world.is_here(route.target)) return send_away(sender, route, message, send);
+  deliver_at_once(sender, route, message, send, request);
 }
 
 bool is_shared(const Rank& sender, const Route& route) {
@@ -117,11 +123,11 @@ void send_shared(Rank& sender, const Route& route, MessageEnvelope& message, con
     return ship(sender, route.target, make_message(message, send, request), route.cost, start);
   }
   if (!is_behind_others(world, route.target, message)) {
-    return deliver_at_once(sender, route, message, send, request);
+    return send_alone(sender, route, message, send, request);
   }
   InFlight::of(world);  // sends what its answer asks for
   sender.interface.announce(message.arrival + route.cost.control_latency);
-  ship_request(sender, route.target, make_message(message, send, request));
+  ship_request(world, route.target, make_message(message, send, request));
 }
 
 // Starts a send to a rank. `request`: null if the send is complete afterwards.
@@ -141,8 +147,7 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
     arrival += cost.latency;
     arrival += cost.transfer;
   }
-  const bool is_here = rank.world.is_here(route.target);
-  if (is_here && !shared && can_defer_delivery(cost, send)) {
+  if (!shared && rank.world.is_here(route.target) && can_defer_delivery(cost, send)) {
     auto* message = new QueuedMessage;
     describe(*message, rank, send, cost, plain(strand.now), arrival);
     copy_payload(*message, send);
@@ -150,10 +155,9 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   } else {
     MessageEnvelope message;
     describe(message, rank, send, cost, plain(strand.now), arrival);
-    if (!is_here) return send_away(rank, route, message, send, request);
     set_origin(message, send, request);
     if (shared) return send_shared(rank, route, message, send, request, start);
-    deliver_at_once(rank, route, message, send, request);
+    send_alone(rank, route, message, send, request);
   }
 }
 

@@ -143,6 +143,31 @@ TEST(PointToPoint, AFlushOfTheBufferIsStartedWithoutWaiting) {
   });
 }
 
+// With 0.3 us of overhead, 1.3 us on the wire and 1 ns per byte, rank 1 has received the first
+// message at 1.7 us, and rank 0 knows at 3 us.
+TEST(PointToPoint, TheSpaceOfABufferedSendReturnsWhenItsSenderKnows) {
+  SimulatedJob job(2);
+  job.run([](int rank) {
+    std::vector<char> data(100), space(data.size() + MPI_BSEND_OVERHEAD);
+    if (rank == 1) {
+      for (int i = 0; i < 2; ++i)
+        Recv(data.data(), 100, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      return;
+    }
+    const auto send = [&] { return Bsend(data.data(), 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD); };
+    ASSERT_EQ(Buffer_attach(space.data(), static_cast<Count>(space.size())), MPI_SUCCESS);
+    EXPECT_EQ(send(), MPI_SUCCESS);
+    self().now = SimTime::from_ns(3'000) - SimTime::from_ps(1);
+    EXPECT_EQ(send(), MPI_ERR_BUFFER);
+    self().now = SimTime::from_ns(3'000);
+    EXPECT_EQ(send(), MPI_SUCCESS);
+    void* address = nullptr;
+    Count size = 0;
+    EXPECT_EQ(Buffer_detach(&address, &size), MPI_SUCCESS);
+    EXPECT_EQ(self().now, SimTime::from_ns(6'000));
+  });
+}
+
 // When rank 0 has received 20 messages, one each 100 us, in a loop of only these tests.
 template <typename Test>
 SimTime time_of_polling(const Test& test) {

@@ -1,5 +1,7 @@
 #include "core/mpi/messages/transit.h"
 
+#include <optional>
+
 #include "core/base/pool.h"
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/messages/world.h"
@@ -37,19 +39,39 @@ class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit
   // For a message that shares nothing: it arrives after those before it.
   void arrive_next() { arrives(message_->arrival); }
 
+ protected:
+  bool hand_over(const network::Passage& passage) override {
+    if (world_.is_here(target_)) return false;
+    passage_ = passage;
+    arrives(passage.head);
+    return true;
+  }
+
  private:
   OrderedTransit*& last_of_channel() {
     return world_.matching_of(target_).last_in_transit(message_->context, message_->source);
   }
   void end_order() override { last_of_channel() = nullptr; }
   void reach_target(SimTime arrival) override;
+  void send_away();
 
   World& world_;
   const int target_;
   QueuedMessage* const message_;
+  std::optional<network::Passage> passage_;  // if another worker continues it and it shares cards
 };
 
+void MessageTransit::send_away() {
+  RequestObject* send = message_->sender();
+  if (send != nullptr) send->queued = nullptr;
+  world_.remote->send(target_, *message_, {message_->payload, send},
+                      passage_ ? &*passage_ : nullptr);
+  delete message_;
+  delete this;
+}
+
 void MessageTransit::reach_target(SimTime arrival) {
+  if (!world_.is_here(target_)) return send_away();
   QueuedMessage* message = message_;
   World& world = world_;
   const int target = target_;
@@ -60,13 +82,7 @@ void MessageTransit::reach_target(SimTime arrival) {
   }
   message->in_transit = 0;
   message->arrival = arrival;
-  Matching& matching = world.matching_of(target);
-  Channel& channel = matching.channel(message->context, message->source);
-  if (RequestObject* receive = arrive(world, matching, channel, *message)) {
-    deliver(world, target, *receive, message);
-  } else {
-    matching.enqueue(channel, message);
-  }
+  reach_queue(world, target, message);
 }
 
 }  // namespace
@@ -86,8 +102,15 @@ bool is_behind_others(World& world, int target, const MessageEnvelope& message) 
   return world.matching_of(target).last_in_transit(message.context, message.source) != nullptr;
 }
 
-void ship_request(Rank& sender, int target, QueuedMessage* message) {
-  (new MessageTransit(sender.world, target, message))->arrive_next();
+void ship_request(World& world, int target, QueuedMessage* message) {
+  (new MessageTransit(world, target, message))->arrive_next();
+}
+
+void continue_shipping(World& world, int target, QueuedMessage* message,
+                       const network::Passage& passage) {
+  auto* transit = new MessageTransit(world, target, message);
+  world.traffic->continue_at_receiver(*transit, message->source_world, target, message->bytes,
+                                      passage);
 }
 
 }  // namespace sesame::mpi

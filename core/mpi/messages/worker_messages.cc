@@ -9,20 +9,26 @@
 
 #include "core/base/check.h"
 #include "core/mpi/call_ids.h"
+#include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/delivery.h"
+#include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/pack.h"
+#include "core/network/traffic.h"
 
 namespace sesame::mpi {
 
 // What every frame begins with; a message's data follows. Times in ps.
 struct WorkerMessages::Frame {
-  enum class Kind : uint8_t { kMessage, kAcknowledgement, kClearance, kData };
+  enum class Kind : uint8_t { kMessage, kAcknowledgement, kRelease, kClearance, kData, kModule };
 
   Kind kind = Kind::kMessage;
   bool rendezvous = false;
+  bool is_buffered = false;
   bool has_data = false;
+  bool is_shipped = false;  // shares cards: `time_ps`, `tail_ps` and `number` are its Passage
+  Module module{};
   int32_t target = 0;  // the rank that the frame is for
   int32_t source = 0;  // of the message: the rank in its sender's group
   int32_t source_world = 0;
@@ -32,30 +38,59 @@ struct WorkerMessages::Frame {
   uint64_t bytes = 0;  // of the message
   int64_t sent_ps = 0;
   int64_t time_ps = 0;  // of the effect
+  int64_t tail_ps = 0;
+  uint32_t number = 0;
   int64_t receive_overhead_ps = 0;
-  uint64_t send = 0;     // the sender's request
+  uint64_t send = 0;     // MessageEnvelope::origin
   uint64_t receive = 0;  // the receiver's Expected
+
+  void set(const network::Passage& passage) {
+    is_shipped = true;
+    time_ps = passage.head.ps();
+    tail_ps = passage.tail.ps();
+    number = passage.number;
+  }
+  network::Passage passage() const {
+    return {SimTime::from_ps(time_ps), SimTime::from_ps(tail_ps), number};
+  }
 };
 
-namespace {
-
 // A receive that waits for the data of a rendezvous of another worker.
-struct Expected {
+struct WorkerMessages::Expected {
   RequestObject* receive;
   MessageRecord record;
 };
+
+// Its data, if that shares cards with other messages.
+class WorkerMessages::ExpectedTransit final : public network::Transit,
+                                              public Pooled<ExpectedTransit> {
+ public:
+  ExpectedTransit(WorkerMessages& owner, std::unique_ptr<Expected> expected)
+      : owner_(owner), expected_(std::move(expected)) {}
+
+ private:
+  void arrives(SimTime time) override {
+    owner_.finish(std::move(expected_), time);
+    delete this;
+  }
+
+  WorkerMessages& owner_;
+  std::unique_ptr<Expected> expected_;
+};
+
+namespace {
 
 uint64_t number_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 RequestObject& request_of(uint64_t number) {
   return *reinterpret_cast<RequestObject*>(static_cast<uintptr_t>(number));
 }
 
+AttachedBuffer& buffer_of(uint64_t number) {
+  return *reinterpret_cast<AttachedBuffer*>(static_cast<uintptr_t>(number));
+}
+
 bool is_refused(CallId call) {
   switch (call) {
-    case CallId::Win_create:
-    case CallId::Win_allocate:
-    case CallId::Win_allocate_shared:
-    case CallId::Win_create_dynamic:
     case CallId::File_open:
     case CallId::File_delete:
     case CallId::Comm_spawn:
@@ -104,12 +139,11 @@ void WorkerMessages::post(int target, const Frame& frame, std::span<const char> 
   worker_.send(worker_of(target), {reinterpret_cast<const char*>(&frame), sizeof frame}, data);
 }
 
-void WorkerMessages::send(int target, const MessageEnvelope& message, const Operation& send,
-                          const RequestObject* request) {
-  if (send.mode == Operation::Mode::kBuffered)
-    refuse("a buffered send to a rank of another worker");
+void WorkerMessages::send(int target, const MessageEnvelope& message, const Data& data,
+                          const network::Passage* passage) {
   Frame frame;
   frame.rendezvous = message.rendezvous;
+  frame.is_buffered = message.is_buffered;
   frame.target = target;
   frame.source = message.source;
   frame.source_world = message.source_world;
@@ -120,16 +154,21 @@ void WorkerMessages::send(int target, const MessageEnvelope& message, const Oper
   frame.sent_ps = message.sent.ps();
   frame.time_ps = message.arrival.ps();
   frame.receive_overhead_ps = message.receive_overhead.ps();
-  if (message.rendezvous || send.mode == Operation::Mode::kSynchronous)
-    frame.send = number_of(request);
-  frame.has_data = message.bytes > 0 && send.carries_data;
+  frame.send = number_of(message.origin);
+  if (passage != nullptr) frame.set(*passage);
+  post_with_data(target, frame, data);
+}
+
+void WorkerMessages::post_with_data(int target, Frame& frame, const Data& data) {
+  const auto size = static_cast<size_t>(frame.bytes);
+  const Operation* send = data.send;
+  frame.has_data = size > 0 && (data.packed != nullptr || (send != nullptr && send->carries_data));
   if (!frame.has_data) return post(target, frame);
-  const auto size = static_cast<size_t>(message.bytes);
-  if (send.type->is_contiguous()) {
-    return post(target, frame, {static_cast<const char*>(send.buffer), size});
-  }
+  if (data.packed != nullptr) return post(target, frame, {data.packed, size});
+  if (send->type->is_contiguous())
+    return post(target, frame, {static_cast<const char*>(send->buffer), size});
   const std::unique_ptr<char[]> packed(new char[size]);
-  pack_all(send.buffer, send.count, *send.type, packed.get());
+  pack_all(send->buffer, send->count, *send->type, packed.get());
   post(target, frame, {packed.get(), size});
 }
 
@@ -137,6 +176,15 @@ void WorkerMessages::acknowledge(const MessageEnvelope& message, const SimTime& 
   Frame frame;
   frame.kind = Frame::Kind::kAcknowledgement;
   frame.send = number_of(message.origin);
+  frame.time_ps = time.ps();
+  post(message.source_world, frame);
+}
+
+void WorkerMessages::release_buffer(const MessageEnvelope& message, const SimTime& time) {
+  Frame frame;
+  frame.kind = Frame::Kind::kRelease;
+  frame.send = number_of(message.origin);
+  frame.bytes = message.bytes;
   frame.time_ps = time.ps();
   post(message.source_world, frame);
 }
@@ -152,6 +200,7 @@ void WorkerMessages::clear_to_send(RequestObject& receive, const MessageEnvelope
   frame.bytes = record.bytes;
   frame.sent_ps = record.sent.ps();
   frame.time_ps = ready.ps();
+  frame.is_buffered = message.is_buffered;
   frame.send = number_of(message.origin);
   frame.receive = number_of(new Expected{&receive, record});
   post(record.source, frame);
@@ -165,6 +214,29 @@ void WorkerMessages::send_data(int target, uint64_t receive, const SimTime& arri
   post(target, frame);
 }
 
+void WorkerMessages::send_data(int target, uint64_t receive, const network::Passage& passage) {
+  Frame frame;
+  frame.kind = Frame::Kind::kData;
+  frame.receive = receive;
+  frame.set(passage);
+  post(target, frame);
+}
+
+void WorkerMessages::post(Module module, int target, std::span<const char> head,
+                          std::span<const char> data) {
+  if (refuses_modules_) refuse("one-sided communication with null messages");
+  Frame frame;
+  frame.kind = Frame::Kind::kModule;
+  frame.module = module;
+  std::string whole(head.data(), head.size());
+  whole.append(data.data(), data.size());
+  post(target, frame, whole);
+}
+
+void WorkerMessages::catch_up() {
+  worker_.take_frames([this](std::span<const char> frame) { take(frame); });
+}
+
 void WorkerMessages::take(std::span<const char> bytes) {
   Frame frame;
   CHECK(bytes.size() >= sizeof frame);
@@ -174,10 +246,15 @@ void WorkerMessages::take(std::span<const char> bytes) {
       return take_message(frame, bytes.subspan(sizeof frame));
     case Frame::Kind::kAcknowledgement:
       return complete(request_of(frame.send), SimTime::from_ps(frame.time_ps));
+    case Frame::Kind::kRelease:
+      return mpi::release_buffer(buffer_of(frame.send), static_cast<Count>(frame.bytes),
+                                 SimTime::from_ps(frame.time_ps));
     case Frame::Kind::kClearance:
       return take_clearance(frame);
     case Frame::Kind::kData:
       return take_data(frame);
+    case Frame::Kind::kModule:
+      return taker(frame.module)(bytes.subspan(sizeof frame));
   }
 }
 
@@ -189,6 +266,7 @@ void WorkerMessages::take_message(const Frame& frame, std::span<const char> data
   message->source_world = frame.source_world;
   message->bytes = frame.bytes;
   message->rendezvous = frame.rendezvous;
+  message->is_buffered = frame.is_buffered;
   message->is_remote = 1;
   message->sent = SimTime::from_ps(frame.sent_ps);
   message->arrival = SimTime::from_ps(frame.time_ps);
@@ -200,13 +278,10 @@ void WorkerMessages::take_message(const Frame& frame, std::span<const char> data
                                                                   : new char[data.size()];
     std::memcpy(message->payload, data.data(), data.size());
   }
-  Matching& matching = world_.matching_of(frame.target);
-  Channel& channel = matching.channel(message->context, message->source);
-  if (RequestObject* receive = arrive(world_, matching, channel, *message)) {
-    deliver(world_, frame.target, *receive, message);
-  } else {
-    matching.enqueue(channel, message);
-  }
+  if (frame.is_shipped) return continue_shipping(world_, frame.target, message, frame.passage());
+  if (world_.traffic != nullptr && is_behind_others(world_, frame.target, *message))
+    return ship_request(world_, frame.target, message);
+  reach_queue(world_, frame.target, message);
 }
 
 // The receive of an announced message is known: its data is injected when its turn comes.
@@ -214,7 +289,11 @@ void WorkerMessages::take_clearance(const Frame& frame) {
   auto* injection = new Injection;
   injection->ready = SimTime::from_ps(frame.time_ps);
   injection->cost = world_.network.cost(frame.source_world, frame.target, frame.bytes);
-  injection->send = &request_of(frame.send);
+  if (frame.is_buffered) {
+    injection->attached = &buffer_of(frame.send);
+  } else {
+    injection->send = &request_of(frame.send);
+  }
   injection->remote_receive = frame.receive;
   injection->record.source = frame.source_world;
   injection->record.destination = frame.target;
@@ -228,9 +307,16 @@ void WorkerMessages::take_clearance(const Frame& frame) {
 }
 
 void WorkerMessages::take_data(const Frame& frame) {
-  const std::unique_ptr<Expected> expected(
+  std::unique_ptr<Expected> expected(
       reinterpret_cast<Expected*>(static_cast<uintptr_t>(frame.receive)));
-  const SimTime arrival = SimTime::from_ps(frame.time_ps);
+  if (!frame.is_shipped) return finish(std::move(expected), SimTime::from_ps(frame.time_ps));
+  const MessageRecord record = expected->record;
+  world_.traffic->continue_at_receiver(*new ExpectedTransit(*this, std::move(expected)),
+                                       record.source, record.destination, record.bytes,
+                                       frame.passage());
+}
+
+void WorkerMessages::finish(std::unique_ptr<Expected> expected, const SimTime& arrival) {
   RequestObject& receive = *expected->receive;
   const SimTime received = later(arrival, receive.posted);
   expected->record.arrived = arrival;

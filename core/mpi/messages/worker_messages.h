@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,19 +31,30 @@ class WorkerMessages final : public RemoteRanks {
   // A time before which no rank of this worker sends anything, whatever it receives: a lower bound
   // of what null messages announce. Takes time that grows with the ranks and their channels.
   SimTime next_send() const;
+  // What other modules send from now on ends the run: next_send() does not know of it.
+  void refuse_modules() { refuses_modules_ = true; }
 
-  void send(int target, const MessageEnvelope& message, const Operation& send,
-            const RequestObject* request) override;
+  void send(int target, const MessageEnvelope& message, const Data& data,
+            const network::Passage* passage) override;
   void acknowledge(const MessageEnvelope& message, const SimTime& time) override;
+  void release_buffer(const MessageEnvelope& message, const SimTime& time) override;
   void clear_to_send(RequestObject& receive, const MessageEnvelope& message,
                      const MessageRecord& record, const SimTime& ready) override;
   void send_data(int target, uint64_t receive, const SimTime& arrival) override;
+  void send_data(int target, uint64_t receive, const network::Passage& passage) override;
+  void post(Module module, int target, std::span<const char> head,
+            std::span<const char> data) override;
+  void catch_up() override;
   void check_call(uint16_t call) const override;
   [[noreturn]] void refuse(const std::string& what) const override;
 
  private:
   struct Frame;
+  struct Expected;
+  class ExpectedTransit;
   void post(int target, const Frame& frame, std::span<const char> data = {});
+  void post_with_data(int target, Frame& frame, const Data& data);
+  void finish(std::unique_ptr<Expected> expected, const SimTime& arrival);
   void take_message(const Frame& frame, std::span<const char> data);
   void take_clearance(const Frame& frame);
   void take_data(const Frame& frame);
@@ -50,6 +62,7 @@ class WorkerMessages final : public RemoteRanks {
   World& world_;
   pdes::Worker& worker_;
   Refuse refuse_;
+  bool refuses_modules_ = false;
 };
 
 }  // namespace sesame::mpi

@@ -41,6 +41,7 @@ namespace sesame::mpi {
 class CollectiveLog;
 class InFlight;
 class Ports;
+class RemoteWindows;
 class SwitchOperations;
 struct FileLocks;
 
@@ -97,8 +98,9 @@ struct World {
   RequestObject sent;  // the request of kSentRequest; always complete
   ComputeMeter meter;
   CallSlots call_slots;
-  RemoteRanks* remote = nullptr;        // those of other workers; null: all ranks are here
-  std::shared_ptr<InFlight> in_flight;  // made at the first message (in_flight.h)
+  RemoteRanks* remote = nullptr;  // those of other workers; null: all ranks are here
+  std::shared_ptr<RemoteWindows> remote_windows;  // those of other workers (remote_windows.h)
+  std::shared_ptr<InFlight> in_flight;            // made at the first message (in_flight.h)
   // Of all communicators, by context and group; outlives the ranks, which own the logs.
   std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>> collective_logs;
   SharedLists shared_lists;

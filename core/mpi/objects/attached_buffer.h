@@ -17,8 +17,14 @@ struct AttachedBuffer {
   void* address = nullptr;
   Count size = 0;
   bool automatic = false;  // MPI_BUFFER_AUTOMATIC: never full
-  Count in_use = 0;
-  SimTime last_release;                 // when the last message was received
+  Count in_use = 0;        // space that was not free again when a send last asked
+  Count unreleased = 0;    // of it: when it is free again is not known
+  struct Release {
+    SimTime time;
+    Count bytes;
+  };
+  std::vector<Release> releases;        // known, and still counted in `in_use`; none if automatic
+  SimTime last_release;                 // when the last message gave its space back
   Strand* waiter = nullptr;             // in MPI_Buffer_detach or _flush
   std::vector<RequestObject*> flushes;  // of MPI_Buffer_iflush; they complete when it is unused
 };

@@ -5,6 +5,7 @@
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/waiting.h"
+#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/memory.h"
 #include "core/mpi/rma/epoch.h"
@@ -72,6 +73,8 @@ int TargetAccess::open(const TargetArguments& target) {
 int TargetAccess::find_target_buffer(const TargetArguments& target) {
   const Exposure& exposure = window_->exposure(rank_);
   if (window_->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    if (RemoteRanks* remote = window_->rank.world.remote)
+      remote->catch_up();  // with MPI_Win_attach
     target_buffer_.address = address_of_program(window_->world_rank(rank_),
                                                 reinterpret_cast<void*>(target.displacement));
     return check_range(target, target.displacement);

@@ -18,6 +18,17 @@ const DatatypeObject* element_of(const DatatypeObject& type) {
   return element;
 }
 
+// Reductions work on elements in their own layout.
+void combine_packed(const char* data, char* packed, Count count, const DatatypeObject& element,
+                    const OpObject& op) {
+  std::vector<char> operand(static_cast<size_t>(count * element.extent()));
+  std::vector<char> elements(operand.size());
+  unpack_all(data, operand.data(), count, element);
+  unpack_all(packed, elements.data(), count, element);
+  reduce_local(operand.data(), elements.data(), count, element, op);
+  pack_all(elements.data(), count, element, packed);
+}
+
 void accumulate(const char* data, Count bytes, const TypedBuffer& target_buffer,
                 const OpObject& op) {
   if (op.handle() == MPI_NO_OP || bytes == 0) return;
@@ -31,16 +42,10 @@ void accumulate(const char* data, Count bytes, const TypedBuffer& target_buffer,
     reduce_local(data, target_buffer.address, count, element, op);
     return;
   }
-  // Reductions work on elements in their own layout.
   std::vector<char> packed(static_cast<size_t>(bytes));
-  std::vector<char> operand(static_cast<size_t>(count * element.extent()));
-  std::vector<char> target_elements(operand.size());
-  unpack_all(data, operand.data(), count, element);
   pack_range(target_buffer.address, target_buffer.count, *target_buffer.type, packed.data(), 0,
              bytes);
-  unpack_all(packed.data(), target_elements.data(), count, element);
-  reduce_local(operand.data(), target_elements.data(), count, element, op);
-  pack_all(target_elements.data(), count, element, packed.data());
+  combine_packed(data, packed.data(), count, element, op);
   unpack_range(packed.data(), target_buffer.address, target_buffer.count, *target_buffer.type, 0,
                bytes);
 }

@@ -5,27 +5,42 @@
 
 #include "core/mpi/messages/world.h"
 #include "core/mpi/rma/operation.h"
+#include "core/mpi/rma/remote_windows.h"
 
 namespace sesame::mpi {
 namespace {
 
 // Sends the grant to the origin of the claim.
-void grant(const LockQueue::Claim& claim, SimTime arrival) {
-  WindowObject& origin = *claim.origin;
+void grant(World& world, const LockQueue::Claim& claim, SimTime arrival) {
+  if (!world.is_here(claim.rank)) return world.remote_windows->grant(claim, arrival);
+  receive_grant(*claim.origin, arrival);
+}
+
+SimTime control_latency(const World& world, int from, int to) {
+  return world.network.cost(from, to, 0).control_latency;
+}
+
+}  // namespace
+
+void receive_grant(WindowObject& origin, SimTime arrival) {
   --origin.grants_awaited;
   origin.granted = later(origin.granted, arrival);
   update_wait(origin);
 }
 
-SimTime control_latency(const WindowObject& from, int target) {
-  return from.rank.world.network.cost(from.world_rank(target), from.rank.id, 0).control_latency;
+void deliver_lock(World& world, SharedWindow& window, const LockDelivery& delivery) {
+  LockQueue& lock = window.exposures[static_cast<size_t>(delivery.target)].lock;
+  if (delivery.claim.type == kRelease) {
+    const int target = (*window.members)[delivery.target];
+    lock.release([&](const LockQueue::Claim& next) {
+      grant(world, next, delivery.arrival + control_latency(world, target, next.rank));
+    });
+  } else if (lock.claim(delivery.claim)) {
+    grant(world, delivery.claim, delivery.arrival + delivery.reply_latency);
+  }
 }
 
-}  // namespace
-
-LockMessages::LockMessages(WindowObject& window, int type) : window_(window), type_(type) {
-  retain(&window_);
-}
+LockMessages::LockMessages(WindowObject& window) : window_(window) { retain(&window_); }
 
 LockMessages::~LockMessages() { mpi::release(&window_); }
 
@@ -51,38 +66,40 @@ void LockMessages::send(Strand& strand, WindowObject& window, std::span<const in
       std::exchange(messages, nullptr)->schedule_all();
     }
     const SimTime start = rank.interface.inject(strand, cost.injection);
-    if (messages == nullptr) messages = new LockMessages(window, type);
+    if (messages == nullptr) messages = new LockMessages(window);
     TargetState& target = window.targets[to];
     target.last_arrival = later(target.last_arrival, start + cost.control_latency);
-    messages->deliveries_.push_back({target.last_arrival, to, cost.control_latency});
+    messages->deliveries_.push_back(
+        {target.last_arrival, to, {rank.id, &window, type}, cost.control_latency});
   }
   if (messages != nullptr) messages->schedule_all();
 }
 
 void LockMessages::schedule_all() {
-  std::stable_sort(deliveries_.begin(), deliveries_.end(),
-                   [](const Delivery& a, const Delivery& b) { return a.arrival > b.arrival; });
+  std::stable_sort(
+      deliveries_.begin(), deliveries_.end(),
+      [](const LockDelivery& a, const LockDelivery& b) { return a.arrival > b.arrival; });
   order_ = next_remote_order(window_.rank);
-  schedule_next();
+  if (window_.rank.world.remote != nullptr) send_away();
+  deliveries_.empty() ? delete this : schedule_next();
+}
+
+// Sends those whose target is of another worker.
+void LockMessages::send_away() {
+  World& world = window_.rank.world;
+  std::erase_if(deliveries_, [&](const LockDelivery& delivery) {
+    if (world.is_here(window_.world_rank(delivery.target))) return false;
+    world.remote_windows->request(*window_.shared, delivery, order_.number);
+    return true;
+  });
 }
 
 void LockMessages::schedule_next() {
   window_.rank.world.executive.events().schedule(*this, deliveries_.back().arrival, order_);
 }
 
-void LockMessages::deliver(const Delivery& delivery) {
-  LockQueue& lock = window_.exposure(delivery.target).lock;
-  if (type_ == kRelease) {
-    lock.release([&](const LockQueue::Claim& next) {
-      grant(next, delivery.arrival + control_latency(*next.origin, delivery.target));
-    });
-  } else if (lock.claim({&window_, type_})) {
-    grant({&window_, type_}, delivery.arrival + delivery.reply_latency);
-  }
-}
-
 void LockMessages::fire() {
-  deliver(deliveries_.back());
+  deliver_lock(window_.rank.world, *window_.shared, deliveries_.back());
   deliveries_.pop_back();
   if (deliveries_.empty()) {
     delete this;

@@ -13,6 +13,12 @@
 namespace sesame::mpi {
 
 struct Strand;
+struct World;
+
+// It takes effect, in the order of simulated time.
+void deliver_lock(World& world, SharedWindow& window, const LockDelivery& delivery);
+// A grant arrives at the rank that claimed the lock.
+void receive_grant(WindowObject& origin, SimTime arrival);
 
 class LockMessages final : public pdes::ConditionalEvent, public Pooled<LockMessages> {
  public:
@@ -26,22 +32,14 @@ class LockMessages final : public pdes::ConditionalEvent, public Pooled<LockMess
   void fire() override;
 
  private:
-  struct Delivery {
-    SimTime arrival;
-    int target;
-    SimTime reply_latency;  // latency of a grant
-  };
-  static constexpr int kRelease = 0;
-
-  LockMessages(WindowObject& window, int type);
+  explicit LockMessages(WindowObject& window);
   static void send(Strand& strand, WindowObject& window, std::span<const int> targets, int type);
   void schedule_all();
+  void send_away();
   void schedule_next();
-  void deliver(const Delivery& delivery);
 
   WindowObject& window_;
-  const int type_;                    // type of the claimed lock, or kRelease
-  std::vector<Delivery> deliveries_;  // by falling arrival: the next is the last
+  std::vector<LockDelivery> deliveries_;  // by falling arrival: the next is the last
   pdes::EventOrder order_{};
 };
 

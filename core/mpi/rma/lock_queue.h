@@ -16,8 +16,9 @@ struct WindowObject;
 class LockQueue {
  public:
   struct Claim {
-    WindowObject* origin;
-    int type;  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE
+    int rank;              // of the run
+    WindowObject* origin;  // of its worker, in a parallel simulation
+    int type;              // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE
   };
 
   // Returns whether the claim holds the lock now; otherwise it waits.
@@ -26,7 +27,7 @@ class LockQueue {
   template <typename Grant>
   void release(Grant grant) {
     --holders_;
-    holder_ = nullptr;
+    holder_ = -1;
     while (waiting_ != nullptr && !waiting_->empty() && is_free_for(waiting_->front().type)) {
       const Claim next = waiting_->front();
       waiting_->pop_front();
@@ -36,22 +37,31 @@ class LockQueue {
   }
 
   int holders() const { return holders_; }
-  // The holder of an exclusive lock, or null.
-  const WindowObject* holder() const { return holder_; }
+  // The rank of the run that holds an exclusive lock, or -1.
+  int holder() const { return holder_; }
 
  private:
   bool is_free_for(int type) const {
-    return holders_ == 0 || (holder_ == nullptr && type == MPI_LOCK_SHARED);
+    return holders_ == 0 || (holder_ < 0 && type == MPI_LOCK_SHARED);
   }
   void hold(const Claim& claim) {
     ++holders_;
-    holder_ = claim.type == MPI_LOCK_EXCLUSIVE ? claim.origin : nullptr;
+    holder_ = claim.type == MPI_LOCK_EXCLUSIVE ? claim.rank : -1;
   }
 
   int holders_ = 0;
-  const WindowObject* holder_ = nullptr;
+  int holder_ = -1;
   std::unique_ptr<std::deque<Claim>> waiting_;  // null until a claim has waited
 };
+
+// A claim to a lock, or its release, at its target.
+struct LockDelivery {
+  SimTime arrival;
+  int target;              // in the window's group
+  LockQueue::Claim claim;  // of type kRelease: the holder releases the lock
+  SimTime reply_latency;   // latency of a grant
+};
+inline constexpr int kRelease = 0;
 
 inline bool LockQueue::claim(Claim claim) {
   const bool is_next = waiting_ == nullptr || waiting_->empty();

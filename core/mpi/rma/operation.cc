@@ -1,14 +1,20 @@
 #include "core/mpi/rma/operation.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
+#include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/pack.h"
+#include "core/mpi/rma/remote_windows.h"
 
 namespace sesame::mpi {
 
@@ -29,9 +35,23 @@ class RemoteOperation::RequestTransit final : public OrderedTransit, public Pool
     target.last_in_transit = this;
   }
 
+ protected:
+  bool hand_over(const network::Passage& passage) override {
+    WindowObject& window = operation_.window_;
+    if (window.rank.world.is_here(window.world_rank(operation_.target_))) return false;
+    passage_ = passage;
+    arrives(passage.head);
+    return true;
+  }
+
  private:
   void end_order() override { target_.last_in_transit = nullptr; }
   void reach_target(SimTime arrival) override {
+    if (passage_) {
+      operation_.send_away(order_.number, arrival, &*passage_);
+      delete this;
+      return;
+    }
     target_.last_arrival = later(target_.last_arrival, arrival);
     World& world = operation_.window_.rank.world;
     world.executive.events().schedule(operation_, target_.last_arrival, order_);
@@ -41,19 +61,22 @@ class RemoteOperation::RequestTransit final : public OrderedTransit, public Pool
   RemoteOperation& operation_;
   TargetState& target_;
   const pdes::EventOrder order_;
+  std::optional<network::Passage> passage_;  // if the target is of another worker
 };
 
 class RemoteOperation::ReplyTransit final : public network::Transit, public Pooled<ReplyTransit> {
  public:
-  ReplyTransit(RemoteOperation& operation, SimTime sent) : operation_(operation), sent_(sent) {}
+  ReplyTransit(RemoteOperation& operation, SimTime effect, SimTime sent)
+      : operation_(operation), effect_(effect), sent_(sent) {}
 
  private:
   void arrives(SimTime time) override {
-    operation_.receive_reply(sent_, time);
+    operation_.receive_reply(effect_, sent_, time);
     delete this;
   }
 
   RemoteOperation& operation_;
+  const SimTime effect_;
   const SimTime sent_;
 };
 
@@ -82,7 +105,7 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   ++target.incomplete;
   ++window.incomplete;
   operation.request_ = request;
-  if (operation.returns_data()) {
+  if (returns_data(operation.kind_)) {
     ++target.awaiting_reply;
     ++window.awaiting_reply;
   } else {
@@ -103,12 +126,55 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
                            .cost = cost});
   }
   target.last_arrival = later(target.last_arrival, start + cost.latency + cost.transfer);
+  if (!rank.world.is_here(to))
+    return operation.send_away(order.number, target.last_arrival, nullptr);
   rank.world.executive.events().schedule(operation, target.last_arrival, order);
 }
 
-namespace {
+// To a target of another worker. `passage`: where it is if it shares cards.
+void RemoteOperation::send_away(uint32_t order, SimTime arrival,
+                                const network::Passage* passage) const {
+  OperationFrame frame;
+  frame.kind = kind_;
+  frame.is_shipped = passage != nullptr;
+  frame.arrival = arrival;
+  if (passage != nullptr) frame.passage = *passage;
+  frame.origin = window_.me();
+  frame.target = target_;
+  frame.order = order;
+  if (op) {
+    const DatatypeObject* element = element_of(*target_buffer.type);
+    frame.op = op->handle();
+    frame.element = element->handle();
+    if (predefined_object(frame.element) != element)
+      window_.rank.world.remote->refuse("accumulation of elements of a Fortran 90 kind");
+  }
+  frame.address = reinterpret_cast<uintptr_t>(target_buffer.address);
+  frame.data_bytes = static_cast<uint64_t>(data_bytes_);
+  frame.reply_bytes = result.bytes();
+  frame.sent = sent_;
+  frame.acknowledgement = acknowledgement_;
+  frame.operation = const_cast<RemoteOperation*>(this);
+  std::string content;
+  ByteRangeCursor cursor(*target_buffer.type, target_buffer.count);
+  for (ByteRange range; cursor.next(&range); ++frame.ranges)
+    content.append(reinterpret_cast<const char*>(&range), sizeof range);
+  content.append(data_.get(), static_cast<size_t>(data_bytes_));
+  window_.rank.world.remote_windows->request(*window_.shared, frame, std::move(content));
+}
 
-// `values` has the value to compare with, then the new value.
+void RemoteOperation::take_reply(const ReplyFrame& frame, std::span<const char> data) {
+  if (!frame.has_data) return end(frame.back);
+  if (result.type) {
+    unpack_range(data.data(), result.address, result.count, *result.type, 0,
+                 std::min(static_cast<Count>(data.size()), result.bytes()));
+  }
+  if (!frame.is_shipped) return receive_reply(frame.effect, frame.sent, frame.back);
+  window_.rank.world.traffic->continue_at_receiver(
+      *new ReplyTransit(*this, frame.effect, frame.sent), window_.world_rank(target_),
+      window_.rank.id, static_cast<uint64_t>(result.bytes()), frame.passage);
+}
+
 void compare_and_swap(void* target, const char* values, size_t bytes) {
   char current[32];
   CHECK(bytes <= sizeof current);
@@ -116,10 +182,8 @@ void compare_and_swap(void* target, const char* values, size_t bytes) {
   if (std::memcmp(current, values, bytes) == 0) copy_bytes(target, values + bytes, bytes);
 }
 
-}  // namespace
-
 void RemoteOperation::take_effect() {
-  if (returns_data() && result.type) {
+  if (returns_data(kind_) && result.type) {
     copy_typed(target_buffer.address, target_buffer.count, *target_buffer.type, result.address,
                result.count, *result.type);
   }
@@ -141,17 +205,22 @@ void RemoteOperation::take_effect() {
   }
 }
 
+void record_access(World& world, int from, const MessageRecord& record) {
+  count_message(world, world.matching_of(record.destination).channel(record.context, from),
+                record.source, record.bytes);
+  if (world.recorder != nullptr) world.recorder->record(record);
+}
+
 void RemoteOperation::record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const {
-  World& world = window_.rank.world;
-  const CommObject& comm = *window_.comm;
-  const int source = window_.world_rank(from);
-  const int destination = window_.world_rank(to);
-  count_message(world, world.matching_of(destination).channel(comm.context, from), source,
-                static_cast<uint64_t>(bytes));
-  if (world.recorder == nullptr) return;
-  world.recorder->record(MessageRecord{source, destination, 0, comm.context,
-                                       static_cast<uint64_t>(bytes), sent, arrived, arrived,
-                                       false});
+  record_access(
+      window_.rank.world, from,
+      MessageRecord{window_.world_rank(from), window_.world_rank(to), 0, window_.comm->context,
+                    static_cast<uint64_t>(bytes), sent, arrived, arrived, false});
+}
+
+uint32_t next_reply_number(Rank& target) {
+  constexpr uint32_t kReply = 1u << 31;  // replies have numbers of their own
+  return kReply | target.answers++;
 }
 
 // The reply leaves through the target's interface, one reply after the other.
@@ -165,18 +234,17 @@ void RemoteOperation::send_reply() {
   target_rank.answers_free = start + cost.injection;
   network::Traffic* traffic = world.traffic.get();
   if (traffic == nullptr || !traffic->is_shared(target_rank.id, window_.rank.id)) {
-    return receive_reply(start, start + cost.latency + cost.transfer);
+    return receive_reply(time(), start, start + cost.latency + cost.transfer);
   }
-  constexpr uint32_t kReply = 1u << 31;  // replies have numbers of their own
-  traffic->start(*new ReplyTransit(*this, start), {.from = target_rank.id,
-                                                   .to = window_.rank.id,
-                                                   .bytes = static_cast<uint64_t>(bytes),
-                                                   .start = start,
-                                                   .number = kReply | target_rank.answers++,
-                                                   .cost = cost});
+  traffic->start(*new ReplyTransit(*this, time(), start), {.from = target_rank.id,
+                                                           .to = window_.rank.id,
+                                                           .bytes = static_cast<uint64_t>(bytes),
+                                                           .start = start,
+                                                           .number = next_reply_number(target_rank),
+                                                           .cost = cost});
 }
 
-void RemoteOperation::receive_reply(SimTime sent, SimTime back) {
+void RemoteOperation::receive_reply(SimTime effect, SimTime sent, SimTime back) {
   record(sent, back, target_, window_.me(), result.bytes());
   TargetState& target = window_.targets[target_];
   --target.awaiting_reply;
@@ -184,7 +252,7 @@ void RemoteOperation::receive_reply(SimTime sent, SimTime back) {
   target.complete_locally = later(target.complete_locally, back);
   window_.complete_locally = later(window_.complete_locally, back);
   if (request_ != nullptr) complete(*request_, back);
-  end(later(back, time() + acknowledgement_));
+  end(later(back, effect + acknowledgement_));
 }
 
 // Deletes the operation.
@@ -198,20 +266,18 @@ void RemoteOperation::end(SimTime complete) {
   delete this;
 }
 
-// Wakes a target that polls its memory.
-void RemoteOperation::wake_target() {
-  World& world = window_.rank.world;
-  Strand* poller = world.ranks[static_cast<size_t>(window_.world_rank(target_))]->memory_poller;
+void wake_poller(World& world, int rank, SimTime time) {
+  Strand* poller = world.ranks[static_cast<size_t>(rank)]->memory_poller;
   if (poller == nullptr) return;
-  const SimTime wake = later(time(), poller->now);
+  const SimTime wake = later(time, poller->now);
   if (wake < poller->wake.time()) schedule_wake(*poller, wake);
 }
 
 void RemoteOperation::fire() {
   take_effect();
-  if (kind_ != Kind::kGet) wake_target();
+  if (kind_ != Kind::kGet) wake_poller(window_.rank.world, window_.world_rank(target_), time());
   if (data_bytes_ > 0) record(sent_, time(), window_.me(), target_, data_bytes_);
-  if (returns_data()) {
+  if (returns_data(kind_)) {
     send_reply();
   } else {
     end(time() + acknowledgement_);

@@ -4,16 +4,25 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/base/pool.h"
+#include "core/mpi/messages/recorder.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/op.h"
+#include "core/mpi/rma/operation_kind.h"
 #include "core/mpi/rma/window.h"
 #include "core/pdes/event_queue.h"
 
+namespace sesame::network {
+struct Passage;
+}
+
 namespace sesame::mpi {
 
+struct ReplyFrame;
 struct Strand;
+struct World;
 
 // `count` elements of a type at an address.
 struct TypedBuffer {
@@ -29,7 +38,7 @@ pdes::EventOrder next_remote_order(Rank& rank);
 
 class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<RemoteOperation> {
  public:
-  enum class Kind : uint8_t { kPut, kGet, kAccumulate, kFetch, kCompareAndSwap };
+  using Kind = OperationKind;
 
   RemoteOperation(WindowObject& window, Kind kind, int target);
   ~RemoteOperation() override;
@@ -52,16 +61,17 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
                     RequestObject* request);
 
   void fire() override;
+  // The answer of a target of another worker (remote_windows.h).
+  void take_reply(const ReplyFrame& frame, std::span<const char> data);
 
  private:
   class RequestTransit;
   class ReplyTransit;
 
-  bool returns_data() const { return kind_ != Kind::kPut && kind_ != Kind::kAccumulate; }
+  void send_away(uint32_t order, SimTime arrival, const network::Passage* passage) const;
   void take_effect();
-  void wake_target();
   void send_reply();
-  void receive_reply(SimTime sent, SimTime back);
+  void receive_reply(SimTime effect, SimTime sent, SimTime back);
   void end(SimTime complete);
   void record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const;
 
@@ -75,6 +85,17 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   RequestObject* request_ = nullptr;
 };
 
+// What happens at the target of an operation, of this worker or another one:
+
+// Counts and records a message. `from`: its source in the window's group.
+void record_access(World& world, int from, const MessageRecord& record);
+// `values` has the value to compare with, then the new value, of `bytes` bytes each.
+void compare_and_swap(void* target, const char* values, size_t bytes);
+// Wakes a rank that polls its memory, which has changed at `time`.
+void wake_poller(World& world, int rank, SimTime time);
+// The order of the target's next answer among messages that share its card.
+uint32_t next_reply_number(Rank& target);
+
 // Accumulate operations require that a type consists of elements of one predefined type. Returns
 // this type; null if there is none or more than one.
 const DatatypeObject* element_of(const DatatypeObject& type);
@@ -83,5 +104,8 @@ const DatatypeObject* element_of(const DatatypeObject& type);
 // element_of(*target_buffer.type) is the type of the elements.
 void accumulate(const char* data, Count bytes, const TypedBuffer& target_buffer,
                 const OpObject& op);
+// packed = data op packed, for `count` packed elements.
+void combine_packed(const char* data, char* packed, Count count, const DatatypeObject& element,
+                    const OpObject& op);
 
 }  // namespace sesame::mpi

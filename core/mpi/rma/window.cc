@@ -39,9 +39,7 @@ std::string world_rank_text(const WindowObject& window, int target) {
 }
 
 std::string holder_text(const LockQueue& lock) {
-  if (lock.holder() != nullptr) {
-    return ", which rank " + std::to_string(lock.holder()->rank.id) + " holds";
-  }
+  if (lock.holder() >= 0) return ", which rank " + std::to_string(lock.holder()) + " holds";
   if (lock.holders() == 0) return "";
   return ", which is shared by " + std::to_string(lock.holders()) +
          (lock.holders() == 1 ? " rank" : " ranks");
@@ -131,8 +129,7 @@ int rank_waited_for(const WindowObject& window, const RequestObject& request) {
   if (request.peer < 0) return -1;
   if (request.kind == RequestObject::Kind::kReceive) return window.world_rank(request.peer);
   if (window.wait.condition != WindowWait::Condition::kLock) return -1;
-  const LockQueue& lock = window.shared->exposures[static_cast<size_t>(request.peer)].lock;
-  return lock.holder() != nullptr ? lock.holder()->rank.id : -1;
+  return window.shared->exposures[static_cast<size_t>(request.peer)].lock.holder();
 }
 
 }  // namespace sesame::mpi

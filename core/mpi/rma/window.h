@@ -12,9 +12,11 @@
 // window's rank; update_wait() also in events.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/mpi/messages/request.h"
@@ -53,10 +55,23 @@ struct SharedWindow : std::enable_shared_from_this<SharedWindow> {
   };
   using Memory = std::unique_ptr<char, FreeMemory>;
 
+  // Of operations of one rank on another's memory that come from another worker and share cards.
+  struct Arrivals {
+    OrderedTransit* last_in_transit = nullptr;  // the last one whose arrival is not known
+    SimTime last;
+  };
+
   int flavor = MPI_WIN_FLAVOR_CREATE;
+  MembersRef members;               // the window's group
   std::vector<Exposure> exposures;  // by rank
   // By rank: memory that the window allocated; owned. That of all ranks is the first if they share.
   std::vector<Memory> memory;
+
+  // In a parallel simulation (remote_windows.h):
+  uint32_t context = 0;
+  int first = 0;                                     // rank of the run
+  std::vector<int> of_other_workers;                 // a rank of each that has one of the group
+  std::map<std::pair<int, int>, Arrivals> arrivals;  // by origin and target
 };
 
 // Outstanding operations of one rank on one target.

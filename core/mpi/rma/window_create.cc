@@ -13,6 +13,7 @@
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/memory.h"
 #include "core/mpi/rma/epoch.h"
+#include "core/mpi/rma/remote_windows.h"
 #include "core/mpi/rma/window.h"
 
 namespace sesame::mpi {
@@ -50,8 +51,9 @@ char* allocate(size_t bytes) {
   return static_cast<char*>(std::calloc(1, whole));
 }
 
-// Rank 0 makes the shared data and broadcasts its address.
-std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
+// Rank 0 makes the shared data and broadcasts its address. With several workers the address means
+// nothing, and each has its own.
+std::shared_ptr<SharedWindow> share_window(Transfer& transfer, uint32_t context, int flavor) {
   ControlGroup control(transfer);
   std::shared_ptr<SharedWindow> shared;
   std::vector<int> address(2);
@@ -60,10 +62,13 @@ std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
     shared->flavor = flavor;
     shared->exposures.resize(static_cast<size_t>(transfer.size()));
     shared->memory.resize(shared->exposures.size());
+    shared->members = transfer.comm().local;
     const auto bits = reinterpret_cast<uintptr_t>(shared.get());
     address = {static_cast<int>(bits & 0xffffffff), static_cast<int>(bits >> 32)};
   }
   control.broadcast(address, 0);
+  if (RemoteWindows* remote = this_rank().world.remote_windows.get())
+    return remote->share(transfer.comm().local, context, flavor);
   if (shared == nullptr) {
     const uintptr_t bits = static_cast<uint32_t>(address[0]) |
                            (static_cast<uintptr_t>(static_cast<uint32_t>(address[1])) << 32);
@@ -127,7 +132,7 @@ int create(CommObject& comm, const WindowArguments& arguments, Win* win, void* b
   *win = MPI_WIN_NULL;
   return run_collective(comm, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
-    std::shared_ptr<SharedWindow> shared = share_window(transfer, arguments.flavor);
+    std::shared_ptr<SharedWindow> shared = share_window(transfer, context, arguments.flavor);
     Exposure& mine = shared->exposures[static_cast<size_t>(transfer.rank())];
     mine.base = arguments.base;
     mine.size = arguments.size;
@@ -135,7 +140,10 @@ int create(CommObject& comm, const WindowArguments& arguments, Win* win, void* b
     if (arguments.flavor == MPI_WIN_FLAVOR_ALLOCATE || arguments.flavor == MPI_WIN_FLAVOR_SHARED) {
       MPI_TRY(allocate_memory(transfer, arguments, *shared));
     }
+    RemoteWindows* remote = rank.world.remote_windows.get();
+    if (remote != nullptr) remote->announce(*shared, transfer.rank());
     collectives::barrier_dissemination(transfer);
+    if (remote != nullptr) rank.world.remote->catch_up();
     WindowObject* window = new_window(rank, comm, arguments, context);
     window->shared = std::move(shared);
     if (baseptr != nullptr)
@@ -162,6 +170,11 @@ int check_dynamic(Win win, WindowObject** window) {
   MPI_TRY(check_window(win, window));
   if ((*window)->flavor == MPI_WIN_FLAVOR_DYNAMIC) return MPI_SUCCESS;
   return fail(MPI_ERR_RMA_FLAVOR, "the window is not one of MPI_Win_create_dynamic");
+}
+
+void announce_region(const WindowObject& window, const Region& region, bool is_attached) {
+  RemoteWindows* remote = window.rank.world.remote_windows.get();
+  if (remote != nullptr) remote->announce(*window.shared, window.me(), region, is_attached);
 }
 
 // Whether the program can access the target's memory by loads and stores.
@@ -258,6 +271,7 @@ int Win_attach(Win win, void* base, Aint size) {
     }
   }
   attached.push_back({first, size});
+  announce_region(*window, {first, size}, true);
   return MPI_SUCCESS;
 }
 
@@ -268,6 +282,7 @@ int Win_detach(Win win, const void* base) {
   const auto removed =
       std::erase_if(window->exposure(window->me()).attached,
                     [first](const Region& region) { return region.base == first; });
+  if (removed > 0) announce_region(*window, {first, 0}, false);
   if (removed > 0 || base == nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_RMA_ATTACH, "no memory that begins at this address is attached");
 }
