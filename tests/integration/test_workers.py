@@ -14,8 +14,8 @@ import pytest
 from tests.command_line import SESAME
 from tests.integration.orders import differences
 
-# A worker needs a node, and messages that share nothing.
-COMMON = ("--compute", "none", "--placement", "cyclic", "--set", "network.sharing=none")
+# A worker needs a node.
+COMMON = ("--compute", "none", "--placement", "cyclic")
 
 # Each line: a program, ranks, a machine, options of the simulator, "--" and arguments.
 FAST = """
@@ -180,9 +180,9 @@ def test_workers_measure_computation(simulate, compiled, tmp_path):
 
 
 REFUSED = {
-    "a buffered send": ("bsend", (), "a buffered send to a rank of another worker"),
-    "a window": ("window", (), "MPI_Win_create"),
-    "sharing": ("", ("--set", "network.sharing=interface"), "a network that messages share"),
+    "a cancelled send": ("cancel", (), "MPI_Cancel of a send to a rank of another worker"),
+    "a port": ("port", (), "MPI_Open_port"),
+    "links": ("", ("--set", "network.sharing=links"), "a network whose links messages share"),
     "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
     "nodes": ("", ("--placement", "block"), "2 workers: each simulates whole nodes"),

@@ -28,14 +28,14 @@ int main(int argc, char** argv) {
   if (strcmp(how, "exit") == 0 && last) exit(5);
   if (strcmp(how, "deadlock") == 0)
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (strcmp(how, "bsend") == 0) {
-    static char buffer[1000];
-    MPI_Buffer_attach(buffer, sizeof buffer);
-    MPI_Bsend(&value, 1, MPI_INT, (rank + size / 2) % size, 0, MPI_COMM_WORLD);
+  if (strcmp(how, "cancel") == 0) {
+    MPI_Request request;
+    MPI_Issend(&value, 1, MPI_INT, (rank + size / 2) % size, 0, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
   }
-  if (strcmp(how, "window") == 0) {
-    MPI_Win window;
-    MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (strcmp(how, "port") == 0) {
+    static char name[MPI_MAX_PORT_NAME];
+    MPI_Open_port(MPI_INFO_NULL, name);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
