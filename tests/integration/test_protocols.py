@@ -43,6 +43,45 @@ def test_every_protocol_gives_the_data_of_one_process(path, compiled, simulate, 
     assert not any(found.values()), found
 
 
+WINDOWS = ("tests/programs/model/windows.c", 5, (500, 12))
+MESSAGES = ("tests/programs/model/schedule.c", 6, (400, 12))
+
+
+@pytest.mark.parametrize(("path", "ranks", "arguments"), [WINDOWS, MESSAGES])
+def test_conditional_events_suffice_for_cards_and_windows(
+    path, ranks, arguments, compiled, simulate, tmp_path
+):
+    outputs = []
+    for options in ((), ("--protocol", "conditional", "--workers", 3, "--shuffle", 2)):
+        outputs.append(tmp_path / f"{len(outputs)}.sesame")
+        command = ("-o", outputs[-1], "-n", ranks, "--machine", "csd3", *CARDS, *options)
+        done = simulate(*command, "--", compiled(path), *arguments)
+        assert done.status == 0, done.stderr[:2000]
+    assert differences(*outputs) == []
+
+
+CARDS = ("--compute", "none", "--placement", "cyclic")
+REFUSED = {
+    "not for a network whose cards messages share": ("csd3", *CARDS),
+    "one-sided communication with null messages is not simulated": (
+        *("infiniband", *CARDS),
+        *("--set", "network.sharing=none"),
+    ),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+@pytest.mark.parametrize("protocol", ["null", "null+conditional"])
+def test_null_messages_are_refused_where_events_send(protocol, why, compiled, simulate, tmp_path):
+    path, ranks, arguments = WINDOWS
+    output = tmp_path / "refused.sesame"
+    options = ("--workers", 2, "--protocol", protocol, "--machine", *REFUSED[why])
+    done = simulate("-o", output, "-n", ranks, *options, "--", compiled(path), *arguments)
+    assert done.status == 2
+    assert why in done.stderr
+    assert not output.exists()
+
+
 @pytest.fixture
 def counting(tmp_path: Path) -> Callable:
     return Counting(tmp_path, lambda _step: None)
