@@ -69,10 +69,6 @@ def test_many_random_programs(program, machine, seed, compiled, same):
     same(3 + seed % 6, MACHINES[machine], made, seed, 20)
 
 
-def test_answers_of_one_sided_communication(compiled, same):
-    same(4, ("csd3",), compiled("tests/programs/answers/one_sided.c"))
-
-
 HARDWARE = """
 [collectives.hardware]
 latency = "1 us"
