@@ -51,7 +51,8 @@ void QuantumProtocol::end_round() {
   for (int i = 0; i < workers; ++i)
     earliest_ps = std::min(earliest_ps, state.workers[i].earliest_ps.load());
   state.finished = earliest_ps == SimTime::never().ps();
-  if (!state.finished) state.bound_ps = (SimTime::from_ps(earliest_ps) + quantum_).ps();
+  const int64_t last_ps = SimTime::never().ps() - quantum_.ps();  // no overflow
+  if (!state.finished) state.bound_ps = std::min(earliest_ps, last_ps) + quantum_.ps();
   state.pending = workers;  // busy again
   state.round.fetch_add(1, std::memory_order_release);
 }

@@ -32,6 +32,7 @@ bool has_null_messages(const Scenario& scenario) {
 
 Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
                         SimTime look_ahead) {
+  if (scenario.quantum < SimTime::zero()) return error("a quantum is a time of 0 or more");
   if (scenario.protocol == "quantum") {
     if (scenario.quantum <= look_ahead || scenario.inexact) return {};
     return error("a quantum of " + format_duration(scenario.quantum) +

@@ -425,6 +425,7 @@ int Cancel(Request* handle) {
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
+    if (request->peer == MPI_PROC_NULL) return MPI_SUCCESS;
     const int receiver = (*request->comm->remote)[request->peer];
     if (!rank.world.is_here(receiver))
       rank.world.remote->refuse("MPI_Cancel of a send to a rank of another worker");

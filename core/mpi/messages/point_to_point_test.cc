@@ -239,6 +239,19 @@ TEST(PointToPoint, AnUnmatchedSendIsCancelled) {
   }));
 }
 
+TEST(PointToPoint, ASendToNobodyIsNotCancelled) {
+  SimulatedJob job(1);
+  job.run([](int) {
+    int value = 7;
+    Request request = MPI_REQUEST_NULL;
+    Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
+    Status status{};
+    EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
+    EXPECT_FALSE(status.cancelled());
+  });
+}
+
 TEST(PointToPoint, ASendThatAMatchedProbeReceivedIsNotCancelled) {
   EXPECT_FALSE(is_cancelled([] {
     Message message = MPI_MESSAGE_NULL;

@@ -134,7 +134,7 @@ class Topology:
         there = (to_router - first_router(to_group, from_group)) % routers
         # How far behind the router of the first link each one begins (core/network/group_links.h).
         offsets = np.arange(links) * routers // links
-        offset = offsets[destination % links]
+        offset = offsets[last % links]  # as core/network/fabric.cc chooses
         for end in (there, here):
             offset = np.where(np.isin(end, offsets), end, offset)
         leaves = (first_router(from_group, to_group) + offset) % routers
