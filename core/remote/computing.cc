@@ -16,6 +16,8 @@ constexpr int64_t kLongestLookNs = 10'000'000;
 // How long threads may wait for something outside of the simulation before the run counts as a
 // deadlock.
 constexpr int64_t kLongestWaitNs = 10'000'000'000;
+// How often no thread may be seen to run before the run counts as a deadlock.
+constexpr int kQuietLooks = 4;
 
 struct Computing {
   Doorbell* bell = nullptr;
@@ -81,11 +83,24 @@ bool resume_some() {
   return true;
 }
 
+// Waits for the first call of a thread, which is no channel before it. False: no thread runs, also
+// when it is looked at again: one may have woken another between two looks.
+bool resume_new_thread() {
+  int64_t look_ns = kFirstLookNs;
+  for (int quiet = 0; quiet < kQuietLooks; look_ns = std::min(2 * look_ns, kLongestLookNs)) {
+    if (resume_called()) return true;
+    quiet = any_thread_runs() ? 0 : quiet + 1;
+    sleep_until_called(look_ns);
+  }
+  return resume_called();
+}
+
 bool resume_if_any(void*) {
-  if (computing.channels.empty() && !has_arrived()) return false;
-  if (resume_some()) return true;
+  const bool any_computes = !computing.channels.empty() || has_arrived();
+  if (any_computes && resume_some()) return true;
   const bool is_stuck = computing.executive->events().empty() && !computing.executive->has_ready();
-  if (!is_stuck || computing.channels.empty()) return false;
+  if (!is_stuck) return false;
+  if (computing.channels.empty()) return resume_new_thread();
   sleep_until_called(kLongestWaitNs);
   return resume_called();
 }

@@ -124,7 +124,12 @@ bool start_arrived() {
   return !arrived.empty();
 }
 
-bool all_wait(const Process& process) {
+struct Activity {
+  bool any_in_mpi = false;
+  bool any_runs = false;  // outside MPI
+};
+
+static Activity activity_of(const Process& process) {
   const auto is_in_mpi = [&process](const std::string& thread) {
     if (thread == std::to_string(process.main.slot.owner.load()))
       return has_request(&process.main.slot);
@@ -133,17 +138,28 @@ bool all_wait(const Process& process) {
              has_request(&channel->slot);
     });
   };
-  bool any_in_mpi = false;
+  Activity activity;
   std::error_code ended;
   const auto tasks = "/proc/" + std::to_string(process.main.slot.owner.load()) + "/task";
   for (const auto& task : std::filesystem::directory_iterator(tasks, ended)) {
     if (is_in_mpi(task.path().filename())) {
-      any_in_mpi = true;
+      activity.any_in_mpi = true;
     } else if (!is_asleep(task.path())) {
-      return false;
+      activity.any_runs = true;
     }
   }
-  return any_in_mpi;
+  return activity;
+}
+
+bool all_wait(const Process& process) {
+  const Activity activity = activity_of(process);
+  return activity.any_in_mpi && !activity.any_runs;
+}
+
+bool any_thread_runs() {
+  return std::ranges::any_of(threads->start.processes, [](const auto& process) {
+    return !process->has_ended.load() && activity_of(*process).any_runs;
+  });
 }
 
 Channel* channel_of(Process& process, const mpi::Strand& strand) {

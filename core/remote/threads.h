@@ -33,6 +33,9 @@ bool start_arrived();
 // for the simulator: it does nothing until a call returns.
 bool all_wait(const Process& process);
 
+// Whether any thread of any process does something outside MPI, also one that has never called.
+bool any_thread_runs();
+
 // The channel of a strand of the rank; null: it is a helper strand.
 Channel* channel_of(Process& process, const mpi::Strand& strand);
 
