@@ -239,7 +239,7 @@ TEST(PointToPoint, AnUnmatchedSendIsCancelled) {
   }));
 }
 
-TEST(PointToPoint, ASendToNobodyIsNotCancelled) {
+TEST(PointToPoint, ASendToNoProcessIsNotCancelled) {
   SimulatedJob job(1);
   job.run([](int) {
     int value = 7;
