@@ -20,29 +20,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 DOC = Path("/usr/share/doc")
 SESAME = [sys.executable, "-m", "sesame"]
 REAL = ["mpiexec.openmpi", "--bind-to", "none", "-n", "2"]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TIMEOUT_S = 300
 
-MELT = """
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 20 0 20 0 20
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-thermo 50
-run 200
-"""
+MELT = ROOT / "tests/programs/processes/in.melt"
+MELT_SIZE = ["-var", "size", "20", "-var", "every", "50", "-var", "steps", "200"]
 
 WATER = """
 start water
@@ -88,12 +74,8 @@ class Program:
     name: str
     command: list[str]
     seconds: str  # a pattern of the time in what the program writes
-    prepare: Callable[[Path], None]
+    prepare: Callable[[Path], None] | None = None  # writes its input into a directory
     output: str = ""  # the file that has it; empty: the standard output
-
-
-def prepare_lammps(directory: Path) -> None:
-    (directory / "in.melt").write_text(MELT)
 
 
 def prepare_nwchem(directory: Path) -> None:
@@ -126,9 +108,8 @@ GROMACS = ["gmx_mpi", "mdrun", "-s", "md.tpr", "-ntomp", "1", "-dlb", "no", "-no
 PROGRAMS = [
     Program(
         "lammps",
-        ["lmp", "-in", "in.melt", "-log", "none"],
+        ["lmp", "-in", str(MELT), *MELT_SIZE, "-log", "none"],
         r"Loop time of ([\d.]+)",
-        prepare_lammps,
     ),
     Program("hpcc HPL", ["hpcc"], r"HPL_time=([\d.]+)", prepare_hpcc, "hpccoutf.txt"),
     Program(
@@ -178,7 +159,8 @@ def time_of(program: Program, start: list[str], directory: Path) -> float:
 
 
 def compare(program: Program, machine: Path, repeat: int, directory: Path) -> None:
-    program.prepare(directory)
+    if program.prepare:
+        program.prepare(directory)
     # A calibrated model has no file system unless it was asked for, so files are this machine's.
     simulate = [*SESAME, "simulate", "-n", "2", "--machine", str(machine), "--"]
     real, predicted = [], []

@@ -4,7 +4,7 @@ processor, and on one processor alone. For tests that depend on time:
     python tools/repeat_tests.py --times 50 tests/python/test_daemon_idle.py
 
 The tests run one after another. The output of one that fails is printed. The exit
-status is 0 only when all passed.
+status is 0 when all passed, 1 when some failed, 2 when pytest could not run them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FEWEST_CHARACTERS = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider"]
-ONE_PROCESSOR = ["taskset", "-c", "0"]
+PROCESSORS = sorted(os.sched_getaffinity(0))  # that this process may use
+ONE_PROCESSOR = ["taskset", "--cpu-list", str(PROCESSORS[0])]
+# Exit statuses of pytest: all passed, some failed. With others no test ran, or not all.
+RAN = (0, 1)
 BUSY = [sys.executable, "-c", "while True: pass"]
 
 
@@ -38,19 +41,25 @@ def busy_processors(count: int) -> Iterator[None]:
 # The words in front of pytest, and the number of busy loops beside it.
 CONDITIONS: dict[str, tuple[list[str], int]] = {
     "quiet": ([], 0),
-    "busy": ([], os.cpu_count() or 1),
-    "one": (ONE_PROCESSOR, 0),
+    "busy": ([], len(PROCESSORS)),
+    "one-processor": (ONE_PROCESSOR, 0),
 }
 
 
+class CannotRun(Exception):
+    """pytest did not run the tests: a wrong path or option, or a file that cannot be loaded."""
+
+
 def failures(condition: str, times: int, tests: list[str]) -> int:
-    """How many of the repetitions failed under a condition."""
+    """How many of the repetitions failed under a condition. Raises CannotRun."""
     before, loops = CONDITIONS[condition]
     command = [*before, sys.executable, "-m", "pytest", *FEWEST_CHARACTERS, *tests]
     failed = 0
     with busy_processors(loops):
         for number in range(1, times + 1):
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode not in RAN:
+                raise CannotRun(f"{done.stdout}{done.stderr}")
             if done.returncode != 0:
                 failed += 1
                 print(f"{condition}, repetition {number}:\n{done.stdout}{done.stderr}", flush=True)
@@ -67,7 +76,11 @@ def main() -> int:
         parser.error(f"--times {options.times}: expected at least 1")
     failed = 0
     for condition in [options.only] if options.only else CONDITIONS:
-        found = failures(condition, options.times, options.tests)
+        try:
+            found = failures(condition, options.times, options.tests)
+        except CannotRun as error:
+            print(f"{error}{parser.prog}: error: pytest could not run these tests", file=sys.stderr)
+            return 2
         print(f"{condition}: {options.times - found} of {options.times} repetitions passed")
         failed += found
     return 1 if failed else 0

@@ -15,25 +15,9 @@ from tests.integration.installations import IN_PLACE, ROOT
 
 LIBRARIES = ROOT / "tests/programs/libraries"
 EXAMPLES = Path("/usr/share/doc")
+MELT = ROOT / "tests/programs/processes/in.melt"
+MELT_SIZE = ("-var", "size", "12", "-var", "every", "20", "-var", "steps", "60")
 RANKS = pytest.mark.parametrize("ranks", [4, pytest.param(64, marks=pytest.mark.long)])
-
-MELT = """
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 12 0 12 0 12
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-thermo 20
-run 60
-"""
 
 WATER = """
 start water
@@ -175,8 +159,7 @@ def test_hpc_challenge_passes_its_checks(ranks, debian_program, simulated, tmp_p
 @RANKS
 def test_lammps_melts_the_same_crystal(ranks, debian_program, really, simulated, tmp_path):
     lammps = debian_program("lammps", "lmp")
-    (tmp_path / "in.melt").write_text(MELT)
-    command = (lammps, "-in", "in.melt", "-log", "none")
+    command = (lammps, "-in", MELT, *MELT_SIZE, "-log", "none")
 
     def states(text: str) -> list[list[float]]:
         found = re.findall(r"^ +\d+(?: +[-\d.]+){5} *$", text, re.MULTILINE)

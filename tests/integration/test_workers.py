@@ -13,50 +13,10 @@ from pathlib import Path
 import pytest
 from tests.command_line import SESAME
 from tests.integration.orders import differences
+from tests.integration.small_runs import WORKERS, arguments_of, small_runs
 
 # A worker needs a node.
 COMMON = ("--compute", "none", "--placement", "cyclic")
-
-# Each line: a program, ranks, a machine, options of the simulator, "--" and arguments.
-FAST = """
-is 8 infiniband --
-cg 4 sp2 --compute fixed:1us --
-ft 8 infiniband --
-examples/samplesort.c 7 ethernet -- 500
-examples/heat.c 8 ethernet -- 96 20
-tests/programs/answers/wildcards.c 8 ethernet --
-tests/programs/answers/communicators.c 7 ethernet --
-"""
-LONG = """
-ep 7 ethernet --
-is 16 paragon --compute fixed:1us --
-cg 16 paragon --
-mg 8 ethernet --
-mg 16 sp2 --compute fixed:1us --
-ft 16 paragon --
-bt 9 infiniband -- --steps 3
-sp 9 ethernet -- --steps 3
-sp 4 paragon --compute fixed:1us -- --steps 3
-lu 8 infiniband -- --steps 3
-lu 16 sp2 -- --steps 3
-messages 5 paragon -- --most 65536 --repeat 1
-nbody 8 ethernet -- --bodies 120 --steps 10
-examples/heat.c 8 ethernet -- 96 100
-examples/nbody.cc 16 sp2 -- 256 3
-examples/samplesort.c 16 infiniband --compute fixed:1us -- 2000
-examples/cg.f90 8 paragon -- 64 30
-examples/transpose.f90 9 infiniband -- 12
-tests/programs/answers/callbacks.c 4 sp2 --
-tests/programs/answers/mpif.f90 4 paragon --
-tests/programs/answers/topologies.c 8 sp2 --
-tests/programs/answers/wildcards.c 16 infiniband --
-tests/programs/datatypes/random_types.c 2 ethernet --
-tests/programs/model/late.c 2 paragon -- 8 65536 100
-"""
-
-
-def cases(lines: str) -> list:
-    return [pytest.param(line.split(), id=line) for line in lines.split("\n") if line]
 
 
 @pytest.fixture
@@ -86,26 +46,22 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
 
 
 @pytest.fixture
-def case_is_same(same: Callable, compiled: Callable, program: Callable) -> Callable:
-    def check(case: list[str], workers: tuple[int, ...]) -> None:
-        name, ranks, machine, *rest = case
-        end = rest.index("--")
-        made = compiled(name) if "/" in name else program(name)
-        command = ["-n", ranks, "--machine", machine, *rest[:end], "--", made, *rest[end + 1 :]]
-        same(command, workers)
+def run_is_same(same: Callable, compiled: Callable, program: Callable) -> Callable:
+    def check(run: list[str], workers: tuple[int, ...]) -> None:
+        same(arguments_of(run, (), program, compiled), workers)
 
     return check
 
 
-@pytest.mark.parametrize("case", cases(FAST))
-def test_some_programs_give_the_same_data_with_workers(case, case_is_same):
-    case_is_same(case, (2, 4))
+@pytest.mark.parametrize("run", small_runs(WORKERS, "fast"))
+def test_some_programs_give_the_same_data_with_workers(run, run_is_same):
+    run_is_same(run, (2, 4))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", cases(FAST + LONG))
-def test_all_programs_give_the_same_data_with_workers(case, case_is_same):
-    case_is_same(case, (2, 3, 4))
+@pytest.mark.parametrize("run", small_runs(WORKERS, "fast", "long"))
+def test_all_programs_give_the_same_data_with_workers(run, run_is_same):
+    run_is_same(run, (2, 3, 4))
 
 
 @pytest.mark.parametrize("seed", range(1, 5))

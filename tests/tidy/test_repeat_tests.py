@@ -47,10 +47,15 @@ def test_all_conditions_are_tried(repeat):
     assert lines == [
         "quiet: 1 of 1 repetitions passed",
         "busy: 1 of 1 repetitions passed",
-        f"one: {passed_on_one} of 1 repetitions passed",
+        f"one-processor: {passed_on_one} of 1 repetitions passed",
     ]
     assert status == 1 - passed_on_one
 
 
 def test_no_repetition_is_refused(repeat):
     assert repeat("--times", "0") == (2, [])
+
+
+@pytest.mark.parametrize("wrong", ["tests/no_such_file.py", "--no-such-option", "-kno_such_test"])
+def test_tests_that_pytest_cannot_run_are_refused_once(repeat, wrong):
+    assert repeat("--times", "2", "--", wrong) == (2, [])
