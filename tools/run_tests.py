@@ -77,7 +77,9 @@ def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None
     command += [] if options.long else ["-m", "not long"]
     command += FAST if options.fast else []
     command += options.pytest_arguments
-    status = subprocess.run(command, check=False, cwd=ROOT).returncode
+    # pytest keeps the test files that it has compiled: with them, collecting takes half the time.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    status = subprocess.run(command, check=False, cwd=ROOT, env=kept).returncode
     before = len(count.failed)
     count_results(results, "pytest", count)
     # Status 1: test cases failed. Any other status: pytest did not finish.
