@@ -31,6 +31,8 @@ void sleep_for(long duration_ns) {
 
 }  // namespace
 
+uint64_t now_ticks() { return __builtin_ia32_rdtsc(); }
+
 void wait_a_moment(int attempt) {
   constexpr int kSpins = 200;     // some microseconds
   constexpr int kYields = 2'000;  // some hundred microseconds
@@ -42,32 +44,35 @@ void wait_a_moment(int attempt) {
   sleep_for(50'000);
 }
 
-Result<std::unique_ptr<SharedMemory>> SharedMemory::create(int workers) {
+Result<std::unique_ptr<SharedMemory>> SharedMemory::create(int workers, uint64_t ring_bytes) {
   CHECK(workers >= 2 && workers <= kMostWorkers);
+  CHECK(std::has_single_bit(ring_bytes));
   const auto pairs = static_cast<size_t>(workers) * static_cast<size_t>(workers);
-  const size_t bytes = sizeof(SharedState) + pairs * sizeof(Ring);
+  const size_t bytes = sizeof(SharedState) + pairs * (sizeof(Ring) + ring_bytes);
   void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED)
     return error("no shared memory for " + std::to_string(workers) +
                  " workers: " + std::strerror(errno));
-  return std::unique_ptr<SharedMemory>(new SharedMemory(workers, block, bytes));
+  return std::unique_ptr<SharedMemory>(new SharedMemory(workers, ring_bytes, block, bytes));
 }
 
 // New pages are zero, which is how all atomic numbers begin.
-SharedMemory::SharedMemory(int workers, void* block, size_t bytes)
+SharedMemory::SharedMemory(int workers, uint64_t ring_bytes, void* block, size_t bytes)
     : workers_(workers),
+      ring_bytes_(ring_bytes),
       block_(block),
       bytes_(bytes),
       state_(static_cast<SharedState*>(block)),
-      rings_(reinterpret_cast<Ring*>(state_ + 1)) {
+      rings_(reinterpret_cast<Ring*>(state_ + 1)),
+      data_(reinterpret_cast<char*>(rings_ + workers * workers)) {
   state_->pending = workers;
 }
 
 SharedMemory::~SharedMemory() { munmap(block_, bytes_); }
 
 Worker::Worker(SharedMemory& memory, int number)
-    : memory_(memory), number_(number), arrived_(static_cast<size_t>(memory.workers())) {}
+    : memory_(memory), number_(number), arrivals_(static_cast<size_t>(memory.workers())) {}
 
 void Worker::send(int to, std::span<const char> head, std::span<const char> tail) {
   state().pending.fetch_add(1, std::memory_order_relaxed);  // this worker is busy: it is not zero
@@ -82,16 +87,18 @@ void Worker::write(int to, std::span<const char> bytes) {
   Ring& ring = memory_.ring(number_, to);
   for (int attempt = 0; !bytes.empty();) {
     const uint64_t written = ring.written.load(std::memory_order_relaxed);
-    const uint64_t space = Ring::kBytes - (written - ring.taken.load(std::memory_order_acquire));
+    const uint64_t taken = ring.taken.load(std::memory_order_acquire);
+    const uint64_t space = memory_.ring_bytes() - (written - taken);
     if (space == 0) {
       if (state().stopped.load(std::memory_order_relaxed)) return;
+      const WaitingTime waiting(*this);
       collect();
       wait_a_moment(attempt++);
       continue;
     }
-    const uint64_t at = written % Ring::kBytes;
-    const uint64_t count = std::min({space, uint64_t{bytes.size()}, Ring::kBytes - at});
-    std::memcpy(ring.bytes + at, bytes.data(), count);
+    const std::span<char> data = memory_.data_of(number_, to, written);
+    const uint64_t count = std::min({space, uint64_t{bytes.size()}, uint64_t{data.size()}});
+    std::memcpy(data.data(), bytes.data(), count);
     ring.written.store(written + count, std::memory_order_release);
     bytes = bytes.subspan(count);
     attempt = 0;
@@ -103,9 +110,29 @@ bool Worker::has_arrivals() {
     const Ring& ring = memory_.ring(from, number_);
     if (ring.written.load(std::memory_order_acquire) != ring.taken.load(std::memory_order_relaxed))
       return true;
-    if (!arrived_[static_cast<size_t>(from)].empty()) return true;
+    const Arrivals& arrivals = arrivals_[static_cast<size_t>(from)];
+    if (arrivals.arrived > 0 || !arrivals.frames.empty()) return true;
   }
   return false;
+}
+
+// Adds the next bytes of the sender's stream.
+void Worker::Arrivals::add(std::span<const char> bytes) {
+  while (!bytes.empty()) {
+    const bool is_length = arrived < sizeof(Length);
+    char* const to = is_length ? reinterpret_cast<char*>(&next.size) + arrived
+                               : next.bytes.get() + arrived - sizeof(Length);
+    const uint64_t missing = (is_length ? 0 : next.size) + sizeof(Length) - arrived;
+    const uint64_t count = std::min(missing, uint64_t{bytes.size()});
+    std::memcpy(to, bytes.data(), count);
+    bytes = bytes.subspan(count);
+    arrived += count;
+    if (is_length && arrived == sizeof(Length))
+      next.bytes = std::make_unique_for_overwrite<char[]>(next.size);
+    if (arrived < sizeof(Length) || arrived < sizeof(Length) + next.size) continue;
+    frames.push_back(std::exchange(next, {}));
+    arrived = 0;
+  }
 }
 
 // Moves what is in the rings to this process.
@@ -115,9 +142,9 @@ void Worker::collect() {
     uint64_t taken = ring.taken.load(std::memory_order_relaxed);
     const uint64_t written = ring.written.load(std::memory_order_acquire);
     while (taken != written) {
-      const uint64_t at = taken % Ring::kBytes;
-      const uint64_t count = std::min(written - taken, Ring::kBytes - at);
-      arrived_[static_cast<size_t>(from)].append(ring.bytes + at, count);
+      const std::span<char> data = memory_.data_of(from, number_, taken);
+      const uint64_t count = std::min(written - taken, uint64_t{data.size()});
+      arrivals_[static_cast<size_t>(from)].add(data.first(count));
       taken += count;
     }
     ring.taken.store(taken, std::memory_order_release);
@@ -134,18 +161,15 @@ bool Worker::take_frames(const Take& take) {
   delay();
   collect();
   bool any = false;
-  for (std::string& bytes : arrived_) {
-    size_t at = 0;
-    Length length = 0;
-    while (bytes.size() - at >= sizeof length) {
-      std::memcpy(&length, bytes.data() + at, sizeof length);
-      if (bytes.size() - at - sizeof length < length) break;
-      take({bytes.data() + at + sizeof length, length});
-      at += sizeof length + length;
+  for (Arrivals& arrivals : arrivals_) {
+    while (!arrivals.frames.empty()) {
+      // Out of the queue first: `take` may send, and so collect, or take further frames.
+      const Frame frame = std::move(arrivals.frames.front());
+      arrivals.frames.pop_front();
+      take({frame.bytes.get(), frame.size});
       state().pending.fetch_sub(1, std::memory_order_relaxed);  // this worker is busy
       any = true;
     }
-    bytes.erase(0, at);
   }
   return any;
 }

@@ -15,14 +15,16 @@
 // nothing happens any more until the protocol moves the bounds.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/base/error.h"
@@ -32,12 +34,18 @@ namespace sesame::pdes {
 inline constexpr int kMostWorkers = 64;
 
 struct Ring {
-  static constexpr uint64_t kBytes = 1 << 18;
-
   alignas(64) std::atomic<uint64_t> written;  // in all; by the sender
   alignas(64) std::atomic<uint64_t> taken;    // in all; by the receiver
-  alignas(64) char bytes[kBytes];
 };
+
+// Of the data of each ring. It should hold what a worker sends while another one computes without a
+// look at its rings, several MB in programs with large messages: a full ring makes the sender wait
+// for that computation. The rings of a run take at most 64 MiB in all, or 256 KiB each if that is
+// more, and only the part that was used.
+constexpr uint64_t ring_bytes_for(int workers) {
+  const auto pairs = static_cast<uint64_t>(workers) * static_cast<uint64_t>(workers);
+  return std::max(std::bit_floor((uint64_t{64} << 20) / pairs), uint64_t{256} << 10);
+}
 
 struct SharedState {
   alignas(64) std::atomic<int64_t> pending;
@@ -49,6 +57,7 @@ struct SharedState {
   struct alignas(64) OfWorker {
     std::atomic<int64_t> earliest_ps;  // the worker's first event, while it is idle
     uint64_t frames;                   // sent
+    uint64_t waited_ticks;             // for other workers (WaitingTime)
     // Of the asynchronous protocols (asynchronous.h):
     std::atomic<int64_t> output_ps;       // the earliest effect of what it will send
     std::atomic<int64_t> conditional_ps;  // the same if it receives nothing more, while it is idle
@@ -61,7 +70,11 @@ struct SharedState {
 
 class SharedMemory {
  public:
-  static Result<std::unique_ptr<SharedMemory>> create(int workers);
+  // `ring_bytes`: a power of 2.
+  static Result<std::unique_ptr<SharedMemory>> create(int workers, uint64_t ring_bytes);
+  static Result<std::unique_ptr<SharedMemory>> create(int workers) {
+    return create(workers, ring_bytes_for(workers));
+  }
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -69,15 +82,24 @@ class SharedMemory {
   int workers() const { return workers_; }
   SharedState& state() { return *state_; }
   Ring& ring(int from, int to) { return rings_[from * workers_ + to]; }
+  // The data of a ring, from the byte with this number to the end of the ring.
+  std::span<char> data_of(int from, int to, uint64_t number) {
+    const uint64_t at = number % ring_bytes_;
+    return {data_ + static_cast<uint64_t>(from * workers_ + to) * ring_bytes_ + at,
+            ring_bytes_ - at};
+  }
+  uint64_t ring_bytes() const { return ring_bytes_; }
 
  private:
-  SharedMemory(int workers, void* block, size_t bytes);
+  SharedMemory(int workers, uint64_t ring_bytes, void* block, size_t bytes);
 
   int workers_;
+  uint64_t ring_bytes_;
   void* block_;
   size_t bytes_;
   SharedState* state_;
   Ring* rings_;
+  char* data_;
 };
 
 class Worker {
@@ -94,21 +116,52 @@ class Worker {
   void send(int to, std::span<const char> head, std::span<const char> tail);
   // Whether a frame, or a part of one, has arrived.
   bool has_arrivals();
-  // Passes each complete frame to `take`; whether there were any. The worker must be counted as
-  // busy.
+  // Passes each complete frame to `take`, which may send frames and take further ones; whether
+  // there were any. The worker must be counted as busy.
   bool take_frames(const Take& take);
   // Stops this worker for up to some milliseconds now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
  private:
+  struct Frame {
+    std::unique_ptr<char[]> bytes;
+    uint64_t size = 0;
+  };
+  // What came from one sender and is not taken yet.
+  struct Arrivals {
+    std::deque<Frame> frames;
+    // Of the frame of which only a part has arrived:
+    Frame next;
+    uint64_t arrived = 0;  // its length, which precedes it, included
+
+    void add(std::span<const char> bytes);
+  };
+
   void write(int to, std::span<const char> bytes);
   void collect();
   void delay();
 
   SharedMemory& memory_;
   int number_;
-  std::vector<std::string> arrived_;  // by sender: bytes that are not taken yet
+  std::vector<Arrivals> arrivals_;  // by sender
   std::optional<std::mt19937_64> delays_;
+};
+
+// Reads the processor's counter of time, which counts evenly on all processors.
+uint64_t now_ticks();
+
+// Adds the time until its end to what the worker has waited.
+class WaitingTime {
+ public:
+  explicit WaitingTime(Worker& worker)
+      : sum_(worker.state().workers[worker.number()].waited_ticks), begin_(now_ticks()) {}
+  ~WaitingTime() { sum_ += now_ticks() - begin_; }
+  WaitingTime(const WaitingTime&) = delete;
+  WaitingTime& operator=(const WaitingTime&) = delete;
+
+ private:
+  uint64_t& sum_;
+  const uint64_t begin_;
 };
 
 // Waits a moment, longer if called for the `attempt`th time in a row: first without a system call,

@@ -10,6 +10,8 @@
 namespace sesame::pdes {
 namespace {
 
+constexpr uint64_t kRingBytes = 1 << 18;
+
 std::string frame_of(uint64_t seed, size_t bytes) {
   std::mt19937_64 random(seed);
   std::string frame(bytes, '\0');
@@ -30,7 +32,7 @@ std::vector<std::string> taken(Worker& worker) {
 }
 
 TEST(Workers, FramesArriveInOrderWithBothParts) {
-  const auto memory = SharedMemory::create(2).value();
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
   Worker a(*memory, 0), b(*memory, 1);
   EXPECT_FALSE(b.has_arrivals());
   send(a, 1, "headtail", 4);
@@ -40,6 +42,16 @@ TEST(Workers, FramesArriveInOrderWithBothParts) {
   EXPECT_EQ(taken(b), (std::vector<std::string>{"headtail", "", "x"}));
   EXPECT_FALSE(b.has_arrivals());
   EXPECT_FALSE(b.take_frames([](std::span<const char>) { FAIL(); }));
+}
+
+TEST(Workers, RingsHoldWhatIsSentDuringAComputation) {
+  EXPECT_EQ(ring_bytes_for(2), uint64_t{16} << 20);
+  EXPECT_EQ(ring_bytes_for(3), uint64_t{4} << 20);
+  EXPECT_EQ(ring_bytes_for(kMostWorkers), uint64_t{256} << 10);
+  const auto memory = SharedMemory::create(2).value();
+  Worker a(*memory, 0);
+  send(a, 1, std::string(15 << 20, 'x'));  // nothing takes it
+  EXPECT_EQ(memory->state().workers[0].waited_ticks, 0U);
 }
 
 TEST(Workers, CountBusyWorkersAndFramesThatAreNotTaken) {
@@ -57,21 +69,21 @@ TEST(Workers, CountBusyWorkersAndFramesThatAreNotTaken) {
 // Lengths that divide the ring's size neither evenly nor alike, so that frames and their lengths
 // lie across its end.
 TEST(Workers, FramesLieAcrossTheEndOfARing) {
-  const auto memory = SharedMemory::create(2).value();
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
   Worker a(*memory, 0), b(*memory, 1);
   for (uint64_t i = 0; i < 400; ++i) {
     const std::string frame = frame_of(i, 1 + i * 97 % 5'003);
     send(a, 1, frame, frame.size() / 3);
     ASSERT_EQ(taken(b), std::vector<std::string>{frame});
   }
-  EXPECT_GT(memory->ring(0, 1).written, 3 * Ring::kBytes);
+  EXPECT_GT(memory->ring(0, 1).written, 3 * kRingBytes);
 }
 
 // Each sends what no ring holds before it takes anything: neither waits for the other for ever.
 TEST(Workers, TwoThatSendMoreThanTheRingsHoldDoNotWaitForEachOther) {
-  const auto memory = SharedMemory::create(2).value();
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
   constexpr uint64_t kFrames = 20;
-  constexpr size_t kBytes = Ring::kBytes + 12'345;
+  constexpr size_t kBytes = kRingBytes + 12'345;
   const auto run = [&](int number, std::vector<std::string>* frames) {
     Worker worker(*memory, number);
     for (uint64_t i = 0; i < kFrames; ++i)
@@ -90,11 +102,49 @@ TEST(Workers, TwoThatSendMoreThanTheRingsHoldDoNotWaitForEachOther) {
   EXPECT_EQ(memory->state().pending, 2);
 }
 
+// While a frame is taken, what arrives because of a full ring does not move it.
+TEST(Workers, AFrameStaysWhereItIsWhileItsTakerSends) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  constexpr uint64_t kFrames = 20;
+  constexpr size_t kBytes = kRingBytes + 12'345;
+  std::thread other([&] {
+    Worker worker(*memory, 1);
+    for (uint64_t i = 0; i < kFrames; ++i) send(worker, 0, frame_of(i, kBytes));
+    size_t answers = 0;
+    for (int attempt = 0; answers < kFrames; wait_a_moment(attempt++))
+      answers += taken(worker).size();
+  });
+  Worker worker(*memory, 0);
+  uint64_t got = 0;
+  for (int attempt = 0; got < kFrames; wait_a_moment(attempt++)) {
+    worker.take_frames([&](std::span<const char> frame) {
+      send(worker, 1, std::string(kBytes, 'a'));
+      EXPECT_TRUE(std::string(frame.begin(), frame.end()) == frame_of(got, kBytes)) << got;
+      ++got;
+    });
+  }
+  other.join();
+}
+
+TEST(Workers, TheTimeThatAWorkerWaitsIsCounted) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  Worker a(*memory, 0), b(*memory, 1);
+  const uint64_t begin = now_ticks();
+  {
+    const WaitingTime waiting(b);
+    wait_a_moment(10'000);
+  }
+  const uint64_t waited = memory->state().workers[1].waited_ticks;
+  EXPECT_GT(waited, 0U);
+  EXPECT_LE(waited, now_ticks() - begin);
+  EXPECT_EQ(memory->state().workers[0].waited_ticks, 0U);
+}
+
 TEST(Workers, ASenderToAFullRingReturnsWhenTheRunIsStopped) {
-  const auto memory = SharedMemory::create(2).value();
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
   Worker a(*memory, 0);
   std::thread stop([&] { memory->state().stopped = true; });
-  send(a, 1, std::string(2 * Ring::kBytes, 'x'));
+  send(a, 1, std::string(2 * kRingBytes, 'x'));
   stop.join();
 }
 

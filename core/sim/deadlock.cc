@@ -25,6 +25,11 @@ int waited_for(const RequestObject* request) {
   return (*request->comm->remote)[request->peer];
 }
 
+int lock_waited_for(const RequestObject* request) {
+  if (request == nullptr || request->comm == nullptr || request->comm->window == nullptr) return -1;
+  return lock_waited_for(*request->comm->window, *request);
+}
+
 std::string describe(const mpi::Rank& rank, const RequestObject* request) {
   if (request == nullptr) return "";
   if (std::string text = describe_connection(rank, *request); !text.empty()) return text;
@@ -112,7 +117,7 @@ std::optional<BlockedRank> describe_blocked(const mpi::Rank& rank) {
   return BlockedRank{rank.id,
                      std::string(strand.call_depth > 0 ? name_of(strand.call) : "its program") +
                          describe(rank, request),
-                     waited_for(request),
+                     waited_for(request), lock_waited_for(request),
                      in_helper ? ", which" + describe(rank, helper->waiting_request) : ""};
 }
 

@@ -14,6 +14,7 @@ struct BlockedRank {
   int rank;
   std::string wait;    // the call and what it waits for
   int waited_for;      // the rank that must act, or -1
+  int lock;            // the rank whose lock of a window it waits for, or -1
   std::string helper;  // of a non-blocking collective: what that waits for
 };
 // Nothing if the rank has ended.

@@ -27,8 +27,15 @@
 namespace sesame::sim {
 namespace {
 
+constexpr int kInterrupted = 130;  // the exit status (main.cc)
 constexpr size_t kVerdictBytes = 1 << 14;
 constexpr timespec kProgressInterval{0, 200'000'000};
+
+int64_t monotonic_ns() {
+  timespec now{};
+  loader::host_clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
 
 const char* one_worker() { return spelled("--workers 1", "workers=1"); }
 
@@ -86,15 +93,17 @@ SimTime look_ahead_of(const mpi::World& world) {
 }  // namespace
 
 struct ParallelRun::Shared {
-  // Set by the worker that decides how the job ends, then the rest.
+  // Set by the worker that decides how the job ends, then the rest, then SharedState::stopped.
   std::atomic<bool> has_verdict;
-  bool is_refusal;  // nothing that the run did counts
+  bool is_failure;  // nothing that the run did counts
   int status;
   char text[kVerdictBytes];
+  char hint[kVerdictBytes];  // of a failure
   struct alignas(64) OfWorker {
     std::atomic<int64_t> latest_ps;
     std::atomic<uint64_t> messages;
     std::atomic<int> ended_ranks;
+    bool has_left;     // by leave(), its state written
     int record_error;  // errno; 0: all records are written
   };
   OfWorker workers[pdes::kMostWorkers];
@@ -190,7 +199,8 @@ void ParallelRun::join(const Scenario& scenario) {
   if (scenario.shuffle)
     worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
   messages_ = std::make_unique<mpi::WorkerMessages>(
-      world_, *worker_, worker_of_, [this](const std::string& why) { refuse(why); });
+      world_, *worker_, worker_of_,
+      [this](const std::string& why, const std::string& hint) { refuse(why, hint); });
   protocol_ = make_protocol(
       scenario, look_ahead(), *worker_, world_.executive,
       [this](std::span<const char> frame) { messages_->take(frame); },
@@ -209,20 +219,38 @@ void ParallelRun::join(const Scenario& scenario) {
   world_.recorder = recorder_.get();
 }
 
-// The first worker that has a reason decides.
-void ParallelRun::decide(int status, const std::string& why, bool is_refusal) {
-  if (shared_->has_verdict.exchange(true)) return;
-  shared_->is_refusal = is_refusal;
+// The first worker that has a reason decides; whether it is this one. It sets the rest of the
+// verdict, then `stopped`.
+bool ParallelRun::decide(int status, const std::string& why) {
+  if (shared_->has_verdict.exchange(true)) return false;
   shared_->status = status;
   why.copy(shared_->text, kVerdictBytes - 1);
-  memory_->state().stopped = true;
+  return true;
 }
 
-void ParallelRun::end_job(int status, const std::string& why) { decide(status, why, false); }
+void ParallelRun::end_job(int status, const std::string& why) {
+  if (decide(status, why)) memory_->state().stopped = true;
+}
 
-void ParallelRun::refuse(const std::string& why) {
-  decide(2, why, true);
+bool ParallelRun::decide_to_fail(const Error& error) {
+  const Error without_hint{error.message, {}, error.path, error.line};
+  if (!decide(2, without_hint.to_string())) return false;
+  shared_->is_failure = true;
+  error.hint.copy(shared_->hint, kVerdictBytes - 1);
+  memory_->state().stopped = true;
+  return true;
+}
+
+void ParallelRun::refuse(const std::string& why, const std::string& hint) {
+  decide_to_fail({why, hint.empty() ? std::string("use ") + one_worker() : hint, {}, 0});
   world_.executive.stop();
+}
+
+void ParallelRun::fail(const Error& error) {
+  if (!decide_to_fail(error) && !shared_->is_failure)  // a rank has ended the job before
+    std::fprintf(stderr, "error: %s\n", error.to_string().c_str());
+  std::fflush(nullptr);
+  _exit(2);
 }
 
 void ParallelRun::set_progress(const RunProgress& progress) {
@@ -240,11 +268,11 @@ void ParallelRun::leave() {
   const std::string state = worker_state(world_);
   std::FILE* file = states_[static_cast<size_t>(number_)];
   if (std::fwrite(state.data(), 1, state.size(), file) != state.size() || std::fflush(file) != 0) {
-    std::fprintf(stderr, "error: cannot write the state of %s: %s\n", name_of(number_).c_str(),
-                 std::strerror(errno));
-    _exit(2);
+    const std::string why = std::strerror(errno);
+    fail({"cannot write the state of " + name_of(number_) + ": " + why, {}, {}, 0});
   }
   std::fflush(nullptr);
+  shared_->workers[number_].has_left = true;
   _exit(0);
 }
 
@@ -292,31 +320,53 @@ std::optional<pid_t> ParallelRun::await_worker(int* status) const {
 
 Result<std::optional<ParallelRun::Verdict>> ParallelRun::supervise(
     const std::function<void(const RunProgress&)>& on_progress) {
+  const int64_t begin_ns = monotonic_ns();
+  const uint64_t begin_ticks = pdes::now_ticks();
+  if (auto ended = await_ends(on_progress); !ended) {
+    end_workers();
+    return std::unexpected(ended.error());
+  }
+  seconds_per_tick_ = 1e-9 * static_cast<double>(monotonic_ns() - begin_ns) /
+                      static_cast<double>(pdes::now_ticks() - begin_ticks);
+  if (!shared_->has_verdict) return std::optional<Verdict>();
+  return Verdict{shared_->status, shared_->text};
+}
+
+Result<> ParallelRun::await_ends(const std::function<void(const RunProgress&)>& on_progress) {
   for (size_t left = processes_.size(); left > 0;) {
     int status = 0;
     const auto ended = await_worker(&status);
     on_progress(progress());
     if (!ended) continue;
     --left;
-    if (auto checked = check_end(*ended, status); !checked) return std::unexpected(checked.error());
+    if (auto checked = check_end(*ended, status); !checked) return checked;
   }
-  if (!shared_->has_verdict) return std::optional<Verdict>();
-  if (shared_->is_refusal) return error(shared_->text, std::string("use ") + one_worker());
-  return Verdict{shared_->status, shared_->text};
+  return {};
 }
 
 Result<> ParallelRun::check_end(pid_t process, int status) {
   const auto place = std::ranges::find(processes_, process);
   CHECK(place != processes_.end());
   *place = 0;
-  if (status == 0) return {};
-  end_workers();
-  if (WIFEXITED(status)) _exit(WEXITSTATUS(status));  // it has said why
-  const int number = WTERMSIG(status);
-  return error(name_of(static_cast<int>(place - processes_.begin())) + " was ended by signal " +
-                   std::to_string(number) + " (" + strsignal(number) +
-                   "): the other workers were stopped, and no result is written",
-               number == SIGKILL ? "check that there is enough memory" : "");
+  const auto number = static_cast<int>(place - processes_.begin());
+  if (memory_->state().stopped && shared_->is_failure) return error(shared_->text, shared_->hint);
+  if (shared_->workers[number].has_left) return {};
+  const std::string others = ": the other workers were stopped, and no result is written";
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return error(name_of(number) + " was ended by signal " + std::to_string(signal) + " (" +
+                     strsignal(signal) + ")" + others,
+                 signal == SIGKILL ? "check that there is enough memory" : "");
+  }
+  const bool has_said_why = memory_->state().stopped;
+  if (has_said_why || WEXITSTATUS(status) == kInterrupted) {
+    end_workers();
+    _exit(WEXITSTATUS(status));
+  }
+  return error(name_of(number) + " ended with status " + std::to_string(WEXITSTATUS(status)) +
+                   " before its ranks did" + others,
+               "a rank must end with exit() or a return from main, not with the system call "
+               "exit_group");
 }
 
 Result<> ParallelRun::take_in(Recording* recording) {
@@ -328,8 +378,12 @@ Result<> ParallelRun::take_in(Recording* recording) {
       return error("cannot write the records of " + name_of(number) + ": " + std::strerror(failed));
     if (auto replayed = replay_records(records_[i], *recording); !replayed) return replayed;
   }
-  std::ranges::sort(totals_.blocked, {}, &BlockedRank::rank);
+  describe_together(&totals_);
   return {};
+}
+
+double ParallelRun::waited_seconds(int worker) const {
+  return static_cast<double>(counts(worker).waited_ticks) * seconds_per_tick_;
 }
 
 uint64_t ParallelRun::frames() const {

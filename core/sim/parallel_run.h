@@ -4,8 +4,9 @@
 //
 // Use: check_workers() first, so that what is not simulated in parallel is refused before anything
 // runs. fork() returns in every process; is_supervisor() tells them apart. A worker calls join(),
-// runs its ranks, and ends with leave(). The supervisor calls supervise(), then take_in(). Nothing
-// has a name in a file system, and a worker ends when its supervisor does. One thread.
+// runs its ranks, and ends with leave(), or with fail() if it cannot run them. The supervisor calls
+// supervise(), then take_in(). Nothing has a name in a file system, and a worker ends when its
+// supervisor does. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -61,15 +62,17 @@ class ParallelRun {
   bool can_record() const { return recorder_ == nullptr || recorder_->error_number() == 0; }
   void set_progress(const RunProgress& progress);
   [[noreturn]] void leave();
+  // Ends the run for this reason, which the supervisor reports.
+  [[noreturn]] void fail(const Error& error);
 
   // In the supervisor.
   struct Verdict {  // of MPI_Abort and the like
     int status;
     std::string text;
   };
-  // Waits until all workers have ended; calls on_progress about every 0.2 s. If one fails, ends the
-  // others; the Error says which, unless the worker has given its reason: then this process ends
-  // with the worker's status.
+  // Waits until all workers have ended; calls on_progress about every 0.2 s. If one fails or
+  // refuses what a rank does, ends the others; the Error says why, or which worker ended without a
+  // reason. If it has printed the reason, this process ends with its status.
   Result<std::optional<Verdict>> supervise(
       const std::function<void(const RunProgress&)>& on_progress);
   // Adds what the workers' ranks did to the world. `recording`: null if nothing is recorded.
@@ -79,6 +82,8 @@ class ParallelRun {
   int workers() const { return static_cast<int>(processes_.size()); }
   uint64_t rounds() const { return memory_->state().round; }
   uint64_t frames() const;
+  // How long the worker waited for others, s.
+  double waited_seconds(int worker) const;
   const pdes::SharedState::OfWorker& counts(int worker) const {
     return memory_->state().workers[worker];
   }
@@ -90,10 +95,12 @@ class ParallelRun {
   Result<> share(const Scenario& scenario);
   Result<> start_workers();
   void become_worker(int number, pid_t supervisor);
-  [[noreturn]] void refuse(const std::string& why);
-  void decide(int status, const std::string& why, bool is_refusal);
+  [[noreturn]] void refuse(const std::string& why, const std::string& hint);
+  bool decide(int status, const std::string& why);
+  bool decide_to_fail(const Error& error);
   RunProgress progress() const;
   std::optional<pid_t> await_worker(int* status) const;
+  Result<> await_ends(const std::function<void(const RunProgress&)>& on_progress);
   Result<> check_end(pid_t process, int status);
   void end_workers();
   std::string name_of(int worker) const;
@@ -111,6 +118,7 @@ class ParallelRun {
   std::unique_ptr<pdes::Synchronizer> protocol_;
   std::unique_ptr<WorkerRecorder> recorder_;
   WorkerTotals totals_;
+  double seconds_per_tick_ = 0;  // of pdes::now_ticks(); known when all workers have ended
 };
 
 }  // namespace sesame::sim

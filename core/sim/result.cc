@@ -166,6 +166,7 @@ Json parallel_table(const Simulation& simulation) {
   for (int i = 0; i < parallel.workers(); ++i) {
     table["null_messages"].push_back(parallel.counts(i).null_messages);
     table["queries"].push_back(parallel.counts(i).queries);
+    table["waited_s"].push_back(parallel.waited_seconds(i));
   }
   return table;
 }

@@ -238,7 +238,10 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   }
   if (scenario.shuffle) simulation->world_->executive.shuffle(*scenario.shuffle);
   simulation->set_hooks();
-  if (auto loaded = simulation->load_ranks(); !loaded) return std::unexpected(loaded.error());
+  if (auto loaded = simulation->load_ranks(); !loaded) {
+    if (simulation->is_worker()) simulation->parallel_->fail(loaded.error());
+    return std::unexpected(loaded.error());
+  }
   simulation->startup_seconds_ = monotonic_seconds() - begin;
   return simulation;
 }
@@ -573,7 +576,7 @@ void Simulation::report_progress(bool always) {
   const double now = monotonic_seconds();
   if (!always && now - last_progress_seconds_ < kProgressIntervalSeconds) return;
   last_progress_seconds_ = now;
-  if (parallel_ != nullptr && !parallel_->is_supervisor()) {
+  if (is_worker()) {
     parallel_->set_progress(progress());
   } else {
     show_progress(progress());

@@ -80,6 +80,7 @@ class Simulation {
   int64_t epoch_ns() const;
   void set_hooks();
   bool simulates(const mpi::Rank& rank) const;
+  bool is_worker() const { return parallel_ != nullptr && !parallel_->is_supervisor(); }
   bool can_record() const;
   Result<> simulate_ranks();
   Result<> supervise();

@@ -1,5 +1,6 @@
 #include "core/sim/worker_state.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -61,7 +62,9 @@ Json to_json(const mpi::Rank& rank) {
     json["times"] = rank.measured->times_ps();
   }
   if (const auto blocked = describe_blocked(rank))
-    json["blocked"] = {blocked->wait, blocked->waited_for, blocked->helper};
+    json["blocked"] = {blocked->wait, blocked->waited_for, blocked->lock, blocked->helper};
+  for (const mpi::WaitingClaim& claim : mpi::waiting_claims(rank))
+    json["claims"].push_back({claim.origin, claim.target, claim.holder, claim.holders});
   return json;
 }
 
@@ -129,11 +132,28 @@ Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals
     const int id = rank.at("rank");
     take_in_rank(rank, *world.ranks[static_cast<size_t>(id)]);
     if (rank.contains("spread")) totals->compute += spread_from(rank.at("spread"));
+    if (rank.contains("claims"))
+      for (const Json& claim : rank.at("claims"))
+        totals->claims.push_back({claim.at(0), claim.at(1), claim.at(2), claim.at(3)});
     if (!rank.contains("blocked")) continue;
     const Json& blocked = rank.at("blocked");
-    totals->blocked.push_back({id, blocked.at(0), blocked.at(1), blocked.at(2)});
+    totals->blocked.push_back({id, blocked.at(0), blocked.at(1), blocked.at(2), blocked.at(3)});
   }
   return {};
+}
+
+void describe_together(WorkerTotals* totals) {
+  std::ranges::sort(totals->blocked, {}, &BlockedRank::rank);
+  for (BlockedRank& blocked : totals->blocked) {
+    if (blocked.lock < 0 || blocked.waited_for >= 0) continue;  // of its own worker
+    const auto claim = std::ranges::find_if(totals->claims, [&](const mpi::WaitingClaim& one) {
+      return one.origin == blocked.rank && one.target == blocked.lock;
+    });
+    if (claim == totals->claims.end()) continue;
+    blocked.waited_for = claim->holder;
+    // A worker that knows the holders has named them.
+    if (!blocked.wait.ends_with(claim->holders)) blocked.wait += claim->holders;
+  }
 }
 
 }  // namespace sesame::sim

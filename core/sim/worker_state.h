@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/mpi/messages/measured_compute.h"
 #include "core/mpi/messages/world.h"
+#include "core/mpi/rma/window.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/host_use.h"
 
@@ -26,11 +27,14 @@ struct WorkerTotals {
   uint64_t switches = 0;
   std::set<std::string> libraries;   // libraries_opened_for_all_ranks()
   std::vector<BlockedRank> blocked;  // in the order of the workers
+  std::vector<mpi::WaitingClaim> claims;
 };
 
 // Of the ranks that are here. In a worker.
 std::string worker_state(const mpi::World& world);
 // Adds a worker's state. In the supervisor.
 Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals* totals);
+// When all are added: sorts the blocked ranks and names the holders of locks that they wait for.
+void describe_together(WorkerTotals* totals);
 
 }  // namespace sesame::sim

@@ -63,7 +63,7 @@ def test_conditional_events_suffice_for_cards_and_windows(
 CARDS = ("--compute", "none", "--placement", "cyclic")
 REFUSED = {
     "not for a network whose cards messages share": ("csd3", *CARDS),
-    "one-sided communication with null messages is not simulated": (
+    "one-sided communication is not simulated with null messages": (
         *("infiniband", *CARDS),
         *("--set", "network.sharing=none"),
     ),
@@ -79,7 +79,16 @@ def test_null_messages_are_refused_where_events_send(protocol, why, compiled, si
     done = simulate("-o", output, "-n", ranks, *options, "--", compiled(path), *arguments)
     assert done.status == 2
     assert why in done.stderr
+    assert "use the protocol quantum or conditional" in done.stderr
     assert not output.exists()
+
+
+def test_a_protocol_for_one_worker_is_noted(compiled, simulate):
+    program = compiled("tests/programs/model/endings.c")
+    options = ("--machine", "infiniband", "-n", 2, "--compute", "none")
+    noted = "note: --protocol null has no effect with one worker"
+    assert noted in simulate(*options, "--protocol", "null", "--", program).stderr
+    assert "has no effect" not in simulate(*options, "--", program).stderr
 
 
 @pytest.fixture

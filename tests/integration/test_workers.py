@@ -97,11 +97,12 @@ def test_the_result_says_how_it_was_simulated(ring, simulate):
     assert (parallel["workers"], parallel["protocol"]) == (2, "quantum")
     assert parallel["rounds"] > 0
     assert parallel["frames"] >= 2 * 10
+    assert all(0 < waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
     text = simulate(*options, "--", ring).stderr
     assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
 
 
-@pytest.mark.parametrize("how", ["deadlock", "abort", "crash", "exit"])
+@pytest.mark.parametrize("how", ["deadlock", "locks", "abort", "crash", "exit"])
 def test_a_run_ends_as_with_one_process(how, ring, simulate):
     options = (*COMMON, "-n", 6, "--machine", "infiniband", "--json")
     alone = simulate(*options, "--", ring, how)
@@ -141,6 +142,11 @@ REFUSED = {
     "links": ("", ("--set", "network.sharing=links"), "a network whose links messages share"),
     "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
+    "a kind": (
+        "kind",
+        (),
+        "rank 1: accumulation of elements of a Fortran 90 kind",
+    ),
     "nodes": ("", ("--placement", "block"), "2 workers: each simulates whole nodes"),
 }
 
@@ -228,6 +234,23 @@ def test_nothing_runs_after_the_command_has_ended(number, endless, tmp_path):
     else:
         process.kill()
     wait_until(lambda: not any(map(exists, others)))
+
+
+def test_a_rank_that_ends_its_worker_is_named(ring, simulate, tmp_path):
+    """By a system call that the simulator does not see."""
+    options = ("--workers", 2, "-n", 4, "--machine", "infiniband", *COMMON)
+    done = simulate(*options, "-o", tmp_path / "run.sesame", "--", ring, "vanish")
+    done.assert_refused("worker 1 (ranks 2 to 3) ended with status 0 before its ranks did")
+    assert "exit_group" in done.stderr
+    assert not (tmp_path / "run.sesame").exists()
+
+
+def test_what_no_worker_can_load_is_reported_once(ring, simulate):
+    """More stacks than there are addresses."""
+    options = ("--workers", 2, "-n", 512, "--machine", "infiniband", *COMMON)
+    done = simulate(*options, "--stack-size", "1TiB", "--", ring)
+    done.assert_refused("stack")
+    assert done.stderr.count("error: ") == 1
 
 
 def test_a_full_disk_is_reported(ring, simulate, small_disk):

@@ -82,11 +82,39 @@ algorithm = "hardware"
 """
 
 
+@pytest.fixture
+def with_collectives(tmp_path: Path) -> Callable[[str], Path]:
+    """with_collectives(machine): a file of it with collectives of the network."""
+
+    def write(machine: str) -> Path:
+        file = tmp_path / "machine.toml"
+        file.write_text((MACHINE_FILES / f"{machine}.toml").read_text() + HARDWARE)
+        return file
+
+    return write
+
+
 @pytest.mark.parametrize("machine", ["infiniband", "csd3"])
-def test_collectives_of_the_network(machine, compiled, same, tmp_path):
-    file = tmp_path / "machine.toml"
-    file.write_text((MACHINE_FILES / f"{machine}.toml").read_text() + HARDWARE)
-    same(7, (str(file),), compiled("tests/programs/model/reductions.c"))
+def test_collectives_of_the_network(machine, compiled, same, with_collectives):
+    same(7, (str(with_collectives(machine)),), compiled("tests/programs/model/reductions.c"))
+
+
+def test_unequal_counts_end_a_collective_of_the_network(compiled, simulate, with_collectives):
+    """Whichever worker the ranks are in."""
+    program = compiled("tests/programs/model/endings.c")
+    options = ("--machine", with_collectives("infiniband"), *COMMON, "--placement", "block")
+    options = (*options, "--set", "node.cores=2", "-n", 4)
+    for workers in (1, 2):
+        done = simulate("--workers", workers, *options, "--", program, "counts")
+        assert done.status != 0
+        assert "the ranks pass different amounts of data" in done.stderr
+        assert "rank 0 4 bytes" in done.stderr
+
+
+def test_operations_of_the_program_inside_one_worker(compiled, same, with_collectives):
+    """The network does no reduction among several workers by an operation of the program."""
+    program = compiled("tests/programs/model/endings.c")
+    same(4, (str(with_collectives("infiniband")),), program, "own operation")
 
 
 def test_random_one_sided_programs_give_the_same_data_in_any_order(compiled, simulate, tmp_path):

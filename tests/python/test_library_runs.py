@@ -107,6 +107,11 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
     [
         (lambda: library.simulate("ring", machine="paragn"), "did you mean paragon"),
         (lambda: library.simulate("ring", machine="paragon", ranks=0), "expected a number from 1"),
+        (
+            lambda: library.simulate("ring", machine="paragon", workers=0),
+            "workers=0: expected a number from 1 to 64",
+        ),
+        (lambda: library.simulate("ring", machine="paragon", workers=65), "from 1 to 64"),
         (lambda: library.simulate("ring", machine="paragon", compute="often"), "often"),
         (
             lambda: library.simulate("ring", machine="paragon", compute="none", repeat=3),
@@ -149,6 +154,12 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
 def test_wrong_use_is_an_error_in_words(use, message):
     with pytest.raises(InputError, match=message):
         use()
+
+
+@pytest.mark.parametrize("workers", [True, 2.0, "2", None])
+def test_workers_are_a_whole_number(workers):
+    with pytest.raises(TypeError, match=r"workers=.*expected a whole number"):
+        library.simulate("ring", machine="paragon", workers=workers)
 
 
 def test_a_machine_is_loaded_changed_and_saved(tmp_path):

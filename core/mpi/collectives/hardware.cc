@@ -26,6 +26,7 @@ class SwitchOperations {
     int rank;  // in the communicator
     void* vector;
     RequestObject* request;  // null: of another worker, whose vector is packed
+    Count bytes;             // of the vector
   };
   struct Entered {
     const CommObject* comm = nullptr;                   // null: no rank of this worker has entered
@@ -83,6 +84,23 @@ void reduce_all(std::vector<SwitchOperations::Waiting>& ranks, const Reduction& 
   }
 }
 
+// Ranks of one worker have been compared when they entered (collective_log.h). One of another
+// worker may have a vector of another length.
+void check_lengths(const World& world, const SwitchOperations::Entered& all) {
+  const auto& first = all.ranks.front();
+  const auto other = std::ranges::find_if(
+      all.ranks, [&](const auto& waiting) { return waiting.bytes != first.bytes; });
+  if (other == all.ranks.end()) return;
+  const auto describe = [&](const auto& waiting) {
+    return "rank " + std::to_string((*all.comm->local)[waiting.rank]) + " " +
+           std::to_string(waiting.bytes) + " bytes";
+  };
+  world.hooks.abort_job(MPI_ERR_TRUNCATE,
+                        "the ranks pass different amounts of data to a barrier or "
+                        "reduction of the network: " +
+                            describe(first) + ", " + describe(*other));
+}
+
 // Ends the collective if all ranks have entered it.
 void end_if_complete(World& world, const SwitchOperations::Key& key) {
   auto& entered = operations(world).entered;
@@ -92,6 +110,7 @@ void end_if_complete(World& world, const SwitchOperations::Key& key) {
   SwitchOperations::Entered all = std::move(found->second);
   entered.erase(found);
   std::ranges::sort(all.ranks, {}, &SwitchOperations::Waiting::rank);
+  if (world.remote != nullptr) check_lengths(world, all);
   const Reduction* reduction = all.reduction;
   if (reduction != nullptr) reduce_all(all.ranks, *reduction);
   const SimTime end = all.last + time_of(world, reduction == nullptr ? 0 : reduction->bytes());
@@ -110,9 +129,21 @@ struct EntryFrame {
   FrameTime last;
 };
 
+// Of each other worker that has ranks of the communicator, one.
+std::vector<int> ranks_of_other_workers(const World& world, const CommObject& comm) {
+  std::vector<int> ranks;
+  std::set<int> workers;
+  for (const int rank : comm.local->world_ranks())
+    if (!world.is_here(rank) && workers.insert(world.remote->worker_of(rank)).second)
+      ranks.push_back(rank);
+  return ranks;
+}
+
 // REQUIRES: all ranks of this worker have entered.
 void tell_other_workers(World& world, const SwitchOperations::Key& key,
                         const SwitchOperations::Entered& mine) {
+  const std::vector<int> others = ranks_of_other_workers(world, *mine.comm);
+  if (others.empty()) return;
   EntryFrame frame{};
   std::tie(frame.context, frame.first, frame.tag) = key;
   if (mine.reduction != nullptr) {
@@ -131,12 +162,9 @@ void tell_other_workers(World& world, const SwitchOperations::Key& key,
     pack_all(waiting.vector, mine.reduction->count, *mine.reduction->type,
              content.data() + content.size() - frame.vector_bytes);
   }
-  std::set<int> notified;
-  for (const int rank : mine.comm->local->world_ranks()) {
-    if (world.is_here(rank) || !notified.insert(world.remote->worker_of(rank)).second) continue;
+  for (const int rank : others)
     world.remote->post(RemoteRanks::Module::kHardwareCollectives, rank,
                        {reinterpret_cast<const char*>(&frame), sizeof frame}, content);
-  }
 }
 
 void take(World& world, std::span<const char> bytes) {
@@ -150,7 +178,7 @@ void take(World& world, std::span<const char> bytes) {
     std::memcpy(&rank, at, sizeof rank);
     auto& vector = entered.vectors.emplace_back(new char[frame.vector_bytes]);
     std::memcpy(vector.get(), at + sizeof rank, frame.vector_bytes);
-    entered.ranks.push_back({rank, vector.get(), nullptr});
+    entered.ranks.push_back({rank, vector.get(), nullptr, static_cast<Count>(frame.vector_bytes)});
     at += sizeof rank + frame.vector_bytes;
   }
   entered.last = later(entered.last, frame.last);
@@ -172,7 +200,8 @@ void enter(Transfer& transfer, void* vector, const Reduction* reduction) {
           std::ranges::count_if(ranks, [&](int rank) { return world.is_here(rank); }));
   }
   mine.reduction = reduction;  // of the last one, which calls operations of the program
-  mine.ranks.push_back({transfer.rank(), vector, &request});
+  mine.ranks.push_back(
+      {transfer.rank(), vector, &request, reduction == nullptr ? 0 : reduction->bytes()});
   mine.last = later(mine.last, strand.departure());
   if (world.remote != nullptr && --mine.expected_here == 0) tell_other_workers(world, key, mine);
   end_if_complete(world, key);

@@ -224,7 +224,11 @@ void WorkerMessages::send_data(int target, uint64_t receive, const network::Pass
 
 void WorkerMessages::post(Module module, int target, std::span<const char> head,
                           std::span<const char> data) {
-  if (refuses_modules_) refuse("one-sided communication with null messages");
+  if (refuses_modules_) {
+    refuse_(
+        this_rank().name() + ": one-sided communication is not simulated with null messages yet",
+        "use the protocol quantum or conditional");
+  }
   Frame frame;
   frame.kind = Frame::Kind::kModule;
   frame.module = module;
@@ -331,7 +335,7 @@ void WorkerMessages::check_call(uint16_t call) const {
 }
 
 void WorkerMessages::refuse(const std::string& what) const {
-  refuse_(this_rank().name() + ": " + what + " is not simulated with several workers yet");
+  refuse_(this_rank().name() + ": " + what + " is not simulated with several workers yet", "");
   __builtin_unreachable();
 }
 

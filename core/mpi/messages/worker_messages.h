@@ -21,8 +21,9 @@ struct World;
 
 class WorkerMessages final : public RemoteRanks {
  public:
-  // Ends the run, in a fiber, for the reason in words. Must not return.
-  using Refuse = std::function<void(const std::string& why)>;
+  // Ends the run, in a fiber, for the reason in words. `hint`: what to do; empty: one worker
+  // simulates it. Must not return.
+  using Refuse = std::function<void(const std::string& why, const std::string& hint)>;
 
   // `workers`: by rank, the number of its worker.
   WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse);

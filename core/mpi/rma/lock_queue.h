@@ -39,6 +39,11 @@ class LockQueue {
   int holders() const { return holders_; }
   // The rank of the run that holds an exclusive lock, or -1.
   int holder() const { return holder_; }
+  template <typename Visit>
+  void visit_waiting(Visit visit) const {
+    if (waiting_ == nullptr) return;
+    for (const Claim& claim : *waiting_) visit(claim);
+  }
 
  private:
   bool is_free_for(int type) const {

@@ -95,6 +95,7 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   RemoteOperation& operation = *owned.release();
   WindowObject& window = operation.window_;
   Rank& rank = *strand.rank;
+  operation.check_that_target_has_element();
   const network::MessageCost cost = rank.world.network.cost(
       rank.id, window.world_rank(operation.target_), static_cast<uint64_t>(operation.data_bytes_));
   strand.now += cost.send_overhead;
@@ -131,6 +132,15 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   rank.world.executive.events().schedule(operation, target.last_arrival, order);
 }
 
+// Another worker knows predefined elements only. On the calling rank's strand: a refusal names it.
+void RemoteOperation::check_that_target_has_element() const {
+  const World& world = window_.rank.world;
+  if (!op || world.is_here(window_.world_rank(target_))) return;
+  const DatatypeObject* element = element_of(*target_buffer.type);
+  if (find_predefined(element->handle()) == nullptr)
+    world.remote->refuse("accumulation of elements of a Fortran 90 kind");
+}
+
 // To a target of another worker. `passage`: where it is if it shares cards.
 void RemoteOperation::send_away(uint32_t order, SimTime arrival,
                                 const network::Passage* passage) const {
@@ -146,8 +156,6 @@ void RemoteOperation::send_away(uint32_t order, SimTime arrival,
     const DatatypeObject* element = element_of(*target_buffer.type);
     frame.op = op->handle();
     frame.element = element->handle();
-    if (predefined_object(frame.element) != element)
-      window_.rank.world.remote->refuse("accumulation of elements of a Fortran 90 kind");
   }
   frame.address = reinterpret_cast<uintptr_t>(target_buffer.address);
   frame.data_bytes = static_cast<uint64_t>(data_bytes_);

@@ -68,6 +68,7 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   class RequestTransit;
   class ReplyTransit;
 
+  void check_that_target_has_element() const;
   void send_away(uint32_t order, SimTime arrival, const network::Passage* passage) const;
   void take_effect();
   void send_reply();

@@ -132,4 +132,22 @@ int rank_waited_for(const WindowObject& window, const RequestObject& request) {
   return window.shared->exposures[static_cast<size_t>(request.peer)].lock.holder();
 }
 
+int lock_waited_for(const WindowObject& window, const RequestObject& request) {
+  const bool is_lock = request.kind != RequestObject::Kind::kReceive && request.peer >= 0 &&
+                       window.wait.condition == WindowWait::Condition::kLock;
+  return is_lock ? window.world_rank(request.peer) : -1;
+}
+
+std::vector<WaitingClaim> waiting_claims(const Rank& rank) {
+  std::vector<WaitingClaim> claims;
+  if (rank.objects.windows == nullptr) return claims;
+  rank.objects.windows->visit([&](WindowObject& window) {
+    const LockQueue& lock = window.exposure(window.me()).lock;
+    lock.visit_waiting([&](const LockQueue::Claim& claim) {
+      claims.push_back({claim.rank, rank.id, lock.holder(), holder_text(lock)});
+    });
+  });
+  return claims;
+}
+
 }  // namespace sesame::mpi

@@ -169,5 +169,18 @@ void update_wait(WindowObject& window);
 std::string describe_wait(const WindowObject& window, const RequestObject& request);
 // The world rank for which it waits, or -1 if unknown.
 int rank_waited_for(const WindowObject& window, const RequestObject& request);
+// The world rank whose lock it waits for, or -1.
+int lock_waited_for(const WindowObject& window, const RequestObject& request);
+
+// A claim that waits for a lock of a rank, which alone knows the holders in a parallel simulation.
+// Ranks of the run.
+struct WaitingClaim {
+  int origin;
+  int target;
+  int holder;           // of an exclusive lock, or -1
+  std::string holders;  // as describe_wait() has it: ", which rank 1 holds"
+};
+// Those for the locks of the rank.
+std::vector<WaitingClaim> waiting_claims(const Rank& rank);
 
 }  // namespace sesame::mpi

@@ -19,6 +19,7 @@ from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
 from sesame.simulation.host import RANKS_AS, inspect_program
 from sesame.simulation.settings import (
+    PROTOCOLS,
     check_rank_counts,
     check_repeat,
     check_storage,
@@ -229,7 +230,14 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         workers=settings.workers,
         protocol=settings.protocol,
         sensitivity=settings.sensitivity,
+        notes=_notes(settings),
     )
+
+
+def _notes(settings: RunSettings) -> tuple[str, ...]:
+    if settings.workers > 1 or settings.protocol == PROTOCOLS[0]:
+        return ()
+    return (f"{setting('protocol', settings.protocol)} has no effect with one worker",)
 
 
 def _check_files(settings: RunSettings, compute: Compute, *, is_series: bool) -> None:

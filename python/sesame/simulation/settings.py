@@ -13,6 +13,7 @@ from sesame.simulation.compute import Compute
 from sesame.simulation.scenario import Scenario
 
 MOST_RANKS = 1 << 24
+MOST_WORKERS = 64  # kMostWorkers of core/pdes/workers.h
 # Of workers, the default first (docs/models/parallel.md).
 PROTOCOLS = ("quantum", "null", "conditional", "null+conditional")
 STRATEGY = "storage.collective.strategy"
@@ -41,9 +42,14 @@ def check_rank_counts(counts: Iterable[int]) -> None:
 
 
 def check_workers(workers: int, protocol: str) -> None:
-    """Raises InputError for a number of workers or a protocol that there is not."""
-    if workers < 1:
-        raise InputError(f"{setting('workers', workers)}: expected a number from 1")
+    """Raises InputError for a number of workers or a protocol that there is not, TypeError for
+    what is not a number."""
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise TypeError(f"{setting('workers', workers)}: expected a whole number")
+    if not 1 <= workers <= MOST_WORKERS:
+        raise InputError(
+            f"{setting('workers', workers)}: expected a number from 1 to {MOST_WORKERS}"
+        )
     if protocol not in PROTOCOLS:
         raise InputError(f"{setting('protocol', protocol)}: expected {' or '.join(PROTOCOLS)}")
 
