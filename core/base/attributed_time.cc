@@ -94,39 +94,52 @@ uint16_t Attribution::find_slot(uint8_t parameter) {
 
 Attribution::Share Attribution::share_of(Parameter parameter) const {
   const uint16_t slot = slot_of[parameter.number()];
-  return slot < slots_ ? shares()[slot] : Share{};
+  if (slot >= groups_ * kGroupSlots) return {};
+  const Group& in = group(slot / kGroupSlots);
+  const size_t i = slot % kGroupSlots;
+  return {in.ps[i], in.rise[i], in.fall[i]};
 }
 
 Attribution* Attribution::make() {
-  const bool is_small = used_slots <= kFewSlots;
-  const size_t bytes = sizeof(Attribution) + (is_small ? kFewSlots : most_slots) * sizeof(Share);
+  const bool is_small = used_slots <= kGroupSlots;
+  const size_t groups = is_small ? 1 : (most_slots + kGroupSlots - 1) / kGroupSlots;
+  const size_t bytes = sizeof(Attribution) + groups * sizeof(Group);
   auto* made = new (take(is_small ? free_small : free_large, bytes)) Attribution;
-  made->is_small_ = is_small;
+  made->groups_ = static_cast<uint16_t>(groups);
+  return made;
+}
+
+Attribution* Attribution::make_zero() {
+  Attribution* made = make();
+  for (size_t i = 0; i < made->groups_; ++i) new (&made->group(i)) Group;
   return made;
 }
 
 Attribution* Attribution::copy() const {
   Attribution* made = make();
-  made->slots_ = slots_;
-  made->has_departed_ = has_departed_;
-  if (is_small_ && made->is_small_) {  // of a fixed size: faster
-    std::copy_n(shares(), kFewSlots, made->shares());
-  } else {
-    std::copy_n(shares(), slots_, made->shares());
+  new (&made->group(0)) Group(group(0));
+  for (size_t i = 1; i < made->groups_; ++i) {
+    new (&made->group(i)) Group(i < groups_ ? group(i) : Group());
   }
+  made->has_departed_ = has_departed_;
   made->set_step(step_);
   made->until_ps_ = until_ps_;
   return made;
 }
 
-Attribution::Share* Attribution::all_shares() {
-  while (slots_ < used_slots) shares()[slots_++] = {};
-  return shares();
+// Limits the ranges of a winner by those of a rival with these derivatives.
+void Attribution::narrow(Group& winner, const Shares& rival, double inverse_margin) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < kGroupSlots; ++i) {
+    const auto inverse_range = static_cast<float>((rival[i] - winner.ps[i]) * inverse_margin);
+    winner.rise[i] = std::max(winner.rise[i], inverse_range);
+    winner.fall[i] = std::min(winner.fall[i], inverse_range);
+  }
 }
 
 void Attribution::free(Attribution* attribution) {
   release(attribution->step_);
-  give_back(attribution->is_small_ ? free_small : free_large, attribution);
+  give_back(attribution->groups_ == 1 ? free_small : free_large, attribution);
 }
 
 void Attribution::set_step(const PathStep* step) {
@@ -141,8 +154,8 @@ void SimTime::make_own() {
     release();
   } else {
     const uint16_t slot = Attribution::find_slot(parameter());
-    made = Attribution::make();
-    made->all_shares()[slot].ps = static_cast<double>(ps_);
+    made = Attribution::make_zero();
+    made->add_to(slot, static_cast<double>(ps_));
   }
   origin_ = reinterpret_cast<uintptr_t>(made);
 }
@@ -156,17 +169,20 @@ void SimTime::add(const SimTime& other, double sign) {
   }
   if (!other.is_shared()) {
     const uint16_t slot = Attribution::find_slot(other.parameter());
-    own().all_shares()[slot].ps += sign * static_cast<double>(other.ps_);
+    own().add_to(slot, sign * static_cast<double>(other.ps_));
     return;
   }
   Attribution& mine = own();
   const Attribution& added = *other.attribution();  // after own(): the two may be one time
-  Attribution::Share* const shares = mine.all_shares();
-  for (size_t i = 0; i < added.slots_; ++i) {
-    const Attribution::Share& share = added.shares()[i];
-    shares[i].ps += sign * share.ps;
-    shares[i].rise = std::max(shares[i].rise, share.rise);
-    shares[i].fall = std::min(shares[i].fall, share.fall);
+  for (size_t number = 0; number < added.groups_; ++number) {
+    const Attribution::Group& from = added.group(number);
+    Attribution::Group& to = mine.group(number);
+#pragma GCC ivdep  // they are one, or apart
+    for (size_t i = 0; i < Attribution::kGroupSlots; ++i) {
+      to.ps[i] += sign * from.ps[i];
+      to.rise[i] = std::max(to.rise[i], from.rise[i]);
+      to.fall[i] = std::min(to.fall[i], from.fall[i]);
+    }
   }
   if (mine.step_ == nullptr) {
     mine.set_step(added.step_);
@@ -180,7 +196,9 @@ void SimTime::scale_to(int64_t ps, double factor) {
   if (is_shared()) {
     if (ps_ != 0) factor = static_cast<double>(ps) / static_cast<double>(ps_);
     Attribution& mine = own();
-    for (size_t i = 0; i < mine.slots_; ++i) mine.shares()[i].ps *= factor;
+    for (size_t i = 0; i < mine.groups_; ++i) {
+      for (double& share : mine.group(i).ps) share *= factor;
+    }
   }
   ps_ = ps;
 }
@@ -194,16 +212,17 @@ void SimTime::add_rival(const SimTime& rival) {
   const double margin =
       static_cast<double>(ps_ - rival.ps_) + kNegligible * static_cast<double>(ps_) + 1;
   const double inverse = 1 / margin;
-  Attribution::Share* const shares = mine.all_shares();
-  const Attribution::Share* const others =
-      rival.is_shared() ? rival.attribution()->shares() : nullptr;
-  const size_t known = rival.is_shared() ? rival.attribution()->slots_ : 0;
-  for (size_t i = 0; i < mine.slots_; ++i) {
-    double share = i < known ? others[i].ps : 0;
-    if (i == only) share = static_cast<double>(rival.ps_);
-    const auto inverse_range = static_cast<float>((share - shares[i].ps) * inverse);
-    shares[i].rise = std::max(shares[i].rise, inverse_range);
-    shares[i].fall = std::min(shares[i].fall, inverse_range);
+  const size_t known = rival.is_shared() ? rival.attribution()->groups_ : 0;
+  for (size_t i = 0; i < mine.groups_; ++i) {
+    if (i < known) {
+      Attribution::narrow(mine.group(i), rival.attribution()->group(i).ps, inverse);
+      continue;
+    }
+    Attribution::Shares shares{};
+    if (only / Attribution::kGroupSlots == i) {
+      shares[only % Attribution::kGroupSlots] = static_cast<double>(rival.ps_);
+    }
+    Attribution::narrow(mine.group(i), shares, inverse);
   }
 }
 

@@ -14,6 +14,7 @@
 // Use: include sim_time.h.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <compare>
 #include <cstddef>
@@ -42,7 +43,7 @@ struct PathStep : Pooled<PathStep> {
 };
 
 // The derivatives and the path of a time.
-class Attribution {
+class alignas(16) Attribution {
  public:
   struct Share {
     double ps = 0;  // the derivative
@@ -61,27 +62,37 @@ class Attribution {
 
  private:
   friend class SimTime;
-  static constexpr size_t kFewSlots = 8;
+  // The shares of some slots, those without one zero. Loops over a group have no conditions, so
+  // that the compiler makes them vector instructions.
+  static constexpr size_t kGroupSlots = 8;
+  using Shares = std::array<double, kGroupSlots>;  // ps
+  struct alignas(16) Group {
+    Shares ps{};
+    std::array<float, kGroupSlots> rise{};
+    std::array<float, kGroupSlots> fall{};
+  };
   static inline uint16_t used_slots = 0;
 
   // Owned by one time, with space for all slots.
-  bool can_change() const { return references_ == 1 && (!is_small_ || used_slots <= kFewSlots); }
+  bool can_change() const { return references_ == 1 && (groups_ > 1 || used_slots <= kGroupSlots); }
   static uint16_t find_slot(uint8_t parameter);
   [[gnu::noinline, gnu::cold]] static uint16_t make_slot(uint8_t parameter);
-  static Attribution* make();
+  static Attribution* make();  // without values in its groups
+  static Attribution* make_zero();
   static void free(Attribution* attribution);
   Attribution* copy() const;
   // Few parameters cause time in any one run: those that do have slots, in the order of their first
-  // use. The shares follow the object.
-  Share* shares() { return reinterpret_cast<Share*>(this + 1); }
-  const Share* shares() const { return reinterpret_cast<const Share*>(this + 1); }
-  // Shares in all slots that are in use, those of new ones zero.
-  Share* all_shares();
+  // use. The groups of slots follow the object.
+  Group& group(size_t number) { return reinterpret_cast<Group*>(this + 1)[number]; }
+  const Group& group(size_t number) const {
+    return reinterpret_cast<const Group*>(this + 1)[number];
+  }
+  void add_to(uint16_t slot, double ps) { group(slot / kGroupSlots).ps[slot % kGroupSlots] += ps; }
+  static void narrow(Group& winner, const Shares& rival, double inverse_margin);
   void set_step(const PathStep* step);
 
   uint32_t references_ = 1;
-  uint16_t slots_ = 0;         // the slots that this object has shares of
-  bool is_small_ = false;      // has space for kFewSlots
+  uint16_t groups_ = 0;
   bool has_departed_ = false;  // the time since the last step is on the way to another rank
   const PathStep* step_ = nullptr;
   int64_t until_ps_ = 0;  // of the step: each call of the program compares it
