@@ -62,8 +62,8 @@ nb::dict topology_dict(const machine::Machine& machine) {
   if (topology.groups > 0) {
     dict["groups"] = topology.groups;
     dict["routers"] = topology.routers;
-    dict["nodes_per_router"] = topology.nodes_per_router;
   }
+  if (topology.nodes_per_router > 0) dict["nodes_per_router"] = topology.nodes_per_router;
   if (!topology.uplinks.empty()) dict["uplinks"] = topology.uplinks;
   if (topology.global_links > 1) dict["global_links"] = topology.global_links;
   dict["diameter_hops"] = distance.diameter();

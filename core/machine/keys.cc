@@ -79,13 +79,15 @@ const Key kOwnKeys[] = {
     {"collectives.hardware.bandwidth", Kind::kBandwidth, false,
      "of the vector of an allreduce that the network does"},
 
-    {"topology.kind", Kind::kTopology, true, "crossbar, mesh, torus, fat_tree or dragonfly"},
-    {"topology.dims", Kind::kCounts, false, "mesh, torus: nodes along each dimension"},
+    {"topology.kind", Kind::kTopology, true,
+     "crossbar, mesh, torus, fat_tree, hyperx or dragonfly"},
+    {"topology.dims", Kind::kCounts, false,
+     "mesh, torus: nodes along each dimension; hyperx: routers"},
     {"topology.arity", Kind::kCounts, false,
      "fat_tree: children of a switch at each level, leaf level first"},
     {"topology.groups", Kind::kCount, false, "dragonfly: groups of routers"},
     {"topology.routers", Kind::kCount, false, "dragonfly: routers in a group"},
-    {"topology.nodes_per_router", Kind::kCount, false, "dragonfly: nodes at a router"},
+    {"topology.nodes_per_router", Kind::kCount, false, "hyperx, dragonfly: nodes at a router"},
     {"topology.uplinks", Kind::kCounts, false,
      "fat_tree: links up from a switch at each level but the top, leaf level first"},
     {"topology.global_links", Kind::kCount, false,
@@ -282,7 +284,7 @@ const char* kind_phrase(Kind kind) {
     case Kind::kBandwidth:
       return "a bandwidth such as \"28 MB/s\"";
     case Kind::kTopology:
-      return "crossbar, mesh, torus, fat_tree or dragonfly";
+      return "crossbar, mesh, torus, fat_tree, hyperx or dragonfly";
   }
   return "";
 }

@@ -42,7 +42,7 @@ struct NetworkParameters {
   [[no_unique_address]] Parameter bandwidth_key;  // which the time of bytes is due to
 };
 
-enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kDragonfly };
+enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kHyperX, kDragonfly };
 
 // Whose algorithms collectives use: those of the MPI that the program is linked to, or of one.
 enum class CollectiveRules { kProgram, kMpich, kOpenMpi };
@@ -50,13 +50,14 @@ enum class CollectiveRules { kProgram, kMpich, kOpenMpi };
 // network/distance.h says how nodes are numbered and where a dragonfly has its global links.
 struct Topology {
   TopologyKind kind = TopologyKind::kCrossbar;
-  std::vector<uint32_t> dims;     // mesh, torus: nodes along each dimension, last varies fastest
-  std::vector<uint32_t> arity;    // fat tree: children of a switch, from the leaf level up
-  uint32_t groups = 0;            // dragonfly
-  uint32_t routers = 0;           // dragonfly: per group
-  uint32_t nodes_per_router = 0;  // dragonfly
-  std::vector<uint32_t> uplinks;  // fat tree: of a switch at each level but the top
-  uint32_t global_links = 1;      // dragonfly: parallel ones between each two groups
+  // Mesh, torus: nodes along each dimension; HyperX: routers; the last varies fastest.
+  std::vector<uint32_t> dims;
+  std::vector<uint32_t> arity;          // fat tree: children of a switch, from the leaf level up
+  uint32_t groups = 0;                  // dragonfly
+  uint32_t routers = 0;                 // dragonfly: per group
+  uint32_t nodes_per_router = 0;        // HyperX, dragonfly
+  std::vector<uint32_t> uplinks;        // fat tree: of a switch at each level but the top
+  uint32_t global_links = 1;            // dragonfly: parallel ones between each two groups
   Routing routing = Routing::kMinimal;  // fat tree: kDestination or kHashed
 };
 

@@ -205,6 +205,7 @@ TEST(ReadMachine, NodesFollowFromTheTopology) {
   EXPECT_EQ(nodes({"topology.kind=dragonfly", "topology.dims=", "topology.groups=9",
                    "topology.routers=4", "topology.nodes_per_router=2"}),
             "72");
+  EXPECT_EQ(nodes({"topology.kind=hyperx", "topology.nodes_per_router=3"}), "36");
   EXPECT_EQ(nodes({"topology.kind=crossbar", "topology.dims=", "nodes=5"}), "5");
   expect_starts(nodes({"topology.kind=crossbar", "topology.dims="}),
                 "m.toml: missing key nodes, expected a whole number");
@@ -277,8 +278,8 @@ TEST(ReadMachine, WrongTypesAreNamed) {
   expect_starts(complaint("[3, 4]", "[]"), "m.toml:25: wrong value for topology.dims");
   expect_starts(complaint("[3, 4]", "12"), "m.toml:25: wrong value for topology.dims");
   expect_starts(complaint("\"mesh\"", "\"ring\""),
-                "m.toml:24: unknown topology.kind, expected crossbar, mesh, torus, fat_tree or "
-                "dragonfly, got \"ring\"");
+                "m.toml:24: unknown topology.kind, expected crossbar, mesh, torus, fat_tree, "
+                "hyperx or dragonfly, got \"ring\"");
 }
 
 TEST(ReadMachine, TheSlowdownOfANodeEndsWithItsLastFactor) {

@@ -88,6 +88,7 @@ TEST(SharingTable, MoreLinksThanASimulationHoldsAreRefused) {
   for (const char* topology :
        {"kind = \"dragonfly\"\ngroups = 70000\nrouters = 1\nnodes_per_router = 1\n",
         "kind = \"dragonfly\"\ngroups = 2\nrouters = 65536\nnodes_per_router = 1\n",
+        "kind = \"hyperx\"\ndims = [16384]\nnodes_per_router = 1\n",
         "kind = \"fat_tree\"\narity = [2, 2]\nuplinks = [2147483647]\n"}) {
     const auto machine = parse_machine(text("links", topology), "m.toml");
     ASSERT_FALSE(machine) << topology;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/machine/keys.h"
+#include "core/machine/links.h"
 #include "core/machine/network_table.h"
 #include "core/machine/settings.h"
 
@@ -32,6 +33,11 @@ const TopologyDescription kTopologies[] = {
      {"topology.arity"},
      {"topology.uplinks"},
      {Routing::kDestination, Routing::kHashed}},
+    {TopologyKind::kHyperX,
+     "hyperx",
+     {"topology.dims", "topology.nodes_per_router"},
+     {},
+     {Routing::kMinimal, Routing::kValiant}},
     {TopologyKind::kDragonfly,
      "dragonfly",
      {"topology.groups", "topology.routers", "topology.nodes_per_router"},
@@ -99,36 +105,6 @@ int64_t product(const std::vector<uint32_t>& factors) {
   return result;
 }
 
-// How many links messages share (network/fabric.h). In floating point: the factors are any numbers.
-double links_of(const Topology& topology, double nodes) {
-  double links = 0;
-  switch (topology.kind) {
-    case TopologyKind::kCrossbar:
-      break;
-    case TopologyKind::kMesh:
-    case TopologyKind::kTorus:
-      links = 2 * nodes * static_cast<double>(topology.dims.size());
-      break;
-    case TopologyKind::kFatTree: {
-      double below = 1;
-      double trunk = 1;
-      for (size_t level = 0; level < topology.uplinks.size(); ++level) {
-        below *= topology.arity[level];
-        trunk *= topology.uplinks[level];
-        links += 2 * trunk * std::ceil(nodes / below);
-      }
-      break;
-    }
-    case TopologyKind::kDragonfly: {
-      const double groups = topology.groups;
-      const double routers = topology.routers;
-      links = groups * (routers * routers + groups * topology.global_links);
-      break;
-    }
-  }
-  return links;
-}
-
 // How many nodes the topology has, or can hold; 0 for a crossbar, which holds any number.
 int64_t size_of(const Topology& topology) {
   switch (topology.kind) {
@@ -139,6 +115,8 @@ int64_t size_of(const Topology& topology) {
       return product(topology.dims);
     case TopologyKind::kFatTree:
       return product(topology.arity);
+    case TopologyKind::kHyperX:
+      return std::min(product(topology.dims) * topology.nodes_per_router, 4 * kMostNodes);
     case TopologyKind::kDragonfly:
       return product({topology.groups, topology.routers, topology.nodes_per_router});
   }
@@ -218,7 +196,7 @@ Result<int> read_nodes(const Document& document, const Topology& topology) {
 }
 
 Result<> check_links(const Document& document, const Topology& topology, int nodes) {
-  const double links = links_of(topology, nodes);
+  const double links = count_links(topology, nodes);
   if (links <= kMostLinks) return {};
   return document.wrong(*document.find("network.sharing"),
                         "the topology has more links than can be simulated, expected at most " +

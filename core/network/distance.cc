@@ -11,8 +11,7 @@ namespace {
 using machine::TopologyKind;
 
 // The extents of the coordinates, the slowest first. The coordinates are the digits of a node's
-// number in this mixed radix. They are the position in a mesh, the child at each level of a fat
-// tree from the root, or the group, router and port of a dragonfly.
+// number in this mixed radix.
 std::vector<uint32_t> extents_of(const machine::Topology& topology) {
   switch (topology.kind) {
     case TopologyKind::kCrossbar:
@@ -22,6 +21,11 @@ std::vector<uint32_t> extents_of(const machine::Topology& topology) {
       return topology.dims;
     case TopologyKind::kFatTree:
       return {topology.arity.rbegin(), topology.arity.rend()};
+    case TopologyKind::kHyperX: {
+      std::vector<uint32_t> extents = topology.dims;
+      extents.push_back(topology.nodes_per_router);
+      return extents;
+    }
     case TopologyKind::kDragonfly:
       return {topology.groups, topology.routers, topology.nodes_per_router};
   }
@@ -70,10 +74,20 @@ int Distance::hops(const uint32_t* from, const uint32_t* to) const {
         if (from[i] != to[i]) return static_cast<int>(2 * (stride_ - i) - 1);
       }
       return 0;
+    case TopologyKind::kHyperX:
+      return hyperx_hops(from, to);
     case TopologyKind::kDragonfly:
       return dragonfly_hops(from, to);
   }
   return 0;
+}
+
+// A link for each dimension in which the routers differ; counted in routers.
+int Distance::hyperx_hops(const uint32_t* from, const uint32_t* to) const {
+  const uint32_t port = stride_ - 1;
+  int different = 0;
+  for (uint32_t i = 0; i < port; ++i) different += from[i] != to[i] ? 1 : 0;
+  return different > 0 || from[port] != to[port] ? different + 1 : 0;
 }
 
 // Minimal routing: at most one local link, one global link, one local link; counted in routers.
@@ -89,24 +103,49 @@ int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
 }
 
 int Distance::diameter() const {
-  // A tree or dragonfly may be filled partly, by the nodes with the lowest numbers, so that the
-  // extents alone do not give the largest distance. In a tree it is the distance between the first
-  // and the last node.
   if (nodes_ == 1) return 0;
-  int largest = 0;
-  const bool regular = kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus;
-  if (regular) {
-    for (const uint32_t extent : extents_) {
-      largest += static_cast<int>(kind_ == TopologyKind::kMesh ? extent - 1 : extent / 2);
-    }
-    return largest;
+  switch (kind_) {
+    case TopologyKind::kMesh:
+    case TopologyKind::kTorus:
+      return grid_diameter();
+    case TopologyKind::kCrossbar:
+    case TopologyKind::kFatTree:  // between the first and the last node, also if partly filled
+      return hops(0, nodes_ - 1);
+    case TopologyKind::kHyperX:
+      return hyperx_diameter();
+    case TopologyKind::kDragonfly:
+      return dragonfly_diameter();
   }
-  if (kind_ != TopologyKind::kDragonfly) return hops(0, nodes_ - 1);
+  return 0;
+}
+
+int Distance::grid_diameter() const {
+  int sum = 0;
+  for (const uint32_t extent : extents_) {
+    sum += static_cast<int>(kind_ == TopologyKind::kMesh ? extent - 1 : extent / 2);
+  }
+  return sum;
+}
+
+// The last router's first coordinate that is not 0 and all behind it differ between two nodes,
+// even if the machine is partly filled: those with a smaller one there have any behind it.
+int Distance::hyperx_diameter() const {
+  const uint32_t* last = coordinates(nodes_ - 1);
+  int different = 0;
+  for (uint32_t i = 0; i + 1 < stride_; ++i) {
+    if (last[i] > 0 || different > 0) different += extents_[i] > 1 ? 1 : 0;
+  }
+  return different + 1;
+}
+
+// It may be partly filled, by the nodes with the lowest numbers, so that the extents alone do not
+// give the largest distance.
+int Distance::dragonfly_diameter() const {
+  int largest = 0;
   const int step = static_cast<int>(extents_[2]);  // one node stands for its router
   for (int from = 0; from < nodes_ && largest < 4; from += step) {
     for (int to = from; to < nodes_ && largest < 4; to += step) {
-      const int distance = hops(from, to);
-      if (distance > largest) largest = distance;
+      largest = std::max(largest, hops(from, to));
     }
   }
   return largest > 1 ? largest : hops(0, nodes_ - 1);
@@ -123,6 +162,8 @@ double Distance::mean_hops() const {
       break;
     case TopologyKind::kFatTree:
       return tree_sum() / (n * (n - 1));
+    case TopologyKind::kHyperX:
+      return hyperx_sum() / (n * (n - 1));
     case TopologyKind::kDragonfly:
       return dragonfly_mean();
   }
@@ -153,6 +194,21 @@ double Distance::tree_sum() const {
                             pairs(static_cast<double>(nodes_ % size));
     sum += (2.0 * level - 1) * (together - below);
     below = together;
+  }
+  return sum;
+}
+
+// The sum over all ordered pairs of different nodes: 1 for each, and 1 for each dimension in which
+// their routers differ.
+double Distance::hyperx_sum() const {
+  const double n = nodes_;
+  double sum = n * (n - 1);
+  for (uint32_t i = 0; i + 1 < stride_; ++i) {
+    std::vector<double> nodes(
+        std::min<size_t>(extents_[i], static_cast<size_t>(nodes_)));  // with each coordinate
+    for (int node = 0; node < nodes_; ++node) ++nodes[coordinates(node)[i]];
+    sum += n * n;
+    for (const double same : nodes) sum -= same * same;
   }
   return sum;
 }

@@ -3,8 +3,8 @@
 // Immutable; hops() may be called from any thread.
 //
 // Coordinates are the digits of a node's number, the last one varies fastest: the position in a
-// mesh or torus; in a fat tree the child at each level from the root down; in a dragonfly group,
-// router and port.
+// mesh or torus; in a fat tree the child at each level from the root down; in a HyperX the position
+// of the router, and the port; in a dragonfly group, router and port.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,13 @@ class Distance {
   double mean_hops() const;  // over all ordered pairs of different nodes
 
  private:
+  int hyperx_hops(const uint32_t* from, const uint32_t* to) const;
   int dragonfly_hops(const uint32_t* from, const uint32_t* to) const;
+  int grid_diameter() const;
+  int hyperx_diameter() const;
+  int dragonfly_diameter() const;
   double tree_sum() const;
+  double hyperx_sum() const;
   double dragonfly_mean() const;
   double hops_inside_group(uint32_t group) const;
   double hops_between_groups(uint32_t from, uint32_t to) const;

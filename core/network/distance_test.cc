@@ -35,6 +35,12 @@ Topology dragonfly(uint32_t groups, uint32_t routers, uint32_t nodes_per_router,
   return topology;
 }
 
+Topology hyperx(std::vector<uint32_t> dims, uint32_t nodes_per_router) {
+  Topology topology = grid(TopologyKind::kHyperX, std::move(dims));
+  topology.nodes_per_router = nodes_per_router;
+  return topology;
+}
+
 struct Counted {
   double mean = 0;
   int largest = 0;
@@ -140,6 +146,29 @@ TEST(FatTree, MeanDistanceIsThatOfItsPairsHoweverFilled) {
   for (int nodes = 2; nodes <= 24; ++nodes) {
     const Distance distance(tree({4, 3, 2}), nodes);
     EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+  }
+}
+
+TEST(HyperX, PassesOneMoreRouterForEachDimension) {
+  const Distance distance(hyperx({3, 4}, 2), 24);
+  EXPECT_EQ(distance.hops(0, 1), 1);   // same router
+  EXPECT_EQ(distance.hops(0, 2), 2);   // (0, 0) to (0, 1)
+  EXPECT_EQ(distance.hops(0, 7), 2);   // (0, 0) to (0, 3)
+  EXPECT_EQ(distance.hops(0, 16), 2);  // (0, 0) to (2, 0)
+  EXPECT_EQ(distance.hops(0, 23), 3);
+}
+
+TEST(HyperX, MeanDistanceIsThatOfItsDimensions) {
+  // Over all pairs with a node and itself a coordinate differs with probability 1 - 1 / extent.
+  const double with_self = 1 - 1. / 3 + 1 - 1. / 4 + 1;
+  expect_summary(Distance(hyperx({3, 4}, 2), 24), (with_self * 24 - 1) / 23, 3);
+}
+
+TEST(HyperX, DistancesAreThoseOfItsPairsHoweverFilled) {
+  for (int nodes = 2; nodes <= 24; ++nodes) {
+    const Distance distance(hyperx({2, 1, 3, 2}, 2), nodes);
+    EXPECT_NEAR(distance.mean_hops(), count(distance).mean, 1e-9) << nodes;
+    EXPECT_EQ(distance.diameter(), count(distance).largest) << nodes;
   }
 }
 

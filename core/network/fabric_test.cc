@@ -35,18 +35,19 @@ std::vector<LinkPlace> route_of(Fabric& fabric, int from, int to, uint64_t draw 
 const char* const kMesh = "kind = \"mesh\"\ndims = [3, 4]";
 const char* const kTorus = "kind = \"torus\"\ndims = [4, 3, 5]";
 const char* const kTree = "kind = \"fat_tree\"\narity = [4, 3, 2]\nuplinks = [2, 3]";
+const char* const kHyperX = "kind = \"hyperx\"\ndims = [3, 4]\nnodes_per_router = 2";
 const char* const kDragonfly =
     "kind = \"dragonfly\"\ngroups = 5\nrouters = 3\nnodes_per_router = 2\nglobal_links = 2";
 
 TEST(Fabric, MinimalRoutesAreAsLongAsTheDistance) {
-  for (const char* topology : {kMesh, kTorus, kTree, kDragonfly}) {
+  for (const char* topology : {kMesh, kTorus, kTree, kHyperX, kDragonfly}) {
     const machine::Machine machine = machine_with(topology);
     Fabric fabric(machine);
     const Distance distance(machine.topology, machine.nodes);
     for (int from = 0; from < machine.nodes; ++from) {
       for (int to = 0; to < machine.nodes; ++to) {
         if (from == to) continue;
-        const int expected = distance.hops(from, to) - (fabric.is_grid() ? 0 : 1);
+        const int expected = distance.hops(from, to) - (fabric.begins_at_node() ? 0 : 1);
         EXPECT_EQ(route_of(fabric, from, to).size(), static_cast<size_t>(expected))
             << topology << ": " << from << " to " << to;
       }
@@ -79,6 +80,30 @@ TEST(Fabric, AGridGoesAlongTheFirstDimensionFirst) {
   EXPECT_EQ(numbers, (std::vector<uint64_t>{4 * 1, 4 * 5, 4 * 9 + 2, 4 * 10 + 2}));
   Fabric torus(machine_with("kind = \"torus\"\ndims = [5]"));
   EXPECT_EQ(route_of(torus, 0, 4).front().number, 1u);  // backward around the end
+}
+
+TEST(Fabric, AHyperXGoesAlongTheFirstDimensionFirst) {
+  Fabric hyperx(machine_with(kHyperX));
+  std::vector<uint64_t> numbers;
+  // Router (0, 1) to (2, 3) by way of (2, 1); a router has ports to 3 and to 4 coordinates.
+  for (const LinkPlace& place : route_of(hyperx, 2, 23)) numbers.push_back(place.number);
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{7 * 1 + 2, 7 * 9 + 3 + 3}));
+  EXPECT_TRUE(route_of(hyperx, 2, 3).empty());
+}
+
+// Each router is passed as often; of the two ends it is no detour.
+TEST(Fabric, ValiantRoutesOfAHyperXPassEveryRouterEquallyOften) {
+  Fabric hyperx(
+      machine_with("kind = \"hyperx\"\ndims = [5]\nnodes_per_router = 1\n"
+                   "routing = \"valiant\""));
+  std::map<std::vector<uint64_t>, int> routes;
+  for (uint64_t draw = 0; draw < 30; ++draw) {
+    std::vector<uint64_t> numbers;
+    for (const LinkPlace& place : route_of(hyperx, 0, 1, draw)) numbers.push_back(place.number);
+    ++routes[numbers];
+  }
+  EXPECT_EQ(routes, (std::map<std::vector<uint64_t>, int>{
+                        {{1}, 12}, {{2, 5 * 2 + 1}, 6}, {{3, 5 * 3 + 1}, 6}, {{4, 5 * 4 + 1}, 6}}));
 }
 
 TEST(Fabric, ATreeGoesUpAndDownThroughTheSameSwitchAbove) {

@@ -133,7 +133,7 @@ void Traffic::enter_fabric(Transit& transit) {
       {static_cast<uint64_t>(transit.from_), static_cast<uint64_t>(transit.to_), transit.number_});
   transit.route_ = fabric_->choose(network_.node_of(transit.from_), network_.node_of(transit.to_),
                                    draw, transit.bytes_, transit.head_);
-  approach_next(transit, fabric_->is_grid() ? SimTime::zero() : transit.hop_);
+  approach_next(transit, fabric_->begins_at_node() ? SimTime::zero() : transit.hop_);
 }
 
 void Traffic::approach_next(Transit& transit, SimTime hop) {

@@ -216,13 +216,15 @@ void expect_near(SimTime got, double expected_s) {
 
 const char* const kGrid = "kind = \"torus\"\ndims = [4, 5]";
 const char* const kTree = "kind = \"fat_tree\"\narity = [4, 5]\nuplinks = [2]";
+const std::string kHyperX = "kind = \"hyperx\"\ndims = [2, 5]\nnodes_per_router = 2\n";
 const std::string kDragonfly =
     "kind = \"dragonfly\"\ngroups = 5\nrouters = 2\nnodes_per_router = 2\n";
 
 TEST(Links, AMessageAloneIsNeverFasterThanWithLessSharing) {
   for (const std::string& topology :
-       {std::string(kGrid), std::string(kTree), kDragonfly, kDragonfly + "routing = \"valiant\"\n",
-        kDragonfly + "routing = \"adaptive\"\n", kDragonfly + "global_links = 2\n",
+       {std::string(kGrid), std::string(kTree), kHyperX, kHyperX + "routing = \"valiant\"\n",
+        kDragonfly, kDragonfly + "routing = \"valiant\"\n", kDragonfly + "routing = \"adaptive\"\n",
+        kDragonfly + "global_links = 2\n",
         kDragonfly + "routing = \"adaptive\"\nglobal_links = 3\n"}) {
     const bool is_minimal = !topology.contains("valiant");
     for (int to = 1; to < 20; ++to) {
@@ -296,6 +298,26 @@ TEST(Links, AdversarialTrafficOnADragonfly) {
   EXPECT_LT(rate("adaptive"), rate("valiant"));
 }
 
+// All nodes of a router send to the next one: minimal routes have one link for them. Valiant's load
+// every link of the five routers alike, with 2 / 5 of that.
+TEST(Links, AdversarialTrafficOnAHyperX) {
+  constexpr int kEach = 4000;
+  const auto rate = [](const std::string& routing) {
+    Simulated run = run_on(
+        "kind = \"hyperx\"\ndims = [5]\nnodes_per_router = 4\nrouting = \"" + routing + "\"", 20,
+        {"network.card.bandwidth=40 GB/s", "network.bandwidth=40 GB/s",
+         "network.link.bandwidth=10 GB/s"});
+    std::vector<Sent> messages;
+    for (int i = 0; i < kEach; ++i) {
+      for (int node = 0; node < 20; ++node) messages.push_back({node, (node + 4) % 20, 10'000});
+    }
+    run.send(messages);
+    return run.last().seconds() / (4 * kEach * 1e-6);  // of the minimal time
+  };
+  EXPECT_NEAR(rate("minimal"), 1, 0.02);
+  EXPECT_NEAR(rate("valiant"), 2. / 5, 0.02 * 2 / 5);
+}
+
 // All of a group send to the next group: each router over its own link, whatever the other links
 // inside the group carry.
 TEST(Links, ParallelLinksOfADragonflyShareItsTraffic) {
@@ -359,7 +381,9 @@ TEST(Links, NoPairHasMoreBytesOfItsOwnThanItSent) {
 // Adaptive routes depend on what is on its way when a message enters the network, not on the order
 // in which the simulator starts the messages.
 TEST(Links, TheOrderOfCallsDoesNotMatter) {
-  for (const std::string routing : {"minimal", "valiant", "adaptive"}) {
+  for (const std::string topology :
+       {kDragonfly, kDragonfly + "routing = \"valiant\"", kDragonfly + "routing = \"adaptive\"",
+        kHyperX, kHyperX + "routing = \"valiant\""}) {
     std::mt19937 random(11);
     std::vector<Sent> messages;
     for (int i = 0; i < 500; ++i) {
@@ -369,7 +393,7 @@ TEST(Links, TheOrderOfCallsDoesNotMatter) {
                           static_cast<uint32_t>(i + 1)});
     }
     const auto arrivals = [&] {
-      Simulated run = run_on(kDragonfly + "routing = \"" + routing + "\"", 20);
+      Simulated run = run_on(topology, 20);
       run.send(messages);
       std::vector<SimTime> times = run.arrivals();
       std::ranges::sort(times);
@@ -377,7 +401,7 @@ TEST(Links, TheOrderOfCallsDoesNotMatter) {
     };
     const std::vector<SimTime> expected = arrivals();
     std::ranges::reverse(messages);
-    EXPECT_EQ(arrivals(), expected) << routing;
+    EXPECT_EQ(arrivals(), expected) << topology;
   }
 }
 

@@ -14,6 +14,10 @@ DRAGONFLY = (
     "network.sharing=links topology.groups=4 topology.routers=2 topology.nodes_per_router=1 "
     "topology.global_links=1 nodes=8 node.cores=2"
 )
+HYPERX = (
+    "network.sharing=links topology.kind=hyperx topology.dims=[2,2] topology.nodes_per_router=2 "
+    "nodes=8"
+)
 # A machine, and what is set in it.
 SHARED = {
     "cards": ("csd3", ""),
@@ -22,6 +26,8 @@ SHARED = {
     "tree": ("frontera", "network.sharing=links"),
     "hashed": ("frontera", "network.sharing=links topology.routing=hashed"),
     "torus": ("sp2", "network.sharing=links topology.kind=torus topology.dims=[3,3] nodes=9"),
+    "hyperx": ("sp2", HYPERX),
+    "hyperx, valiant": ("sp2", f"{HYPERX} topology.routing=valiant"),
     "minimal": ("lumi-c", DRAGONFLY),
     "valiant": ("lumi-c", f"{DRAGONFLY} topology.routing=valiant"),
     "adaptive": ("lumi-c", f"{DRAGONFLY} topology.routing=adaptive"),

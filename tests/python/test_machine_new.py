@@ -91,6 +91,7 @@ def test_without_answers_all_is_assumed(tmp_path):
     [
         (["--topology", "fat_tree"], "unknown topology 'fat_tree', expected one such as"),
         (["--topology", "dragonfly:8,16"], "unknown topology"),
+        (["--topology", "hyperx:8"], "unknown topology"),
         (["--topology", "hypercube:4"], "unknown topology"),
         (["--latency", "fast"], "fast"),
         (["--bandwidth", "0 GB/s"], "expected a bandwidth above zero"),

@@ -13,6 +13,7 @@ SHAPES = {
     "torus": ["topology.kind=torus", "topology.dims=[5,2,4]"],
     "fat_tree": ["topology.kind=fat_tree", "topology.arity=[3,2,4]"],
     "partly filled tree": ["nodes=17", "topology.kind=fat_tree", "topology.arity=[3,2,4]"],
+    "hyperx": ["topology.kind=hyperx", "topology.dims=[3,5]", "topology.nodes_per_router=2"],
     "dragonfly": [
         "topology.kind=dragonfly",
         "topology.groups=5",
@@ -91,6 +92,7 @@ def test_all_pairs_across_a_bisection_share_its_trunks(tmp_path):
 def test_links_have_the_names_of_the_topology(tmp_path):
     assert topology(tmp_path, "torus")[0].name(2, 7) == "node 1, dimension 0 -"
     assert topology(tmp_path, "fat_tree")[0].name(3, 2) == "switch 2 of level 1, down"
+    assert topology(tmp_path, "hyperx")[0].name(2, 8 * 4 + 3 + 2) == "router 4, dimension 1 to 2"
     dragonfly = topology(tmp_path, "dragonfly")[0]
     assert dragonfly.name(2, 7) == "group 1 to group 2"
     assert dragonfly.name(3, 9 + 5) == "group 1, router 1 to 2"

@@ -8,7 +8,7 @@ import numpy as np
 
 from sesame.analysis.link_use import NOT_SHOWN, link_use
 from sesame.analysis.plots import Plot
-from sesame.analysis.routes import IN, OUT
+from sesame.analysis.routes import IN, OUT, hyperx_link
 from sesame.datasets import DataSet
 from sesame.web.chart import Chart
 
@@ -87,6 +87,8 @@ class Layout:
             "torus": "The last dimension goes across, the one before down, others side by side; "
             "stubs close the rings.",
             "fat_tree": "Nodes are at the bottom, each level of switches above the one below.",
+            "hyperx": "Routers that differ in the last coordinate alone are on a small circle, "
+            "these on a larger one for each dimension before.",
             "dragonfly": "Routers of a group are on a small circle, groups on a large one.",
         }.get(self._kind, "Nodes are on a circle around the switch.")
 
@@ -94,7 +96,11 @@ class Layout:
         """Both ends of a link; None for one without a place: of a node and its own router."""
         if self._kind in ("mesh", "torus"):
             return None if kind in (IN, OUT) else self._grid_link(number)
-        inner = {"fat_tree": self._tree_link, "dragonfly": self._dragonfly_link}
+        inner = {
+            "fat_tree": self._tree_link,
+            "hyperx": self._hyperx_link,
+            "dragonfly": self._dragonfly_link,
+        }
         if kind in (IN, OUT):
             node, switch = self._node_link(number)
             return self._shifted(node, switch) if kind == IN else self._shifted(switch, node)
@@ -143,13 +149,28 @@ class Layout:
         return self._shifted(high, low) if down else self._shifted(low, high)
 
     def _router_place(self, router: int) -> Point:
-        groups, routers = int(str(self._shape["groups"])), int(str(self._shape["routers"]))
-        group, at = divmod(router, routers)
-        small = max(1.0, routers / 6)
-        large = small * (2 + groups / 2)
-        x, y = _on_circle(group, groups, large)
-        dx, dy = _on_circle(at, routers, small)
-        return x + dx, y + dy
+        """Circles of circles, the last coordinate on the smallest."""
+        extents = (
+            self._numbers("dims")
+            if self._kind == "hyperx"
+            else [int(str(self._shape[key])) for key in ("groups", "routers")]
+        )
+        x = y = 0.0
+        radius = max(1.0, extents[-1] / 6)
+        for extent in reversed(extents):
+            router, at = divmod(router, extent)
+            dx, dy = _on_circle(at, extent, radius)
+            x, y = x + dx, y + dy
+            radius *= 2 + extent / 2
+        return x, y
+
+    def _hyperx_link(self, kind: int, number: int) -> tuple[Point, Point]:
+        dims = self._numbers("dims")
+        router, dimension, end = hyperx_link(dims, number)
+        at = [int(i) for i in np.unravel_index(router, dims)]
+        at[dimension] = end
+        other = int(np.ravel_multi_index(at, dims))
+        return self._shifted(self._router_place(router), self._router_place(other))
 
     def _dragonfly_link(self, kind: int, number: int) -> tuple[Point, Point]:
         groups, routers = int(str(self._shape["groups"])), int(str(self._shape["routers"]))
@@ -172,7 +193,7 @@ class Layout:
         if self._kind == "fat_tree":
             leaf = node // self._numbers("arity")[0]
             return self._switch_place(0, node), self._switch_place(1, leaf)
-        if self._kind == "dragonfly":
+        if self._kind in ("hyperx", "dragonfly"):
             each = int(str(self._shape["nodes_per_router"]))
             x, y = self._router_place(node // each)
             dx, dy = _on_circle(node % each, each, 0.3)

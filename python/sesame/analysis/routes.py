@@ -2,14 +2,14 @@
 
 Meshes and tori: dimension order, the first dimension first. Fat trees: up to the lowest common
 switch and down; what joins a switch to the level above counts as one trunk of all its uplinks.
-Dragonflies: minimal, by the shortest of the parallel global links. Every route
-begins with the link from the node into the network and ends with the one to the other node; a
-crossbar has no others.
+HyperX: one link for each dimension, the first one first. Dragonflies: minimal, by the shortest of
+the parallel global links. Every route begins with the link from the node into the network and ends
+with the one to the other node; a crossbar has no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,9 @@ class Topology:
         if self.kind == "fat_tree":
             level, down = divmod(kind - 2, 2)
             return f"switch {number} of level {level + 1}, {('up', 'down')[down]}"
+        if self.kind == "hyperx":
+            router, dimension, end = hyperx_link(self.shape["dims"], number)
+            return f"router {router}, dimension {dimension} to {end}"
         if kind == 2:
             groups = int(self.shape["groups"])
             return f"group {number // groups} to group {number % groups}"
@@ -86,6 +89,8 @@ class Topology:
             yield from self._grid(source, destination)
         elif self.kind == "fat_tree":
             yield from self._tree(source, destination)
+        elif self.kind == "hyperx":
+            yield from self._hyperx(source, destination)
         elif self.kind == "dragonfly":
             yield from self._dragonfly(source, destination)
 
@@ -116,6 +121,18 @@ class Topology:
             apart = np.flatnonzero(source // below != destination // below)
             yield apart, 2 + 2 * level, (source // below)[apart]
             yield apart, 3 + 2 * level, (destination // below)[apart]
+
+    def _hyperx(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
+        dims = [int(extent) for extent in self.shape["dims"]]
+        of_router = int(self.shape["nodes_per_router"])
+        here, last = source // of_router, destination // of_router
+        for dimension, extent in enumerate(dims):
+            stride = int(np.prod(dims[dimension + 1 :], dtype=np.int64))
+            at, to = here // stride % extent, last // stride % extent
+            moving = np.flatnonzero(at != to)
+            first = sum(dims[:dimension])
+            yield moving, 2, here[moving] * sum(dims) + first + to[moving]
+            here = here + (to - at) * stride
 
     def _dragonfly(self, source: Array, destination: Array) -> Iterator[tuple[Array, int, Array]]:
         groups, routers = int(self.shape["groups"]), int(self.shape["routers"])
@@ -150,3 +167,14 @@ class Topology:
         between = np.flatnonzero(apart)
         yield between, 2, (from_group * groups + to_group)[between]
         yield local(to_group, enters, to_router, apart)
+
+
+def hyperx_link(dims: Sequence[int], number: int) -> tuple[int, int, int]:
+    """The router at which a link begins, its dimension, and the coordinate at which it ends
+    (core/network/hyperx_routes.cc)."""
+    router, end = divmod(number, sum(dims))
+    dimension = 0
+    while end >= dims[dimension]:
+        end -= dims[dimension]
+        dimension += 1
+    return router, dimension, end

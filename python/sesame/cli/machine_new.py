@@ -43,7 +43,7 @@ SOURCE = "given to `sesame machine new`"
 @click.option(
     "--topology",
     metavar="KIND:NUMBERS",
-    help="crossbar, mesh:8,8, torus:8,8,8, fat_tree:32,32 or dragonfly:8,16,16.",
+    help="crossbar, mesh:8,8, torus:8,8,8, fat_tree:32,32, hyperx:8,8,16 or dragonfly:8,16,16.",
 )
 @click.option(
     "--uplinks",

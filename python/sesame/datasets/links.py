@@ -13,15 +13,16 @@ LINK = RecordType(
             "kind",
             "int32",
             "",
-            "0: a card sends; 1: a card receives; others by topology: mesh, torus: 2; fat tree: "
-            "2 + 2 level up, 3 + 2 level down; dragonfly: 2 between groups, 3 inside",
+            "0: a card sends; 1: a card receives; others by topology: mesh, torus, HyperX: 2; fat "
+            "tree: 2 + 2 level up, 3 + 2 level down; dragonfly: 2 between groups, 3 inside",
         ),
         Field(
             "number",
             "int64",
             "",
             "which of its kind: node; mesh, torus: node × 2 dimensions + direction; fat tree: the "
-            "lower switch; dragonfly: from group × groups + to group, or (group × routers + from "
+            "lower switch; HyperX: from router × sum of dims + dims of earlier dimensions + to "
+            "coordinate; dragonfly: from group × groups + to group, or (group × routers + from "
             "router) × routers + to router",
         ),
         Field("port", "int32", "", "which of several parallel ones"),

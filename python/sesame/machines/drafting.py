@@ -19,8 +19,10 @@ SHAPES = {
     "mesh": "mesh:8,8",
     "torus": "torus:8,8,8",
     "fat_tree": "fat_tree:32,32",
+    "hyperx": "hyperx:8,8,16",
     "dragonfly": "dragonfly:8,16,16",
 }
+MOST_NUMBERS = 64  # of a topology: more dimensions or levels than any machine has
 OVERHEADS = ("send_overhead", "receive_overhead")
 
 
@@ -227,23 +229,24 @@ class _Table:
 def topology_values(shape: str) -> dict[str, str]:
     """The keys of a topology that is written as KIND:NUMBERS, as fat_tree:32,32."""
     kind, _, numbers = shape.replace(" ", "").partition(":")
-    keys = {"crossbar": 0, "mesh": None, "torus": None, "fat_tree": None, "dragonfly": 3}
+    counts = {"crossbar": (0, 0), "hyperx": (2, MOST_NUMBERS), "dragonfly": (3, 3)}
+    least, most = counts.get(kind, (1, MOST_NUMBERS))
     parts = numbers.split(",") if numbers else []
-    count = keys.get(kind, -1)
-    is_right = all(re.fullmatch(r"[1-9]\d*", part) for part in parts) and (
-        len(parts) == count if count is not None else bool(parts)
-    )
-    if kind not in keys or not is_right:
+    is_right = all(re.fullmatch(r"[1-9]\d*", part) for part in parts)
+    if kind not in SHAPES or not is_right or not least <= len(parts) <= most:
         raise InputError(
             f"unknown topology {shape!r}, expected one such as {', '.join(SHAPES.values())}",
             hint="mesh and torus: nodes along each dimension; fat_tree: children of a switch, "
-            "leaf level first; dragonfly: groups, routers of a group, nodes of a router",
+            "leaf level first; hyperx: routers along each dimension, nodes of a router; "
+            "dragonfly: groups, routers of a group, nodes of a router",
         )
     values = {"kind": json.dumps(kind)}
     if kind in ("mesh", "torus"):
         values["dims"] = f"[{', '.join(parts)}]"
     elif kind == "fat_tree":
         values["arity"] = f"[{', '.join(parts)}]"
+    elif kind == "hyperx":
+        values |= {"dims": f"[{', '.join(parts[:-1])}]", "nodes_per_router": parts[-1]}
     elif kind == "dragonfly":
         values |= dict(zip(("groups", "routers", "nodes_per_router"), parts, strict=True))
     return values

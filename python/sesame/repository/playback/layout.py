@@ -54,6 +54,12 @@ def draw(values: Mapping[str, str], used: Sequence[int]) -> Diagram:
         sizes = [math.prod(arity[: level + 1]) for level in range(len(arity))]
         about = f"fat tree of {nodes:,} nodes, {arity[0]} on each leaf switch"
         return _tree(kind, about, sizes, "switch", _shown(nodes, used))
+    if kind == "hyperx":
+        dims, each = _numbers(topology["dims"]), int(topology["nodes_per_router"])
+        about = f"HyperX of {' × '.join(map(str, dims))} routers of {each} nodes"
+        sizes = [each, each * dims[-1], each * math.prod(dims)]
+        nodes = int(values.get("nodes", sizes[-1]))
+        return _tree(kind, about, sizes, "router", _shown(nodes, used))
     if kind == "dragonfly":
         groups, routers, each = (
             int(topology[key]) for key in ("groups", "routers", "nodes_per_router")

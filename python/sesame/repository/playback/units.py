@@ -126,7 +126,7 @@ def _nodes(values: Mapping[str, str]) -> int | None:
     for key in ("dims", "arity"):
         if f"topology.{key}" in values:
             product = int(np.prod(json.loads(values[f"topology.{key}"])))
-            return product
+            return product * int(values.get("topology.nodes_per_router", 1))  # of a HyperX
     keys = [f"topology.{key}" for key in ("groups", "routers", "nodes_per_router")]
     return int(np.prod([int(values[key]) for key in keys])) if keys[0] in values else None
 
