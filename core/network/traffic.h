@@ -112,7 +112,7 @@ class Traffic {
   // Any strand may call this at any time not after shipment.start.
   void start(Transit& transit, const Shipment& shipment);
   // Only an event that fires may call this, not after message.start. Of messages that reach a card
-  // at the same time those of ranks are served first, then those of files in the order of calls.
+  // at the same time those of files are served first, in the order of calls, then those of ranks.
   void start(Transit& transit, const FileMessage& message);
 
   // Continues a transit between the two ranks that another process has handed over. Only

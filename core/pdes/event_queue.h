@@ -21,11 +21,14 @@ namespace sesame::pdes {
 // of earlier ones.
 enum class EventClass : uint8_t {
   kInterface,  // a network interface injects the next message
-  kTransit,    // a message reaches a card, a link or the memory that it shares with others
   kModel,      // file systems and devices
   kRemote,     // one-sided operations and locks
   kMatch,      // receives from any source
   kWake,       // strands that yield until now, and probes
+  // A message reaches a card, a link or the memory that it shares with others. The last, since
+  // strands that have yielded until now may start messages now: these are served in their order,
+  // too.
+  kTransit,
 };
 
 // The order of events of equal time. It must not depend on the order in which fibers run. So an

@@ -59,6 +59,15 @@ def test_random_programs_give_the_same_data_in_any_order(sharing, compiled, simu
     assert_same_in_any_order(simulate, tmp_path, 2, *options, "--", program, seed, 40)
 
 
+def test_a_message_that_starts_when_another_passes_keeps_its_place(compiled, simulate, tmp_path):
+    """Two messages are at a link at one time, without a hop latency. One rank has to wait for its
+    turn to send, or not, as the order of execution has it."""
+    program = compiled("tests/programs/model/schedule.c")
+    torus = "network.sharing=links topology.kind=torus topology.dims=[2,4] nodes=8"
+    options = (*COMPUTE, *on_machine("sp2", torus), "--placement", "cyclic", "-n", 8)
+    assert_same_in_any_order(simulate, tmp_path, 3, *options, "--", program, 305, 40)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(300, 330))
 @pytest.mark.parametrize("sharing", SHARED)
