@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.command_line import SESAME, Outcome, run
 from tests.integration.orders import OF_THE_HOST, assert_same_in_any_order
-from tests.integration.test_order_everywhere import FAST, LONG
+from tests.integration.small_runs import ORDER, small_runs
 from tests.tutorials import commands_of
 
 import sesame
@@ -119,13 +119,12 @@ def check_slopes(directory: Path, command: list[str]) -> None:
         assert shares[key] <= high + 0.01 * abs(high) + least, (key, shares[key], low, high)
 
 
-def cases(lines: str) -> list:
-    kept = [
-        line
-        for line in lines.strip().splitlines()
-        if not any(f"{word} " in f"{line} ".replace("/", " ") for word in DECIDING)
+def cases(duration: str) -> list:
+    return [
+        run
+        for run in small_runs(ORDER, duration)
+        if not any(f"{word} " in f"{run.id} ".replace("/", " ") for word in DECIDING)
     ]
-    return [pytest.param(line.split(), id=line) for line in kept]
 
 
 @pytest.fixture
@@ -139,24 +138,21 @@ def has_right_slopes(program: Callable, compiled: Callable, tmp_path: Path) -> C
     return check
 
 
-@pytest.mark.parametrize("case", cases(FAST))
+@pytest.mark.parametrize("case", cases("fast"))
 def test_slopes_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)
 
 
 # Full nodes, whose ranks share cards.
-SHARED = """
-ft 64 csd3 --placement block --
-"""
+SHARED = "ft 64 csd3 --placement block --"
 
 
-@pytest.mark.parametrize("case", cases(SHARED))
-def test_slopes_of_shared_cards_are_those_of_finite_differences(case, has_right_slopes):
-    has_right_slopes(case)
+def test_slopes_of_shared_cards_are_those_of_finite_differences(has_right_slopes):
+    has_right_slopes(SHARED.split())
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", cases(LONG))
+@pytest.mark.parametrize("case", cases("long"))
 def test_slopes_of_all_programs_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)
 
