@@ -64,9 +64,10 @@ class LinksTest : public testing::Test {
   Client rank(int number) {
     return {number, network_.node_of(number), &interfaces_[static_cast<size_t>(number)]};
   }
-  Arrival& send_to_ionode(const Client& client, uint32_t ionode = 0) {
+  Arrival& send_to_ionode(const Client& client, uint32_t ionode = 0,
+                          SimTime ready = SimTime::zero()) {
     Arrival& arrival = arrivals_.emplace_back();
-    times_ = links_.send_to_ionode(SimTime::zero(), client, ionode, kKilobyte, arrival);
+    times_ = links_.send_to_ionode(ready, client, ionode, kKilobyte, arrival);
     return arrival;
   }
   Arrival& send_from_ionode(uint32_t ionode, const Client& client,
@@ -114,21 +115,21 @@ class LinksTest : public testing::Test {
 
 TEST_F(LinksTest, AFileMessageWaitsForTheCardOfItsRank) {
   send_to_rank(0, 2);
-  const Arrival& behind = send_to_ionode(rank(0));
-  const Arrival& beside = send_to_ionode(rank(1), 1);
+  const Arrival& behind = send_to_ionode(rank(0), 0, us(1));
+  const Arrival& beside = send_to_ionode(rank(1), 1, us(1));
   run();
   EXPECT_EQ(behind.at, kLatency + us(2 + 2));
-  EXPECT_EQ(beside.at, kLatency + us(2));
+  EXPECT_EQ(beside.at, kLatency + us(1 + 2));
 }
 
 TEST_F(LinksTest, AReplyComesThroughTheCardOfItsRank) {
   send_to_rank(2, 0);
-  const Arrival& behind = send_from_ionode(0, rank(0));
-  const Arrival& beside = send_from_ionode(1, rank(1));
-  const Arrival& of_cache = send_from_ionode(2, {.node = 0});  // the first card, that of rank 0
+  const Arrival& behind = send_from_ionode(0, rank(0), us(1));
+  const Arrival& beside = send_from_ionode(1, rank(1), us(1));
+  const Arrival& of_cache = send_from_ionode(2, {.node = 0}, us(1));  // at the card of rank 0
   run();
   EXPECT_EQ(behind.at, kLatency + us(2 + 2));
-  EXPECT_EQ(beside.at, kLatency + us(2));
+  EXPECT_EQ(beside.at, kLatency + us(1 + 2));
   EXPECT_EQ(of_cache.at, kLatency + us(2 + 2 + 2));
 }
 
@@ -203,10 +204,10 @@ TEST_F(OneCardTest, IncastOfFilesAndMessagesTakesTheSumOfTheirTimes) {
   const RankMessage& one = send_to_rank(2, 0);
   const RankMessage& two = send_to_rank(4, 1);
   run();
-  EXPECT_EQ(std::max(one.at, two.at), kLatency + us(2 * 2)) << "ranks first";
   for (size_t i = 0; i < files.size(); ++i) {
-    EXPECT_EQ(files[i]->at, kLatency + us(2 * 2) + us(2) * static_cast<int64_t>(i + 1));
+    EXPECT_EQ(files[i]->at, kLatency + us(2) * static_cast<int64_t>(i + 1)) << "files first";
   }
+  EXPECT_EQ(std::max(one.at, two.at), kLatency + us(6 * 2));
   EXPECT_EQ(cards().of_rank(0).receive.messages, 6u);
   EXPECT_EQ(cards().of_rank(0).receive.bytes, 6 * kKilobyte);
 }
