@@ -205,7 +205,10 @@ def test_requests_to_devices_are_those_of_diskstats(tmp_path, debian_program):
             session = Session(probes, Wanted(all_points("block"), budget=None))
             with session.running():
                 subprocess.run(["mount", device, place], check=True)
-                (place / "data").write_bytes(b"x" * (32 << 20))
+                with (place / "data").open("wb") as file:
+                    file.write(b"x" * (32 << 20))
+                    file.flush()
+                    os.fsync(file.fileno())  # umount writes nothing while a namespace has a copy
                 subprocess.run(["umount", place], check=True)
                 session.read(is_last=True)
         statistics = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()
