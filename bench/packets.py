@@ -195,11 +195,12 @@ def table(programs: tuple[Path, Path], count: int, directory: Path) -> str:
     return "\n".join(lines)
 
 
-def write(text: str) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    PAGE.write_text(f"{before}{MARKS[0]}\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+def replace_table(page: Path, marks: tuple[str, str], text: str) -> None:
+    before, _, rest = page.read_text(encoding="utf-8").partition(marks[0])
+    _, _, after = rest.partition(marks[1])
+    if not after:
+        raise SystemExit(f"{page} has no place for a table: {marks[0]}")
+    page.write_text(f"{before}{marks[0]}\n{text}\n\n{marks[1]}{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -214,7 +215,7 @@ def main() -> None:
             return
         text = table(programs, options.messages, Path(name))
     if options.write:
-        write(text)
+        replace_table(PAGE, MARKS, text)
     print(text)
 
 
