@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -270,18 +271,29 @@ def test_an_address_that_shows_nothing_says_why(client, home, query):
         assert "Traceback" not in answer.text and "/tmp" not in answer.text
 
 
-@pytest.fixture
-def repository(tmp_path):
-    made = Repository.in_directory(tmp_path / "repository")
-    yield made
+@pytest.fixture(scope="module")
+def one_prepared(tmp_path_factory) -> Path:
+    """The directories `served`, with one data set, and `repository`, which has it. Tests get
+    copies: preparing a data set takes a process, and a second."""
+    directory = tmp_path_factory.mktemp("prepared")
+    (directory / "served").mkdir()
+    write_events(directory / "served" / "events.sesame", 400, 5, title="A <b> set")
+    made = Repository.in_directory(directory / "repository")
+    add_found(made, directory / "served", print)
     made.close()
+    return directory
 
 
 @pytest.fixture
-def client(tmp_path, repository):
-    (tmp_path / "served").mkdir()
-    write_events(tmp_path / "served" / "events.sesame", 400, 5, title="A <b> set")
-    add_found(repository, tmp_path / "served", print)
+def repository(one_prepared, tmp_path):
+    shutil.copytree(one_prepared, tmp_path, dirs_exist_ok=True)
+    opened = Repository.in_directory(tmp_path / "repository")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(repository):
     return TestClient(make_app(repository, recognisers=[lambda _: repository.local_reader()]))
 
 

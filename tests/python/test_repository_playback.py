@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -369,18 +370,29 @@ def test_tables_of_other_types_than_described_are_refused(tmp_path):
         prepare(run.path, tmp_path / "out")
 
 
+@pytest.fixture(scope="module")
+def one_prepared(tmp_path_factory) -> Path:
+    """The directories `served`, with one data set, and `repository`, which has it. Tests get
+    copies: preparing a data set takes a process, and a second."""
+    directory = tmp_path_factory.mktemp("prepared")
+    write_run(directory / "served" / "run.sesame", 8, MESH, title="A <b> run")
+    made = Repository.in_directory(directory / "repository")
+    add_found(made, directory / "served", print)
+    made.close()
+    return directory
+
+
 @pytest.fixture
-def repository(tmp_path):
+def repository(one_prepared, tmp_path):
+    shutil.copytree(one_prepared, tmp_path, dirs_exist_ok=True)
     opened = Repository.in_directory(tmp_path / "repository")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def client(tmp_path, repository):
+def client(repository):
     """Signed in as the user of the directory, which has one run."""
-    write_run(tmp_path / "served" / "run.sesame", 8, MESH, title="A <b> run")
-    add_found(repository, tmp_path / "served", print)
     return TestClient(make_app(repository, recognisers=[lambda _: repository.local_reader()]))
 
 
