@@ -30,7 +30,17 @@ LAZY = (
     *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.comparison"),
     "sesame.datasets",
     *("sesame.measurement", "sesame.simulation", "sesame.simulation.trace", "sesame.workloads"),
+    *("sesame.repository.looks", "sesame.repository.playback", "sesame.repository.search"),
 )
+# What an import into a repository runs in its confined process; the last line names libraries.
+PREPARES = """
+import pkgutil, sys
+from sesame.repository.preparing import PREPARATIONS
+from sesame.repository.uploads import importing, merging
+for place in PREPARATIONS.values():
+    pkgutil.resolve_name(place)
+print(*{"fastapi", "jinja2", "pyarrow", "sqlalchemy", "starlette"} & set(sys.modules))
+"""
 
 
 @pytest.fixture
@@ -80,6 +90,11 @@ def test_a_simulation_writes_a_data_set_without_large_libraries(loaded, tmp_path
 @pytest.mark.parametrize("arguments", [("info",), ("export", "--to", "csv", "--file", "csv")])
 def test_reading_a_data_set_needs_them_only(loaded, run_path, arguments):
     assert loaded(*arguments, str(run_path)) == {"numpy", "pyarrow"}
+
+
+def test_an_import_loads_neither_pages_nor_the_database():
+    command = [sys.executable, "-I", "-c", PREPARES]
+    assert subprocess.check_output(command, text=True).split() == ["pyarrow"]
 
 
 def test_a_page_loads_what_draws_it(loaded):

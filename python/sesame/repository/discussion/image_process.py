@@ -1,6 +1,6 @@
 """Decodes a pasted image and encodes it anew, in a process of its own with limits.
 
-    python -m sesame.repository.discussion.image_process < IMAGE > RESULT
+    python -I sesame/repository/discussion/image_process.py < IMAGE > RESULT
 
 The result is a line of JSON (type, width, height; or `wrong`), then the bytes of the new image. The
 new image has pixels only: no text, no place where a photo was taken, nothing behind its end.

@@ -1,6 +1,14 @@
 """Search of all that a repository holds: things, discussion, documentation, figures."""
 
-from sesame.repository.search.entries import prepare
-from sesame.repository.search.pages import api, routes
+from __future__ import annotations
 
-__all__ = ["api", "prepare", "routes"]
+from typing import TYPE_CHECKING
+
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.repository.search.pages import api, routes
+else:
+    __getattr__ = names_of(__name__)  # what prepares needs none of the pages
+
+__all__ = ["api", "routes"]
