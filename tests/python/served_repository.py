@@ -11,12 +11,13 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import select
 from starlette.testclient import TestClient
+from tests.python.new_repository import new_repository
 
 from sesame.repository.accounts import passwords
 from sesame.repository.accounts.sessions import AccessTokens
 from sesame.repository.accounts.store import Accounts
 from sesame.repository.app import make_app
-from sesame.repository.store import Repository, schema
+from sesame.repository.store import schema
 from sesame.repository.uploads.publishing import Publisher
 from sesame.repository.uploads.service import Uploads
 from sesame.web.server.roles import Role
@@ -36,7 +37,7 @@ def quick_hashes(monkeypatch):
 
 class Served:
     def __init__(self, directory: Path, **more: object) -> None:
-        self.repository = Repository.in_directory(directory)
+        self.repository = new_repository(directory)
         self.accounts = Accounts(self.repository.engine)
         self.app = make_app(self.repository, **more)
 

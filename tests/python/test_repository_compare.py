@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import true
 from starlette.testclient import TestClient
 from tests.python.made_runs import write_run
+from tests.python.new_repository import new_repository
 from tests.some_info import some_info
 
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
@@ -34,7 +35,7 @@ MESH = 'kind = "mesh"\ndims = [8, 8]'
 
 @pytest.fixture
 def repository(tmp_path):
-    opened = Repository.in_directory(tmp_path / "repository")
+    opened = new_repository(tmp_path / "repository")
     yield opened
     opened.close()
 

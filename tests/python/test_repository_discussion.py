@@ -13,6 +13,7 @@ import pytest
 from PIL import Image, ImageDraw, PngImagePlugin
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
+from tests.python.new_repository import new_repository
 
 from sesame.errors import InputError
 from sesame.repository.accounts.sessions import AccessTokens, Sessions
@@ -87,7 +88,7 @@ class Browser:
 
 @pytest.fixture
 def site(tmp_path):
-    repository = Repository.in_directory(tmp_path / "repository")
+    repository = new_repository(tmp_path / "repository")
     made = Site(repository)
     for name, role in (("ann", "contributor"), ("bob", "contributor"), ("rita", "reviewer")):
         made.add_account(name, role)

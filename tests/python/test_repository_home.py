@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from starlette.testclient import TestClient
 from tests.python.made_runs import write_run
+from tests.python.new_repository import new_repository
 
 from sesame.datasets import all_record_types
 from sesame.repository import summary
@@ -17,7 +18,7 @@ from sesame.repository.cite import Cited, bibtex, datacite, info_text
 from sesame.repository.documentation import documents, pages_about
 from sesame.repository.local import LocalUser, add_found
 from sesame.repository.markdown import to_html
-from sesame.repository.store import LibraryItem, Repository, Version
+from sesame.repository.store import LibraryItem, Version
 from sesame.repository.store.schema import now
 
 # What a report shows of it.
@@ -28,7 +29,7 @@ RESULT = {"ranks": 4, "messages": 80, "bytes": 80000, "wall_time_s": 1, "message
 def served(tmp_path):
     """A client that has signed in, and the address of a run's home page."""
     write_run(tmp_path / "run.sesame", 4, 'kind = "mesh"\ndims = [2, 2]', result=RESULT)
-    repository = Repository.in_directory(tmp_path / "repository")
+    repository = new_repository(tmp_path / "repository")
     add_found(repository, tmp_path, print)
     user = LocalUser(repository, tmp_path / "secret")
     client = TestClient(make_app(repository, recognisers=[user.recognise]))

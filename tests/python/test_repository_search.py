@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 from tests import postgres
+from tests.python.new_repository import new_repository
 
 from sesame.errors import InputError
 from sesame.repository.app import make_app
@@ -349,7 +350,7 @@ def test_figures_of_a_workload_are_found(tmp_path):
 @pytest.fixture
 def local(tmp_path):
     """A browser without an account, and the repository."""
-    made = Repository.in_directory(tmp_path / "repository")
+    made = new_repository(tmp_path / "repository")
     with TestClient(make_app(made), base_url="http://localhost") as client:
         yield client, made
     made.close()
