@@ -17,17 +17,18 @@ void EventQueue::schedule(ConditionalEvent& event, SimTime time) {
   if (!event.is_scheduled()) {
     event.order_ = EventOrder{EventClass::kModel, 0, 0}.key() | next_sequence_++;
   }
-  insert_or_move(event);
+  insert_or_move(event, false);
 }
 
-void EventQueue::schedule(ConditionalEvent& event, SimTime time, EventOrder order) {
+void EventQueue::schedule(ConditionalEvent& event, SimTime time, EventOrder order,
+                          bool is_exclusive) {
   event.time_ = time;
   event.order_ = order.key();
-  insert_or_move(event);
+  insert_or_move(event, is_exclusive);
 }
 
-void EventQueue::insert_or_move(ConditionalEvent& event) {
-  const Entry entry{event.time_.ps(), event.order_, &event, true};
+void EventQueue::insert_or_move(ConditionalEvent& event, bool is_exclusive) {
+  const Entry entry{event.time_.ps(), event.order_, &event, true, is_exclusive};
   if (event.is_scheduled()) {
     heap_[static_cast<size_t>(event.heap_index_)] = entry;
   } else {

@@ -10,6 +10,7 @@
 // thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -49,6 +50,15 @@ struct EventOrder {
   }
 };
 
+// The place of an event in the total order.
+struct EventKey {
+  int64_t time_ps = INT64_MAX;
+  uint64_t order = UINT64_MAX;
+
+  static constexpr EventKey never() { return {}; }
+  friend constexpr auto operator<=>(const EventKey&, const EventKey&) = default;
+};
+
 class ConditionalEvent {
  public:
   virtual ~ConditionalEvent() = default;
@@ -71,13 +81,18 @@ class EventQueue {
  public:
   bool empty() const { return heap_.empty(); }
   SimTime earliest() const { return heap_.empty() ? SimTime::never() : heap_[0].event->time_; }
+  EventKey first() const {
+    return heap_.empty() ? EventKey::never() : EventKey{heap_[0].time_ps, heap_[0].order};
+  }
+  bool first_is_exclusive() const { return !heap_.empty() && heap_[0].is_exclusive; }
 
   // Schedules an event of the class kModel, or moves it if it is scheduled already; of equal times
   // the one scheduled first fires first. Only to be called by fire(), or by a fiber that has
   // yielded until its time, since the order among equals depends on the order of calls.
   void schedule(ConditionalEvent& event, SimTime time);
-  // Schedules or moves the event. Any fiber may call this at any time.
-  void schedule(ConditionalEvent& event, SimTime time, EventOrder order);
+  // Schedules or moves the event. Any fiber may call this at any time. An exclusive one uses what
+  // all workers of a parallel simulation share: see Executive::allow_turn().
+  void schedule(ConditionalEvent& event, SimTime time, EventOrder order, bool is_exclusive = false);
   // The same for an event that is not scheduled and will be neither moved nor withdrawn. Cheaper:
   // the event is not touched again before it fires.
   void schedule_once(ConditionalEvent& event, SimTime time, EventOrder order);
@@ -94,6 +109,7 @@ class EventQueue {
     uint64_t order;
     ConditionalEvent* event;
     bool is_movable;
+    bool is_exclusive = false;
 
     bool is_before(const Entry& other) const {
       return time_ps != other.time_ps ? time_ps < other.time_ps : order < other.order;
@@ -103,7 +119,7 @@ class EventQueue {
     heap_[index] = entry;
     if (entry.is_movable) entry.event->heap_index_ = static_cast<int64_t>(index);
   }
-  void insert_or_move(ConditionalEvent& event);
+  void insert_or_move(ConditionalEvent& event, bool is_exclusive);
   void remove(size_t index);
   void sift_up(size_t index);
   void sift_down(size_t index);

@@ -72,7 +72,7 @@ Fiber* Executive::take_next() {
   for (;;) {
     if (Fiber* next = take_ready()) return next;
     if (on_outside_ != nullptr && on_outside_(outside_context_)) continue;
-    if (later_head_ != nullptr && (events_.earliest() >= resumes_ || !may_fire())) {
+    if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
       resume_later();
       continue;
     }
@@ -80,16 +80,40 @@ Fiber* Executive::take_next() {
       if (synchronizer_ != nullptr && synchronize()) continue;
       return &main_;
     }
-    is_firing_ = true;
-    events_.take_earliest().fire();
-    is_firing_ = false;
+    fire_next();
   }
+}
+
+void Executive::fire_next() {
+  const bool is_model = is_model_next();
+  has_turn_ = !is_model && events_.first_is_exclusive();
+  if (has_turn_) end_turn();
+  is_firing_ = true;
+  (is_model ? model_events_ : events_).take_earliest().fire();
+  is_firing_ = false;
+}
+
+// Numbers of model events differ between executives, which may have further models; their order
+// does not. Before own events of the same time and class.
+EventKey Executive::first_model_event() const {
+  const EventKey first = model_events_.first();
+  return first == EventKey::never()
+             ? first
+             : EventKey{first.time_ps, EventOrder{EventClass::kModel, 0, 0}.key()};
+}
+
+bool Executive::may_fire_in_parallel() const {
+  if (is_model_next()) return first_model_event() < turn_limit_;
+  if (events_.empty()) return false;
+  if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
+  return events_.earliest() < bound_;
 }
 
 // Messages of other workers have their effects as if an event fired.
 bool Executive::synchronize() {
   is_firing_ = true;
-  const bool continues = synchronizer_->synchronize(events_.earliest());
+  has_turn_ = false;
+  const bool continues = synchronizer_->synchronize(earliest());
   is_firing_ = false;
   return continues;
 }

@@ -73,6 +73,21 @@ class Executive {
     bound_ = SimTime::zero();
   }
   void allow_until(const SimTime& bound) { bound_ = bound; }
+  // The executives that simulate together have copies of some models (shared file systems). The
+  // events of these models are in a queue of their own, the same in each executive. They fire, and
+  // exclusive events use the models, in the order of all events of all executives. allow_turn()
+  // allows the next ones of them: model events before `limit` and the own event at `limit`. The
+  // turn ends when a model event has an effect outside the models or an exclusive event has fired.
+  EventQueue& model_events() { return model_events_; }
+  bool may_use_models() const { return synchronizer_ == nullptr || synchronizer_->gives_turns(); }
+  EventKey first_model_event() const;
+  void allow_turn(const EventKey& limit) { turn_limit_ = limit; }
+  void end_turn() { turn_limit_ = EventKey{INT64_MIN, 0}; }
+  // Whether the last event was exclusive: this executive may use the models.
+  bool has_turn() const { return synchronizer_ == nullptr || has_turn_; }
+  // While a fiber here waits for the models, which may wake it at any time, also its own events
+  // wait for their turn. +1: a fiber begins to wait; -1: it ends.
+  void add_model_waits(int change) { model_waits_ += change; }
 
   // For comparisons of protocols: whether fibers also wait where they know the outcome, until no
   // synchronizer can learn of anything earlier (the receives that name their source). Changes no
@@ -122,8 +137,16 @@ class Executive {
 
   Fiber* take_next();
   bool may_fire() const {
-    return !events_.empty() && (synchronizer_ == nullptr || events_.earliest() < bound_);
+    return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
+  bool may_fire_in_parallel() const;
+  bool is_model_next() const {
+    return synchronizer_ != nullptr && first_model_event() < events_.first();
+  }
+  SimTime earliest() const {
+    return is_model_next() ? model_events_.earliest() : events_.earliest();
+  }
+  void fire_next();
   bool synchronize();
   void resume_later();
   Fiber* take_ready();
@@ -149,6 +172,10 @@ class Executive {
   EventQueue events_;
   Synchronizer* synchronizer_ = nullptr;  // null: this is the only executive of the run
   SimTime bound_;                         // of events, if there is a synchronizer
+  EventQueue model_events_;               // empty if there is none
+  EventKey turn_limit_{INT64_MIN, 0};
+  bool has_turn_ = false;
+  int model_waits_ = 0;
   bool is_firing_ = false;
   bool confirms_receives_ = false;
   // Fibers that resume together, none before `resumes_`.

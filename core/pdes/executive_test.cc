@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sesame::pdes {
 namespace {
@@ -158,6 +160,65 @@ TEST_F(ExecutiveTest, FiresNoEventWhileAFiberWaitsForTheOutside) {
       nullptr);
   world_.executive.run();
   EXPECT_EQ(world_.log, "oa1b");
+}
+
+// Allows one thing after the other, and logs '|' before each.
+struct Steps : Synchronizer {
+  bool synchronize(const SimTime&) override {
+    world->log += '|';
+    if (next == steps.size()) return false;
+    steps[next++]();
+    return true;
+  }
+  std::vector<std::function<void()>> steps;
+  size_t next = 0;
+};
+
+struct NamedEvent : ConditionalEvent {
+  explicit NamedEvent(char of_log) : name(of_log) {}
+  void fire() override {
+    world->log += name;
+    if (world->executive.has_turn()) world->log += '!';
+  }
+  char name;
+};
+
+TEST_F(ExecutiveTest, EventsOfModelsAndExclusiveOnesTakeTurns) {
+  Executive& executive = world_.executive;
+  NamedEvent ordinary('o');
+  NamedEvent exclusive('x');
+  NamedEvent model('m');
+  NamedEvent later_model('n');
+  Steps steps;
+  executive.set_synchronizer(&steps);
+  executive.events().schedule(ordinary, SimTime::from_ns(5), {EventClass::kWake, 0, 0});
+  executive.events().schedule(exclusive, SimTime::from_ns(10), {EventClass::kWake, 1, 0}, true);
+  executive.model_events().schedule(model, SimTime::from_ns(7));
+  executive.model_events().schedule(later_model, SimTime::from_ns(10));
+  const EventKey of_exclusive{SimTime::from_ns(10).ps(), EventOrder{EventClass::kWake, 1, 0}.key()};
+  steps.steps = {[&] { executive.allow_until(SimTime::from_ns(5)); },
+                 [&] { executive.allow_until(SimTime::from_ns(100)); },
+                 [&] {
+                   executive.allow_turn({SimTime::from_ns(8).ps(), 0});
+                 },
+                 [&] { executive.allow_turn(of_exclusive); },
+                 [&] { executive.allow_turn(EventKey::never()); }};
+  executive.run();
+  // The exclusive event is last of its time, and ends the turn.
+  EXPECT_EQ(world_.log, "||o|m|nx!||");
+}
+
+TEST_F(ExecutiveTest, OwnEventsWaitForTheirTurnWhileAFiberWaitsForAModel) {
+  Executive& executive = world_.executive;
+  NamedEvent ordinary('o');
+  Steps steps;
+  executive.set_synchronizer(&steps);
+  executive.events().schedule(ordinary, SimTime::from_ns(5), {EventClass::kWake, 0, 0});
+  executive.add_model_waits(1);
+  steps.steps = {[&] { executive.allow_until(SimTime::from_ns(100)); },
+                 [&] { executive.allow_turn(executive.events().first()); }};
+  executive.run();
+  EXPECT_EQ(world_.log, "||o|");
 }
 
 TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {

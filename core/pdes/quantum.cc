@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace sesame::pdes {
 
 QuantumProtocol::QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum,
                                  Worker::Take take)
     : worker_(worker), executive_(executive), quantum_(quantum), take_(std::move(take)) {}
 
-bool QuantumProtocol::synchronize(const SimTime& earliest) {
+bool QuantumProtocol::synchronize(const SimTime&) {
   SharedState& state = worker_.state();
   if (state.stopped) return false;
   if (worker_.take_frames(take_)) return true;
   const uint64_t round = state.round;
-  state.workers[worker_.number()].earliest_ps = earliest.ps();
+  publish_first_events();
   // From here on this worker is idle. The last one to become so ends the round.
   if (state.pending.fetch_sub(1) == 1) end_round();
   return await_round(round);
@@ -32,6 +34,7 @@ bool QuantumProtocol::await_round(uint64_t round) {
   }
   if (state.finished) return false;
   executive_.allow_until(SimTime::from_ps(state.bound_ps));
+  executive_.allow_turn({state.turn_ps, state.turn_order});
   return true;
 }
 
@@ -44,16 +47,33 @@ bool QuantumProtocol::resume() {
   return true;
 }
 
-// All workers are idle and no frame is on its way.
+void QuantumProtocol::publish_first_events() {
+  SharedState::OfWorker& mine = worker_.state().workers[worker_.number()];
+  const EventKey first = executive_.events().first();
+  mine.earliest_ps = first.time_ps;
+  mine.earliest_order = first.order;
+  mine.model_ps = executive_.first_model_event().time_ps;
+}
+
+// All workers are idle and no frame is on its way. Model events fire alone, so that no other event
+// can turn up before them.
 void QuantumProtocol::end_round() {
   SharedState& state = worker_.state();
   const int workers = worker_.memory().workers();
-  int64_t earliest_ps = SimTime::never().ps();
-  for (int i = 0; i < workers; ++i)
-    earliest_ps = std::min(earliest_ps, state.workers[i].earliest_ps.load());
-  state.finished = earliest_ps == SimTime::never().ps();
+  const EventKey model = executive_.first_model_event();
+  EventKey first;
+  for (int i = 0; i < workers; ++i) {
+    const SharedState::OfWorker& one = state.workers[i];
+    CHECK(one.model_ps == model.time_ps);
+    first = std::min(first, EventKey{one.earliest_ps, one.earliest_order});
+  }
+  state.finished = first == EventKey::never() && model == EventKey::never();
+  state.turn_ps = first.time_ps;
+  state.turn_order = first.order;
+  const bool is_model = model < first;
   const int64_t last_ps = SimTime::never().ps() - quantum_.ps();  // no overflow
-  if (!state.finished) state.bound_ps = std::min(earliest_ps, last_ps) + quantum_.ps();
+  if (!state.finished)
+    state.bound_ps = is_model ? 0 : std::min(first.time_ps, last_ps) + quantum_.ps();
   state.pending = workers;  // busy again
   state.round.fetch_add(1, std::memory_order_release);
 }

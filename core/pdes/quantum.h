@@ -1,6 +1,8 @@
 // The quantum protocol: all workers simulate until nothing can happen before a common bound, and
 // agree on the next one, Q after the earliest event of all. It is exact if Q is at most the
-// look-ahead: an event at time t affects another worker no earlier than t + look-ahead.
+// look-ahead: an event at time t affects another worker no earlier than t + look-ahead. Models of
+// which all workers have copies take turns (Executive::allow_turn()): either their events fire, or
+// the others.
 //
 // Use: one object for each worker, as the synchronizer of its executive. `take` delivers a frame of
 // another worker. One thread each.
@@ -16,10 +18,12 @@ class QuantumProtocol final : public Synchronizer {
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
 
   bool synchronize(const SimTime& earliest) override;
+  bool gives_turns() const override { return true; }
 
  private:
   bool await_round(uint64_t round);
   bool resume();
+  void publish_first_events();
   void end_round();
 
   Worker& worker_;

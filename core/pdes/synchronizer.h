@@ -19,6 +19,8 @@ class Synchronizer {
   // False: nothing is left to do on any worker, or the run is being stopped. Must not switch
   // fibers.
   virtual bool synchronize(const SimTime& earliest) = 0;
+  // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
+  virtual bool gives_turns() const { return false; }
 };
 
 }  // namespace sesame::pdes

@@ -83,6 +83,12 @@ void Worker::send(int to, std::span<const char> head, std::span<const char> tail
   ++state().workers[number_].frames;
 }
 
+void Worker::broadcast(FrameSubject subject, std::span<const char> rest) {
+  const char first = static_cast<char>(subject);
+  for (int to = 0; to < memory_.workers(); ++to)
+    if (to != number_) send(to, {&first, 1}, rest);
+}
+
 void Worker::write(int to, std::span<const char> bytes) {
   Ring& ring = memory_.ring(number_, to);
   for (int attempt = 0; !bytes.empty();) {
@@ -135,8 +141,9 @@ void Worker::Arrivals::add(std::span<const char> bytes) {
   }
 }
 
-// Moves what is in the rings to this process.
-void Worker::collect() {
+// Moves what is in the rings to this process; whether there was anything.
+bool Worker::collect() {
+  bool any = false;
   for (int from = 0; from < memory_.workers(); ++from) {
     Ring& ring = memory_.ring(from, number_);
     uint64_t taken = ring.taken.load(std::memory_order_relaxed);
@@ -146,8 +153,15 @@ void Worker::collect() {
       const uint64_t count = std::min(written - taken, uint64_t{data.size()});
       arrivals_[static_cast<size_t>(from)].add(data.first(count));
       taken += count;
+      any = true;
     }
     ring.taken.store(taken, std::memory_order_release);
+  }
+  return any;
+}
+
+void Worker::collect_all() {
+  while (collect()) {
   }
 }
 
@@ -159,7 +173,13 @@ void Worker::delay() {
 
 bool Worker::take_frames(const Take& take) {
   delay();
-  collect();
+  for (bool any = false;; any = true) {
+    collect_all();
+    if (!take_collected(take)) return any;
+  }
+}
+
+bool Worker::take_collected(const Take& take) {
   bool any = false;
   for (Arrivals& arrivals : arrivals_) {
     while (!arrivals.frames.empty()) {

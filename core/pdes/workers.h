@@ -33,6 +33,10 @@ namespace sesame::pdes {
 
 inline constexpr int kMostWorkers = 64;
 
+// What a frame is about, in its first byte. Less: the kind of a message between ranks
+// (core/mpi/messages/worker_messages.cc).
+enum class FrameSubject : uint8_t { kFileSystems = 0xf0, kOpenFiles };
+
 struct Ring {
   alignas(64) std::atomic<uint64_t> written;  // in all; by the sender
   alignas(64) std::atomic<uint64_t> taken;    // in all; by the receiver
@@ -51,13 +55,18 @@ struct SharedState {
   alignas(64) std::atomic<int64_t> pending;
   alignas(64) std::atomic<uint64_t> round;  // of the protocol
   std::atomic<int64_t> bound_ps;            // what the round decided
-  std::atomic<int> waiting;                 // workers with an event that is not safe
-  std::atomic<bool> finished;               // nothing is left to do
-  std::atomic<bool> stopped;                // the run is being stopped
+  std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
+  std::atomic<uint64_t> turn_order;
+  std::atomic<int> waiting;    // workers with an event that is not safe
+  std::atomic<bool> finished;  // nothing is left to do
+  std::atomic<bool> stopped;   // the run is being stopped
   struct alignas(64) OfWorker {
-    std::atomic<int64_t> earliest_ps;  // the worker's first event, while it is idle
-    uint64_t frames;                   // sent
-    uint64_t waited_ticks;             // for other workers (WaitingTime)
+    // The worker's first event, while it is idle:
+    std::atomic<int64_t> earliest_ps;
+    std::atomic<uint64_t> earliest_order;
+    std::atomic<int64_t> model_ps;  // and the first of those that all workers have
+    uint64_t frames;                // sent
+    uint64_t waited_ticks;          // for other workers (WaitingTime)
     // Of the asynchronous protocols (asynchronous.h):
     std::atomic<int64_t> output_ps;       // the earliest effect of what it will send
     std::atomic<int64_t> conditional_ps;  // the same if it receives nothing more, while it is idle
@@ -114,10 +123,13 @@ class Worker {
 
   // The parts make one frame. Dropped if the run is being stopped.
   void send(int to, std::span<const char> head, std::span<const char> tail);
+  // Sends a frame with this first byte to each other worker.
+  void broadcast(FrameSubject subject, std::span<const char> rest);
   // Whether a frame, or a part of one, has arrived.
   bool has_arrivals();
   // Passes each complete frame to `take`, which may send frames and take further ones; whether
-  // there were any. The worker must be counted as busy.
+  // there were any. Afterwards all frames are taken that the sender of any of these frames had
+  // taken, or had been told of by ranks, when it sent it. The worker must be counted as busy.
   bool take_frames(const Take& take);
   // Stops this worker for up to some milliseconds now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
@@ -138,7 +150,9 @@ class Worker {
   };
 
   void write(int to, std::span<const char> bytes);
-  void collect();
+  bool collect();
+  void collect_all();
+  bool take_collected(const Take& take);
   void delay();
 
   SharedMemory& memory_;
