@@ -23,6 +23,9 @@ struct FileHooks {
   void (*begin)(storage::FileCallRecord& record) = nullptr;
   void (*end)(storage::FileCallRecord& record) = nullptr;
 
+  // Returns when everything earlier in simulated time has happened, as begin().
+  void (*await_turn)() = nullptr;
+
   // Between begin() and end(): block the rank for one request to the file system.
   void (*charge_metadata)(const storage::ResolvedPath& path, storage::MetadataCall call) = nullptr;
   void (*charge_access)(const storage::OpenFile& file, storage::Direction direction,

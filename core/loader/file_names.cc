@@ -80,11 +80,17 @@ int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, un
   return is_directory(target) && !names_in(target).empty() ? ENOTEMPTY : 0;
 }
 
+// The second path of a call, which can be used only if the first one is simulated.
+ResolvedPath find_target(const PathOperation& operation, int directory, const char* path) {
+  return operation.is_simulated() ? locate(directory, path, PathIntent::kUnlink)
+                                  : resolve(directory, path, false);
+}
+
 int rename_path(const char* call, int from_directory, const char* from, int to_directory,
                 const char* to, unsigned flags) {
   PathOperation operation(call, from_directory, from, PathIntent::kUnlink);
   const ResolvedPath& source = operation.path();
-  const ResolvedPath target = locate(to_directory, to, PathIntent::kUnlink);
+  const ResolvedPath target = find_target(operation, to_directory, to);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(renameat2)(operation.host_directory(), operation.host_path(), AT_FDCWD,
                            target.host_path.c_str(), flags);
@@ -119,7 +125,7 @@ int link_path(const char* call, int from_directory, const char* from, int to_dir
   const PathIntent intent =
       (flags & AT_SYMLINK_FOLLOW) != 0 ? PathIntent::kWrite : PathIntent::kUnlink;
   PathOperation operation(call, from_directory, from, intent);
-  const ResolvedPath target = locate(to_directory, to, PathIntent::kUnlink);
+  const ResolvedPath target = find_target(operation, to_directory, to);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(linkat)(operation.host_directory(), operation.host_path(), AT_FDCWD,
                         target.host_path.c_str(), flags);

@@ -45,9 +45,9 @@ int with_fresh_name(char* path, int suffix, const Make& make) {
     errno = EINVAL;
     return -1;
   }
-  static uint64_t attempt = 0;
+  RankProcess& process = *current();
   for (int i = 0; i < 10'000; ++i) {
-    fill_in(path + length - tail, *current(), ++attempt);
+    fill_in(path + length - tail, process, ++process.temporary_names);
     const int result = make();
     if (result >= 0 || errno != EEXIST) return result;
   }
@@ -84,20 +84,21 @@ int open_path(const char* call, int directory, const char* path, int flags, mode
 }
 
 int close_descriptor(int fd) {
-  const std::shared_ptr<OpenFile> open = keep_open(fd);
+  std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation("close");
   set_descriptor(fd, {});
   const int status = REAL(close)(fd);
   operation.charge_metadata(open->path(), MetadataCall::kClose);
+  drop_open_file(std::move(open));
   return operation.result(status);
 }
 
 void close_files(const RankProcess& process) {
   for (size_t fd = 0; fd < g_descriptors.size(); ++fd) {
-    Descriptor& descriptor = g_descriptors[fd];
+    const Descriptor& descriptor = g_descriptors[fd];
     if (descriptor.file == nullptr || descriptor.rank != process.rank) continue;
     REAL(close)(static_cast<int>(fd));
-    descriptor = {};
+    set_descriptor(static_cast<int>(fd), {});
   }
 }
 

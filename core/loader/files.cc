@@ -23,13 +23,22 @@ std::string path_of_descriptor(int fd) {
 
 }  // namespace
 
+// Other ranks may see that its space is free.
+void drop_open_file(std::shared_ptr<OpenFile> file) {
+  const int error = errno;
+  if (file.use_count() == 1 && !is_forked()) file_hooks()->await_turn();
+  file.reset();
+  errno = error;
+}
+
 void set_descriptor(int fd, Descriptor descriptor) {
   const auto index = static_cast<size_t>(fd);
   if (index >= g_descriptors.size()) {
     if (descriptor.file == nullptr) return;
     g_descriptors.resize(index + 1);
   }
-  g_descriptors[index] = std::move(descriptor);
+  std::swap(g_descriptors[index], descriptor);
+  if (descriptor.file != nullptr) drop_open_file(std::move(descriptor.file));
 }
 
 FileOperation::FileOperation(const char* call) {

@@ -51,6 +51,9 @@ inline std::shared_ptr<OpenFile> keep_open(int fd) {
   return g_descriptors[static_cast<size_t>(fd)].file;
 }
 void set_descriptor(int fd, Descriptor descriptor);
+// Ends a use of an open file. The last use ends when everything earlier in simulated time has
+// happened. Keeps errno.
+void drop_open_file(std::shared_ptr<OpenFile> file);
 
 inline const FileHooks* file_hooks() { return hooks().files; }
 inline storage::Mounts& mounts() { return *file_hooks()->mounts; }

@@ -207,6 +207,8 @@ class HostScope {
 void install_crash_reporter();
 // This process, forked from the one that called set_hooks(), simulates from now on.
 void continue_in_this_process();
+// Whether this is a child that a rank has forked: a process of its own, without simulated time.
+bool is_forked();
 
 // "main+0x1c (ring)" for an address in a rank's copy or in the host; for messages.
 std::string describe_address(const void* address);

@@ -150,6 +150,7 @@ class RankProcess {
   locale_t locale = nullptr;             // null: the host's
   int directory = -1;                    // descriptor; -1: the host's
   std::string working_directory;         // as the program sees it; empty: not asked for yet
+  uint64_t temporary_names = 0;          // made so far by mkstemp() and the like
   int file_mode_mask = -1;               // -1: the host's
   char* token = nullptr;                 // strtok
   OptionScan options;
@@ -175,8 +176,6 @@ const SimulationHooks& hooks();
 
 // The process that the hooks were set in.
 int host_pid();
-// Whether this is a child that a rank has forked: a process of its own, without simulated time.
-bool is_forked();
 
 // Called when a rank sets its own directory, mask or locale, or gets a thread block: later switches
 // exchange it.

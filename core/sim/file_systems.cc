@@ -26,14 +26,23 @@ int nodes_used(const network::Network& network) {
   return nodes;
 }
 
+// In a parallel simulation each worker gets a copy.
+Result<> add_shared(const machine::StorageParameters& parameters, uint64_t seed, Mounts& mounts,
+                    mpi::World& world) {
+  pdes::Executive& executive = world.executive;
+  const bool is_copied = world.replicas != nullptr;
+  auto system = storage::make_file_system(parameters, world.network,
+                                          is_copied ? executive.model_events() : executive.events(),
+                                          seed, world.traffic.get());
+  if (is_copied) system = world.replicas->replicate(std::move(system));
+  return mounts.add(parameters.mounts, std::move(system), parameters.block);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
-                                                  const machine::Machine& machine,
-                                                  const network::Network& network,
-                                                  network::Traffic* traffic,
-                                                  pdes::EventQueue& events) {
-  if (!machine.storage && !machine.node_storage) return nullptr;
+Result<> make_file_systems(const Scenario& scenario, const machine::Machine& machine,
+                           mpi::World& world) {
+  if (!machine.storage && !machine.node_storage) return {};
   Mounts::Options options;
   options.directory = scenario.files_directory.empty() ? scenario.output_directory + "/files"
                                                        : scenario.files_directory;
@@ -42,29 +51,31 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
                                   : scenario.working_directory;
   options.discard_data = scenario.discard_data;
   options.shows_originals = !scenario.initial_files;
-  auto mounts = Mounts::create(std::move(options));
-  if (!mounts) return mounts;
+  auto made = Mounts::create(std::move(options));
+  if (!made) return std::unexpected(made.error());
+  world.mounts = *std::move(made);
+  Mounts& mounts = *world.mounts;
+  if (scenario.workers > 1) world.replicas = std::make_unique<storage::Replicas>(world.executive);
   if (machine.storage) {
-    auto shared =
-        storage::make_file_system(*machine.storage, network, events, scenario.seed, traffic);
-    auto added = (*mounts)->add(machine.storage->mounts, std::move(shared), machine.storage->block);
-    if (!added) return std::unexpected(added.error());
+    auto added = add_shared(*machine.storage, scenario.seed, mounts, world);
+    if (!added) return added;
   }
   if (machine.node_storage) {
     std::vector<std::unique_ptr<FileSystem>> by_node;
-    const int nodes = nodes_used(network);
+    const int nodes = nodes_used(world.network);
     for (int node = 0; node < nodes; ++node) {
-      by_node.push_back(make_local(scenario, machine, network, events, node));
+      by_node.push_back(
+          make_local(scenario, machine, world.network, world.executive.events(), node));
     }
-    auto added = (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node),
-                                      machine.node_storage->block);
-    if (!added) return std::unexpected(added.error());
+    auto added = mounts.add_local(machine.node_storage->mounts, std::move(by_node),
+                                  machine.node_storage->block);
+    if (!added) return added;
   }
   if (scenario.initial_files) {
     for (const auto& [path, bytes] : *scenario.initial_files)
-      if (auto made = (*mounts)->prepare(path, bytes); !made) return std::unexpected(made.error());
+      if (auto prepared = mounts.prepare(path, bytes); !prepared) return prepared;
   }
-  return mounts;
+  return {};
 }
 
 Result<> extend_file_systems(Mounts& mounts, int nodes, const Scenario& scenario,

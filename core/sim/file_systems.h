@@ -5,21 +5,18 @@
 
 #include "core/base/error.h"
 #include "core/machine/machine.h"
+#include "core/mpi/messages/world.h"
 #include "core/network/network.h"
-#include "core/network/traffic.h"
 #include "core/pdes/event_queue.h"
 #include "core/sim/scenario.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::sim {
 
-// Null for a machine without storage, whose programs use the files of the host. Messages of files
-// share with those of ranks what `traffic` has; null: nothing.
-Result<std::unique_ptr<storage::Mounts>> make_file_systems(const Scenario& scenario,
-                                                           const machine::Machine& machine,
-                                                           const network::Network& network,
-                                                           network::Traffic* traffic,
-                                                           pdes::EventQueue& events);
+// Sets World::mounts, and World::replicas if several workers simulate. Does nothing for a machine
+// without storage, whose programs use the files of the host.
+Result<> make_file_systems(const Scenario& scenario, const machine::Machine& machine,
+                           mpi::World& world);
 
 // Gives each of the first `nodes` nodes its local file system, if it does not have one yet. To be
 // called before more ranks run on nodes.

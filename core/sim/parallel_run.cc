@@ -19,6 +19,7 @@
 #include "core/base/spelling.h"
 #include "core/loader/loader.h"
 #include "core/mpi/collectives/hardware.h"
+#include "core/mpi/io/shared_files.h"
 #include "core/mpi/rma/remote_target.h"
 #include "core/sim/rank_division.h"
 #include "core/sim/recording.h"
@@ -198,25 +199,46 @@ void ParallelRun::join(const Scenario& scenario) {
   worker_ = std::make_unique<pdes::Worker>(*memory_, number_);
   if (scenario.shuffle)
     worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
+  const auto take_any = [this](std::span<const char> frame) { take(frame); };
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_,
-      [this](const std::string& why, const std::string& hint) { refuse(why, hint); });
-  protocol_ = make_protocol(
-      scenario, look_ahead(), *worker_, world_.executive,
-      [this](std::span<const char> frame) { messages_->take(frame); },
-      [this] { return messages_->next_send(); });
+      [this](const std::string& why, const std::string& hint) { refuse(why, hint); }, take_any);
+  protocol_ = make_protocol(scenario, look_ahead(), *worker_, world_.executive, take_any,
+                            [this] { return messages_->next_send(); });
   if (has_null_messages(scenario)) messages_->refuse_modules();
   world_.executive.set_confirms_receives(scenario.confirm_receives);
-  if (world_.mounts != nullptr)
-    world_.mounts->refuse_with([this] { messages_->refuse("a simulated file system"); });
   world_.remote = messages_.get();
   world_.remote_windows = mpi::make_remote_windows(world_);
   mpi::collectives::take_part_with_workers(world_);
+  if (world_.mounts != nullptr) connect_file_systems();
   world_.executive.set_synchronizer(protocol_.get());
   if (world_.recorder == nullptr) return;
-  recorder_ =
-      std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)], world_.size());
+  recorder_ = std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)],
+                                               world_.size(), memory_->state().round);
   world_.recorder = recorder_.get();
+}
+
+// A child that a rank has forked tells nothing: it would be taken for the worker.
+void ParallelRun::connect_file_systems() {
+  world_.replicas->connect(
+      *world_.mounts,
+      [this](int rank) { return &world_.ranks[static_cast<size_t>(rank)]->interface.free(); },
+      [this](std::span<const char> frame) {
+        if (loader::is_forked()) return;
+        CHECK(world_.executive.has_turn());
+        worker_->broadcast(pdes::FrameSubject::kFileSystems, frame);
+      });
+}
+
+void ParallelRun::take(std::span<const char> frame) {
+  switch (static_cast<pdes::FrameSubject>(frame[0])) {
+    case pdes::FrameSubject::kFileSystems:
+      return world_.replicas->take(frame.subspan(1));
+    case pdes::FrameSubject::kOpenFiles:
+      return mpi::shared_files(world_).take(frame.subspan(1));
+    default:
+      return messages_->take(frame);
+  }
 }
 
 // The first worker that has a reason decides; whether it is this one. It sets the rest of the
@@ -265,7 +287,7 @@ void ParallelRun::leave() {
     recorder_->flush();
     shared_->workers[number_].record_error = recorder_->error_number();
   }
-  const std::string state = worker_state(world_);
+  const std::string state = worker_state(world_, recorder_.get());
   std::FILE* file = states_[static_cast<size_t>(number_)];
   if (std::fwrite(state.data(), 1, state.size(), file) != state.size() || std::fflush(file) != 0) {
     const std::string why = std::strerror(errno);
@@ -370,15 +392,26 @@ Result<> ParallelRun::check_end(pid_t process, int status) {
 }
 
 Result<> ParallelRun::take_in(Recording* recording) {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    if (auto taken = take_in_state(contents(states_[i]), world_, &totals_); !taken) return taken;
-    if (recording == nullptr) continue;
+  for (std::FILE* state : states_)
+    if (auto taken = take_in_state(contents(state), world_, &totals_); !taken) return taken;
+  describe_together(&totals_);
+  std::ranges::stable_sort(totals_.storage_table, {}, [](const nlohmann::json& system) {
+    return system.at("node").get<int>();
+  });
+  return recording == nullptr ? Result<>() : take_in_records(*recording);
+}
+
+Result<> ParallelRun::take_in_records(Recording& recording) {
+  // Numbers of files are in the order of their first uses.
+  std::ranges::stable_sort(totals_.first_uses, {},
+                           [](const FirstUse& use) { return std::pair(use.round, use.end_ps); });
+  for (const FirstUse& use : totals_.first_uses) recording.give_numbers(use.path, use.call.c_str());
+  for (size_t i = 0; i < records_.size(); ++i) {
     const auto number = static_cast<int>(i);
     if (const int failed = shared_->workers[number].record_error; failed != 0)
       return error("cannot write the records of " + name_of(number) + ": " + std::strerror(failed));
-    if (auto replayed = replay_records(records_[i], *recording); !replayed) return replayed;
+    if (auto replayed = replay_records(records_[i], recording); !replayed) return replayed;
   }
-  describe_together(&totals_);
   return {};
 }
 

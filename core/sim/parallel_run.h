@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,9 @@ class ParallelRun {
   Result<> share(const Scenario& scenario);
   Result<> start_workers();
   void become_worker(int number, pid_t supervisor);
+  void connect_file_systems();
+  void take(std::span<const char> frame);
+  Result<> take_in_records(Recording& recording);
   [[noreturn]] void refuse(const std::string& why, const std::string& hint);
   bool decide(int status, const std::string& why);
   bool decide_to_fail(const Error& error);

@@ -23,12 +23,22 @@ int node_of_rank() {
   return rank.world.network.node_of(rank.id);
 }
 
+// Without yielding for other nodes' ranks where each node has its own files.
+void await_turn() {
+  mpi::Strand& strand = mpi::self();
+  if (strand.rank->world.mounts->is_shared()) {
+    mpi::yield_for_files(strand);
+  } else {
+    mpi::yield_until_now(strand);
+  }
+}
+
 void begin(FileCallRecord& record) {
   mpi::Strand& strand = mpi::self();
   if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
   strand.idle_polls = 0;
   record.begin_ps = strand.now.ps();
-  mpi::yield_until_now(strand);
+  await_turn();
 }
 
 // Calls that failed before a file was known have no record.
@@ -112,6 +122,7 @@ const loader::FileHooks& program_file_hooks(mpi::World& world) {
            .node = node_of_rank,
            .begin = begin,
            .end = end,
+           .await_turn = await_turn,
            .charge_metadata = charge_metadata,
            .charge_access = charge_access,
            .charge_flush = charge_flush,

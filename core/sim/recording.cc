@@ -64,9 +64,14 @@ void Recording::record(int rank, const storage::FileCallRecord& call) {
   sesame_file_call_record record = call;
   // Tables have signed numbers; a program can request more.
   record.size = std::min(call.size, uint64_t{INT64_MAX});
-  record.file = call.path.empty() ? -1 : number_of_file(call.path);
+  record.file = number_of_file(call.path);
   record.call = number_of_call(call.name);
   add(rank, record);
+}
+
+void Recording::give_numbers(std::string_view path, const char* call) {
+  number_of_file(path);
+  number_of_call(call);
 }
 
 uint16_t Recording::number_of_call(const char* name) {
@@ -79,6 +84,7 @@ uint16_t Recording::number_of_call(const char* name) {
 }
 
 int32_t Recording::number_of_file(std::string_view path) {
+  if (path.empty()) return -1;
   const auto known = file_numbers_.find(path);
   if (known != file_numbers_.end()) return known->second;
   const auto number = static_cast<int32_t>(files_.size());

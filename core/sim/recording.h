@@ -27,6 +27,8 @@ class Recording : public mpi::Recorder {
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;
   void record(int rank, const storage::FileCallRecord& call) override;
+  // File and call get the next numbers, unless they have some. record() does so, too.
+  void give_numbers(std::string_view path, const char* call);
   void add_ranks(int ranks);
   bool is_full(int rank) const override { return tables_->is_full(static_cast<uint32_t>(rank)); }
   void write_until(int rank, SimTime now) override;

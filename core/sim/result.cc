@@ -217,9 +217,11 @@ Json to_json(const Simulation& simulation) {
   json["message_sizes"] = size_table(world);
   json["host_files"] = world.host_files;
   json["libraries_opened_for_all_ranks"] = libraries_opened(simulation);
-  json["storage"] = storage_table(simulation);
+  json["storage"] =
+      parallel != nullptr ? Json(parallel->totals().storage_table) : storage_table(world);
   json["links"] = link_tables(simulation);
-  add_storage_totals(simulation, json);
+  add_storage_totals(
+      world, parallel != nullptr ? parallel->totals().storage : storage_totals(world), json);
   if (const Recording* recording = simulation.recording()) {
     json["recorded_files"] = recording->files();
     json["recorded_rows"] = recording->rows();

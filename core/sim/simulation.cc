@@ -218,12 +218,9 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->share_node(*rank, taken);
   }
 
-  mpi::World& world = *simulation->world_;
-  world.share_network(simulation->machine_);
-  auto mounts = make_file_systems(scenario, simulation->machine_, world.network,
-                                  world.traffic.get(), world.executive.events());
-  if (!mounts) return std::unexpected(mounts.error());
-  world.mounts = std::move(*mounts);
+  simulation->world_->share_network(simulation->machine_);
+  auto mounted = make_file_systems(scenario, simulation->machine_, *simulation->world_);
+  if (!mounted) return std::unexpected(mounted.error());
   if (const auto& storage = simulation->machine_.storage) {
     simulation->world_->collective_io = storage->collective;
   }
@@ -536,9 +533,9 @@ void Simulation::determine_outcome() {
     exit_status_ = status;
     outcome_text_ = std::move(text);
   };
-  if (world_->mounts != nullptr && world_->mounts->failure()) {
-    return conclude(Outcome::kFailed, 2, world_->mounts->failure()->to_string());
-  }
+  const std::string failure =
+      parallel_ != nullptr ? parallel_->totals().storage_failure : storage_failure(*world_);
+  if (!failure.empty()) return conclude(Outcome::kFailed, 2, failure);
   if (outcome_ == Outcome::kAborted) return;
   std::string deadlock;
   if (ended_ranks_ < world_->size())

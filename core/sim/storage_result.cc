@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/sim/simulation.h"
+#include "core/mpi/messages/world.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::sim {
@@ -74,24 +74,21 @@ Json cache_table(const std::vector<storage::CacheStatistics>& caches) {
 }
 
 // Visits each file system with the name of its table in the machine file and its node; -1 for a
-// file system of all nodes.
+// file system of all nodes. Of several workers, the one with rank 0 visits those of all nodes.
 template <typename Visit>
-void visit_systems(const Simulation& simulation, const Visit& visit) {
-  if (simulation.world().mounts == nullptr) return;
-  const bool has_shared = simulation.machine().storage.has_value();
-  simulation.world().mounts->visit(
-      [&](size_t group, size_t index, const storage::FileSystem& system) {
-        const bool shared = has_shared && group == 0;
-        visit(shared ? "storage" : "node.storage", shared ? -1 : static_cast<int>(index),
-              system.statistics());
-      });
+void visit_systems(const mpi::World& world, const Visit& visit) {
+  if (world.mounts == nullptr) return;
+  world.mounts->visit([&](int node, const storage::FileSystem& system) {
+    if (node >= 0 || world.is_here(0))
+      visit(node < 0 ? "storage" : "node.storage", node, system.statistics());
+  });
 }
 
 }  // namespace
 
-Json storage_table(const Simulation& simulation) {
+Json storage_table(const mpi::World& world) {
   Json table = Json::array();
-  visit_systems(simulation, [&](const char* name, int node, const storage::Statistics& statistics) {
+  visit_systems(world, [&](const char* name, int node, const storage::Statistics& statistics) {
     Json files = Json::array();
     for (const storage::FileStatistics& file : statistics.files)
       if (was_used(file)) files.push_back(to_json(file));
@@ -108,28 +105,34 @@ Json storage_table(const Simulation& simulation) {
   return table;
 }
 
-void add_storage_totals(const Simulation& simulation, Json& result) {
-  uint64_t device_reads = 0;
-  uint64_t device_writes = 0;
-  uint64_t read = 0;
-  uint64_t written = 0;
-  visit_systems(simulation, [&](const char*, int, const storage::Statistics& statistics) {
+std::string storage_failure(const mpi::World& world) {
+  const bool has_failed = world.mounts != nullptr && world.mounts->failure();
+  return has_failed ? world.mounts->failure()->to_string() : "";
+}
+
+StorageTotals storage_totals(const mpi::World& world) {
+  StorageTotals totals;
+  visit_systems(world, [&](const char*, int, const storage::Statistics& statistics) {
     for (const auto& ionode : statistics.ionodes) {
-      device_reads += ionode.device.reads;
-      device_writes += ionode.device.writes;
+      totals.device_reads += ionode.device.reads;
+      totals.device_writes += ionode.device.writes;
     }
     for (const auto& file : statistics.files) {
-      read += file.bytes_read;
-      written += file.bytes_written;
+      totals.bytes_read += file.bytes_read;
+      totals.bytes_written += file.bytes_written;
     }
   });
+  return totals;
+}
+
+void add_storage_totals(const mpi::World& world, const StorageTotals& totals, Json& result) {
   SimTime time;
-  for (const auto& rank : simulation.world().ranks) time += rank->io;
-  result["io_time_s"] = time.seconds() / simulation.world().size();
-  result["device_reads"] = device_reads;
-  result["device_writes"] = device_writes;
-  result["file_bytes_read"] = read;
-  result["file_bytes_written"] = written;
+  for (const auto& rank : world.ranks) time += rank->io;
+  result["io_time_s"] = time.seconds() / world.size();
+  result["device_reads"] = totals.device_reads;
+  result["device_writes"] = totals.device_writes;
+  result["file_bytes_read"] = totals.bytes_read;
+  result["file_bytes_written"] = totals.bytes_written;
 }
 
 }  // namespace sesame::sim

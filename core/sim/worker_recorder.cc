@@ -1,9 +1,9 @@
 #include "core/sim/worker_recorder.h"
 
 #include <cerrno>
+#include <string_view>
 #include <type_traits>
 
-#include "core/base/check.h"
 #include "core/loader/loader.h"
 
 namespace sesame::sim {
@@ -11,7 +11,7 @@ namespace {
 
 // What precedes each record. Times are in ps.
 struct Entry {
-  enum class Kind : uint8_t { kCall, kMessage, kUntil };
+  enum class Kind : uint8_t { kCall, kMessage, kFileCall, kUntil };
 
   Kind kind = Kind::kUntil;
   bool flag = false;  // polling, or rendezvous
@@ -81,14 +81,58 @@ void WorkerRecorder::record(const mpi::MessageRecord& message) {
   ++pending_[static_cast<size_t>(message.destination)];
 }
 
-// Calls on files are refused before (remote_ranks.h).
-void WorkerRecorder::record(int, const storage::FileCallRecord&) { CHECK(false); }
+// The entry, the numbers of the record, then path and name of the call.
+void WorkerRecorder::record(int rank, const storage::FileCallRecord& call) {
+  const std::string_view name = call.name;
+  note_first_use(call);
+  Entry entry;
+  entry.kind = Entry::Kind::kFileCall;
+  entry.rank = rank;
+  entry.bytes = call.path.size();
+  entry.tag = static_cast<int>(name.size());
+  add(&entry, sizeof entry);
+  const sesame_file_call_record& numbers = call;
+  add(&numbers, sizeof numbers);
+  add(call.path.data(), call.path.size());
+  add(name.data(), name.size());
+  ++pending_[static_cast<size_t>(rank)];
+}
+
+void WorkerRecorder::note_first_use(const storage::FileCallRecord& call) {
+  const bool is_new_file = !call.path.empty() && known_files_.insert(call.path).second;
+  const bool is_new_call = known_calls_.insert(call.name).second;
+  if (is_new_file || is_new_call)
+    first_uses_.push_back({round_, call.end_ps, call.path, call.name});
+}
 
 void WorkerRecorder::write_until(int rank, SimTime now) {
   const Entry entry{Entry::Kind::kUntil, false, 0, rank, 0, 0, 0, 0, {now.ps(), 0, 0}};
   add(&entry, sizeof entry);
   pending_[static_cast<size_t>(rank)] = 0;
 }
+
+namespace {
+
+bool read_text(std::FILE* file, size_t size, std::string* text) {
+  text->resize(size);
+  return std::fread(text->data(), 1, size, file) == size;
+}
+
+// False at the end of the file.
+bool give_file_call(const Entry& entry, std::FILE* file, mpi::Recorder& recorder) {
+  storage::FileCallRecord call;
+  std::string name;
+  sesame_file_call_record& numbers = call;
+  if (std::fread(&numbers, sizeof numbers, 1, file) != 1 ||
+      !read_text(file, entry.bytes, &call.path) ||
+      !read_text(file, static_cast<size_t>(entry.tag), &name))
+    return false;
+  call.name = name.c_str();
+  recorder.record(entry.rank, call);
+  return true;
+}
+
+}  // namespace
 
 Result<> replay_records(std::FILE* file, mpi::Recorder& recorder) {
   std::rewind(file);
@@ -100,6 +144,9 @@ Result<> replay_records(std::FILE* file, mpi::Recorder& recorder) {
         break;
       case Entry::Kind::kMessage:
         give_message(entry, recorder);
+        break;
+      case Entry::Kind::kFileCall:
+        if (!give_file_call(entry, file, recorder)) return error("a record of a worker is cut off");
         break;
       case Entry::Kind::kUntil:
         recorder.write_until(entry.rank, SimTime::from_ps(entry.times_ps[0]));

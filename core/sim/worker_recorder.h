@@ -5,7 +5,10 @@
 // supervisor, with which it shares the open file. One thread.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +17,18 @@
 
 namespace sesame::sim {
 
+struct FirstUse {
+  uint64_t round;
+  int64_t end_ps;    // of the call
+  std::string path;  // may be empty
+  std::string call;
+};
+
 class WorkerRecorder final : public mpi::Recorder {
  public:
-  WorkerRecorder(std::FILE* file, int ranks) : file_(file), pending_(static_cast<size_t>(ranks)) {}
+  // `round`: the protocol's, which orders the workers' uses of files.
+  WorkerRecorder(std::FILE* file, int ranks, const std::atomic<uint64_t>& round)
+      : file_(file), pending_(static_cast<size_t>(ranks)), round_(round) {}
 
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;
@@ -27,6 +39,8 @@ class WorkerRecorder final : public mpi::Recorder {
   void write_until(int rank, SimTime now) override;
   // To be called at the end.
   void flush();
+  // The first uses of files and of calls on files, whose order gives them their numbers.
+  const std::vector<FirstUse>& first_uses() const { return first_uses_; }
   // The errno of the first write that failed, or 0. No record is written after it.
   int error_number() const { return error_number_; }
 
@@ -36,11 +50,16 @@ class WorkerRecorder final : public mpi::Recorder {
 
   void add(const void* entry, size_t bytes);
   void write_buffer();
+  void note_first_use(const storage::FileCallRecord& call);
 
   std::FILE* file_;
   int error_number_ = 0;
   std::string buffer_;
   std::vector<uint32_t> pending_;  // records of each rank since its last write_until()
+  const std::atomic<uint64_t>& round_;
+  std::set<std::string> known_files_;
+  std::set<std::string> known_calls_;
+  std::vector<FirstUse> first_uses_;
 };
 
 // Gives all records of the file to `recorder`, in the order in which they were made.

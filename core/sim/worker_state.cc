@@ -42,6 +42,8 @@ Json to_json(const mpi::Rank& rank) {
             {"now", rank.main.now.ps()},
             {"waited", rank.main.waited.ps()},
             {"computed", rank.computed.ps()},
+            {"io", rank.io.ps()},
+            {"io_in_calls", rank.io_in_calls.ps()},
             {"compute_before_call", rank.compute_before_call.ps()},
             {"exit_status", rank.exit_status},
             {"initialized", rank.initialized},
@@ -76,6 +78,8 @@ void take_in_rank(const Json& json, mpi::Rank& rank) {
   rank.main.waited = time_from(json.at("waited"));
   rank.main.ended = json.at("ended");
   rank.computed = time_from(json.at("computed"));
+  rank.io = time_from(json.at("io"));
+  rank.io_in_calls = time_from(json.at("io_in_calls"));
   rank.compute_before_call = time_from(json.at("compute_before_call"));
   rank.exit_status = json.at("exit_status");
   rank.initialized = json.at("initialized");
@@ -95,9 +99,37 @@ void take_in_rank(const Json& json, mpi::Rank& rank) {
   }
 }
 
+Json to_json(const StorageTotals& totals) {
+  return {totals.device_reads, totals.device_writes, totals.bytes_read, totals.bytes_written};
+}
+
+StorageTotals storage_totals_from(const Json& json) {
+  return {json.at(0), json.at(1), json.at(2), json.at(3)};
+}
+
+Json file_state(const mpi::World& world, const WorkerRecorder* recorder) {
+  Json uses = Json::array();
+  if (recorder != nullptr) {
+    for (const FirstUse& use : recorder->first_uses())
+      uses.push_back({use.round, use.end_ps, use.path, use.call});
+  }
+  return {{"table", storage_table(world)},
+          {"totals", to_json(storage_totals(world))},
+          {"failure", storage_failure(world)},
+          {"first_uses", std::move(uses)}};
+}
+
+void take_in_files(const Json& json, WorkerTotals* totals) {
+  for (const Json& system : json.at("table")) totals->storage_table.push_back(system);
+  totals->storage += storage_totals_from(json.at("totals"));
+  if (totals->storage_failure.empty()) totals->storage_failure = json.at("failure");
+  for (const Json& use : json.at("first_uses"))
+    totals->first_uses.push_back({use.at(0), use.at(1), use.at(2), use.at(3)});
+}
+
 }  // namespace
 
-std::string worker_state(const mpi::World& world) {
+std::string worker_state(const mpi::World& world, const WorkerRecorder* recorder) {
   Json json{{"messages", world.messages},
             {"bytes", world.message_bytes},
             {"switches", world.executive.switches()},
@@ -105,7 +137,8 @@ std::string worker_state(const mpi::World& world) {
             {"host_files", world.host_files},
             {"libraries", loader::libraries_opened_for_all_ranks()},
             {"sizes", Json::array()},
-            {"ranks", Json::array()}};
+            {"ranks", Json::array()},
+            {"files", file_state(world, recorder)}};
   for (const mpi::SizeClass& size : world.sizes) json["sizes"].push_back({size.count, size.bytes});
   for (const auto& rank : world.ranks)
     if (world.is_here(rank->id)) json["ranks"].push_back(to_json(*rank));
@@ -128,6 +161,7 @@ Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals
   totals->host += host_use_from(json.at("host"));
   totals->switches += json.at("switches").get<uint64_t>();
   for (const std::string name : json.at("libraries")) totals->libraries.insert(name);
+  take_in_files(json.at("files"), totals);
   for (const Json& rank : json.at("ranks")) {
     const int id = rank.at("rank");
     take_in_rank(rank, *world.ranks[static_cast<size_t>(id)]);

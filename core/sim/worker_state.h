@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "core/mpi/rma/window.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/host_use.h"
+#include "core/sim/storage_result.h"
+#include "core/sim/worker_recorder.h"
 
 namespace sesame::sim {
 
@@ -28,10 +31,14 @@ struct WorkerTotals {
   std::set<std::string> libraries;   // libraries_opened_for_all_ranks()
   std::vector<BlockedRank> blocked;  // in the order of the workers
   std::vector<mpi::WaitingClaim> claims;
+  std::vector<nlohmann::json> storage_table;
+  StorageTotals storage;
+  std::string storage_failure;       // Mounts::failure(); empty: none
+  std::vector<FirstUse> first_uses;  // of files, in the order of the workers
 };
 
-// Of the ranks that are here. In a worker.
-std::string worker_state(const mpi::World& world);
+// Of the ranks that are here. In a worker. `recorder`: null if nothing is recorded.
+std::string worker_state(const mpi::World& world, const WorkerRecorder* recorder);
 // Adds a worker's state. In the supervisor.
 Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals* totals);
 // When all are added: sorts the blocked ranks and names the holders of locks that they wait for.

@@ -124,7 +124,7 @@ Result<> Mounts::add(std::vector<std::string> mounts, std::unique_ptr<FileSystem
                      uint64_t block) {
   std::vector<std::unique_ptr<FileSystem>> systems;
   systems.push_back(std::move(shared));
-  groups_.push_back({std::move(systems), std::vector<Names>(1), block});
+  groups_.push_back({std::move(systems), std::vector<Names>(1), block, false});
   for (const std::string& path : mounts)
     if (auto done = mount(path, groups_.size() - 1, false); !done) return done;
   return {};
@@ -133,7 +133,7 @@ Result<> Mounts::add(std::vector<std::string> mounts, std::unique_ptr<FileSystem
 Result<> Mounts::add_local(std::vector<std::string> mounts,
                            std::vector<std::unique_ptr<FileSystem>> by_node, uint64_t block) {
   const size_t nodes = by_node.size();
-  groups_.push_back({std::move(by_node), std::vector<Names>(nodes), block});
+  groups_.push_back({std::move(by_node), std::vector<Names>(nodes), block, true});
   for (const std::string& path : mounts)
     if (auto done = mount(path, groups_.size() - 1, true); !done) return done;
   return {};
@@ -279,11 +279,11 @@ int Mounts::copy_original(ResolvedPath* found) const {
   return error;
 }
 
-void Mounts::tell_readers_of_copy(const ResolvedPath& copied) const {
-  const auto use = uses_->find({copied.system, copied.file});
-  if (use == uses_->end()) return;
-  for (OriginalReader* reader : std::exchange(use->second.original_readers, {}))
-    reader->follow_copy(copied.host_path);
+void Mounts::tell_readers_of_copy(const ResolvedPath& copied) {
+  change({.kind = MountsChange::Kind::kCopied,
+          .system = copied.system,
+          .file = copied.file,
+          .name = copied.host_path});
 }
 
 FileSystem& Mounts::system_of(const Mount& mount, int node) const {
@@ -302,7 +302,7 @@ FileId Mounts::find_id(const Mount& mount, const std::string& path, int node,
   if (const auto known = names.find(path); known != names.end()) return known->second;
   FileSystem& system = system_of(mount, node);
   const FileId file = system.find_file(path);
-  names.emplace(path, file);
+  set_name(mount, node, path, file);
 
   struct stat status;
   if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
@@ -319,7 +319,6 @@ ResolvedPath Mounts::resolve(std::string_view path, int node, bool follows_last)
   found.host_path = found.name;
   const Mount* mount = mount_of(found.name);
   if (mount == nullptr || found.error != 0) return found;
-  if (refuse_) refuse_();
   found.system = &system_of(*mount, node);
   found.host_path = find_existing(*mount, found.name, node, &found.is_original);
   return found;
@@ -378,15 +377,17 @@ int Mounts::copy_originals(const ResolvedPath& path) {
 
 void Mounts::hide_original(const std::string& name) {
   const Mount* mount = mount_of(name);
-  if (mount != nullptr && mount->shows_originals && exists(name)) hidden_.insert(name);
+  if (mount != nullptr && mount->shows_originals && exists(name))
+    change({.kind = MountsChange::Kind::kHidden, .name = name});
 }
 
 void Mounts::removed(const ResolvedPath& path) {
   const Mount* mount = mount_of(path.name);
   if (mount == nullptr) return;
   hide_original(path.name);
-  Names& names = names_of(*mount, path.node);
-  if (names.erase(path.name) == 0) return;
+  const Names& names = names_of(*mount, path.node);
+  if (!names.contains(path.name)) return;
+  erase_name(*mount, path.node, path.name);
   const bool has_other_name =
       std::ranges::any_of(names, [&](const auto& e) { return e.second == path.file; });
   const auto use = uses_->find({path.system, path.file});
@@ -394,7 +395,7 @@ void Mounts::removed(const ResolvedPath& path) {
   if (has_other_name || is_open) path.system->release_name(path.name);
   if (has_other_name) return;
   if (is_open) {
-    use->second.is_removed = true;
+    change({.kind = MountsChange::Kind::kRemoved, .system = path.system, .file = path.file});
   } else {
     path.system->remove(path.file);
   }
@@ -405,11 +406,10 @@ Mounts::MovedNames Mounts::take_names(const ResolvedPath& top) {
   const Mount* mount = mount_of(top.name);
   if (mount == nullptr) return moved;
   hide_original(top.name);
-  Names& names = names_of(*mount, top.node);
-  for (const auto& [name, file] : names)
+  for (const auto& [name, file] : names_of(*mount, top.node))
     if (lies_under(name, top.name)) moved.emplace_back(name.substr(top.name.size()), file);
   for (const auto& [rest, file] : moved) {
-    names.erase(top.name + rest);
+    erase_name(*mount, top.node, top.name + rest);
     top.system->release_name(top.name + rest);
   }
   return moved;
@@ -418,8 +418,7 @@ Mounts::MovedNames Mounts::take_names(const ResolvedPath& top) {
 void Mounts::give_names(const ResolvedPath& top, const MovedNames& moved) {
   const Mount* mount = mount_of(top.name);
   if (mount == nullptr) return;
-  Names& names = names_of(*mount, top.node);
-  for (const auto& [rest, file] : moved) names[top.name + rest] = file;
+  for (const auto& [rest, file] : moved) set_name(*mount, top.node, top.name + rest, file);
 }
 
 void Mounts::renamed(const ResolvedPath& from, const ResolvedPath& to) {
@@ -448,7 +447,80 @@ void Mounts::record_host_failure(const std::string& host_path, int error) {
 }
 
 void Mounts::linked(const ResolvedPath& file, const ResolvedPath& name) {
-  if (const Mount* mount = mount_of(name.name)) names_of(*mount, file.node)[name.name] = file.file;
+  if (const Mount* mount = mount_of(name.name)) set_name(*mount, file.node, name.name, file.file);
+}
+
+bool Mounts::is_shared() const {
+  return std::ranges::any_of(
+      mounts_, [](const Mount& mount) { return !mount.is_local || mount.shows_originals; });
+}
+
+void Mounts::opened(const ResolvedPath& path) {
+  change({.kind = MountsChange::Kind::kOpened, .system = path.system, .file = path.file});
+}
+
+void Mounts::closed(const ResolvedPath& path) {
+  const FileUse& use = uses_->at({path.system, path.file});
+  if (use.open_count == 1 && use.is_removed) path.system->remove(path.file);
+  change({.kind = MountsChange::Kind::kClosed, .system = path.system, .file = path.file});
+}
+
+void Mounts::set_name(const Mount& mount, int node, const std::string& name, FileId file) {
+  change({.kind = MountsChange::Kind::kName,
+          .group = mount.group,
+          .system_number = mount.is_local ? static_cast<size_t>(node) : 0,
+          .system = &system_of(mount, node),
+          .file = file,
+          .name = name});
+}
+
+void Mounts::erase_name(const Mount& mount, int node, const std::string& name) {
+  change({.kind = MountsChange::Kind::kNoName,
+          .group = mount.group,
+          .system_number = mount.is_local ? static_cast<size_t>(node) : 0,
+          .system = &system_of(mount, node),
+          .name = name});
+}
+
+bool Mounts::is_shared(const FileSystem& system) const {
+  return std::ranges::any_of(groups_, [&](const Group& group) {
+    return !group.is_local && group.systems[0].get() == &system;
+  });
+}
+
+// Changes of a node's own file system concern the process of this node only.
+void Mounts::change(const MountsChange& change) {
+  if (tell_ && (change.system == nullptr || is_shared(*change.system))) tell_(change);
+  apply(change);
+}
+
+void Mounts::apply(const MountsChange& change) {
+  const std::pair file(change.system, change.file);
+  switch (change.kind) {
+    case MountsChange::Kind::kName:
+      groups_[change.group].names[change.system_number][change.name] = change.file;
+      return;
+    case MountsChange::Kind::kNoName:
+      groups_[change.group].names[change.system_number].erase(change.name);
+      return;
+    case MountsChange::Kind::kHidden:
+      hidden_.insert(change.name);
+      return;
+    case MountsChange::Kind::kCopied:
+      if (const auto use = uses_->find(file); use != uses_->end())
+        for (OriginalReader* reader : std::exchange(use->second.original_readers, {}))
+          reader->follow_copy(change.name);
+      return;
+    case MountsChange::Kind::kOpened:
+      ++(*uses_)[file].open_count;
+      return;
+    case MountsChange::Kind::kClosed:
+      if (--uses_->at(file).open_count == 0) uses_->erase(file);
+      return;
+    case MountsChange::Kind::kRemoved:
+      uses_->at(file).is_removed = true;
+      return;
+  }
 }
 
 }  // namespace sesame::storage

@@ -77,6 +77,26 @@ struct FileUse {
 };
 using FileUses = std::map<std::pair<FileSystem*, FileId>, FileUse>;
 
+// A change of what Mounts know about files that all nodes can see. The processes of a parallel
+// simulation tell each other (replicas.h).
+struct MountsChange {
+  enum class Kind : uint8_t {
+    kName,     // `name` in `group` means `file`
+    kNoName,   // `name` in `group` means nothing
+    kHidden,   // the original of this name is hidden
+    kCopied,   // the original of `file` is copied to the host file `name`
+    kOpened,   // `file` is open once more
+    kClosed,   // once less
+    kRemoved,  // it has no name any more, and is open
+  };
+  Kind kind = Kind::kName;
+  size_t group = 0;
+  size_t system_number = 0;  // in the group
+  FileSystem* system = nullptr;
+  FileId file{};
+  std::string name;
+};
+
 class Mounts {
  public:
   struct Options {
@@ -129,21 +149,29 @@ class Mounts {
   // `name` was made another name of `file` (a hard link).
   void linked(const ResolvedPath& file, const ResolvedPath& name);
 
-  // How often each file is open. OpenFile counts here, through a weak pointer: a file may be closed
-  // after the mounts were destroyed.
+  // For OpenFile: the file is open once more, or once less.
+  void opened(const ResolvedPath& path);
+  void closed(const ResolvedPath& path);
+  // How often each file is open. OpenFile has a weak pointer: a file may be closed after the mounts
+  // were destroyed.
   const std::shared_ptr<FileUses>& uses() const { return uses_; }
 
-  // Calls this, which may end the run, before a path on a mount is used.
-  void refuse_with(std::function<void()> refuse) { refuse_ = std::move(refuse); }
+  // Whether ranks on different nodes can see the same files.
+  bool is_shared() const;
+  bool is_shared(const FileSystem& system) const;
+  // Passes to `tell` each change from now on that concerns files which several nodes can see.
+  // apply() makes such a change of another process.
+  void tell_changes(std::function<void(const MountsChange&)> tell) { tell_ = std::move(tell); }
+  void apply(const MountsChange& change);
 
   const Options& options() const { return options_; }
 
-  // Calls visit(group, index, system) for every file system; the index of a local one is its node.
+  // Calls visit(node, system) for every file system; the node is -1 if all nodes share it.
   template <typename Visit>
   void visit(const Visit& visit) const {
-    for (size_t group = 0; group < groups_.size(); ++group)
-      for (size_t i = 0; i < groups_[group].systems.size(); ++i)
-        visit(group, i, *groups_[group].systems[i]);
+    for (const Group& group : groups_)
+      for (size_t i = 0; i < group.systems.size(); ++i)
+        visit(group.is_local ? static_cast<int>(i) : -1, *group.systems[i]);
   }
   bool discards_data() const { return options_.discard_data; }
 
@@ -160,6 +188,7 @@ class Mounts {
     std::vector<std::unique_ptr<FileSystem>> systems;  // one, or one for each node
     std::vector<Names> names;  // by system: the FileId of each name seen so far
     uint64_t block = 4096;
+    bool is_local = false;
   };
   struct Mount {
     std::string path;     // the mount point
@@ -183,8 +212,12 @@ class Mounts {
   // Copies the original at found->host_path and makes `found` name the copy. Returns an errno
   // value.
   int copy_original(ResolvedPath* found) const;
-  void tell_readers_of_copy(const ResolvedPath& copied) const;
+  void tell_readers_of_copy(const ResolvedPath& copied);
   Names& names_of(const Mount& mount, int node);
+  // Makes a change and tells it.
+  void change(const MountsChange& change);
+  void set_name(const Mount& mount, int node, const std::string& name, FileId file);
+  void erase_name(const Mount& mount, int node, const std::string& name);
   FileSystem& system_of(const Mount& mount, int node) const;
   // From now on the program does not see an original of this name.
   void hide_original(const std::string& name);
@@ -196,7 +229,7 @@ class Mounts {
   FileId find_id(const Mount& mount, const std::string& path, int node, const std::string& bytes);
 
   Options options_;
-  std::function<void()> refuse_;
+  std::function<void(const MountsChange&)> tell_;  // empty: no listener
   std::vector<Group> groups_;
   std::vector<Mount> mounts_;  // longest path first
   std::unordered_set<std::string>

@@ -100,7 +100,7 @@ OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
     : mounts_(path.is_simulated() ? mounts : nullptr), path_(std::move(path)) {
   if (mounts_ == nullptr) return;
   uses_ = mounts_->uses();
-  ++(*mounts_->uses())[{path_.system, path_.file}].open_count;
+  mounts_->opened(path_);
 }
 
 FileUse* OpenFile::use() const {
@@ -114,12 +114,7 @@ void OpenFile::set_copy(const std::string& copy) {
 }
 
 OpenFile::~OpenFile() {
-  const std::shared_ptr<FileUses> uses = uses_.lock();
-  if (uses == nullptr) return;
-  const auto use = uses->find({path_.system, path_.file});
-  if (--use->second.open_count > 0) return;
-  if (use->second.is_removed) path_.system->remove(path_.file);
-  uses->erase(use);
+  if (!uses_.expired()) mounts_->closed(path_);
 }
 
 bool OpenFile::discards_data() const { return mounts_ != nullptr && mounts_->discards_data(); }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -26,13 +27,16 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
 
     def check(command: list, workers: tuple[int, ...], *, delayed: bool = True) -> None:
         ranks = int(command[command.index("-n") + 1])
-        working = tmp_path / "work"  # tables may hold its name
-        working.mkdir()
 
         def run(*options: object) -> Path:
+            working = tmp_path / "work"  # tables may hold its name
+            working.mkdir()
+            for i in range(4):
+                (working / f"input{i}").write_bytes(bytes(10_000 * (i + 1)))
             output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
             done = simulate("-o", output, *options, *COMMON, *command, cwd=working)
             assert done.status == 0, done.stderr[:2000]
+            shutil.rmtree(working)
             return output
 
         alone = run()

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/mpi/io/range_locks.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/info.h"
@@ -20,10 +19,6 @@ FileObject::~FileObject() {
 bool FileObject::is_first_of_host_file() const {
   const auto me = shared->stored_in.begin() + comm->rank;
   return std::find(shared->stored_in.begin(), me, *me) == me;
-}
-
-RangeLocks& locks_of(const FileObject& file) {
-  return locks_of(this_rank().world, file.path().system, file.path().file);
 }
 
 }  // namespace sesame::mpi

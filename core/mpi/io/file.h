@@ -30,7 +30,6 @@ namespace sesame::mpi {
 struct DirectedCall;
 struct ErrhandlerObject;
 struct InfoObject;
-class RangeLocks;
 
 // A collective call that some, but not all, ranks of a file have made.
 struct CollectiveCall {
@@ -39,9 +38,10 @@ struct CollectiveCall {
   int arrived = 0;
 };
 
-struct SharedFile : std::enable_shared_from_this<SharedFile> {
-  std::string name;  // as the program wrote it
-  std::string path;  // absolute
+struct SharedFile {
+  uint64_t number = 0;  // of SharedFiles (shared_files.h)
+  std::string name;     // as the program wrote it
+  std::string path;     // absolute
   // The host file that stores the bytes, by rank: a node-local file system has one on each node.
   // Two ranks have the same file if these are equal, whether an original was copied or not.
   std::vector<std::string> stored_in;
@@ -51,6 +51,7 @@ struct SharedFile : std::enable_shared_from_this<SharedFile> {
   // Collective calls that not all ranks have made, in order; the first has number `first_call`.
   std::deque<CollectiveCall> calls;
   uint64_t first_call = 0;
+  int ranks_here = 0;  // of this worker: all ranks of the file if there is one; 0: not counted yet
   // Disk-directed calls in progress, by tag of the collective.
   std::map<int, std::shared_ptr<DirectedCall>> directed_calls;
   // Of two-phase I/O, by the requested number of aggregators (cb_nodes).
@@ -112,8 +113,5 @@ struct FileObject : Counted {
   // Whether no lower rank has the same host file. Such a rank acts for all that share it.
   bool is_first_of_host_file() const;
 };
-
-// The range locks of this file, shared by all its handles.
-RangeLocks& locks_of(const FileObject& file);
 
 }  // namespace sesame::mpi

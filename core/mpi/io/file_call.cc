@@ -6,8 +6,8 @@
 #include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/io_list.h"
-#include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"
+#include "core/mpi/io/shared_files.h"
 #include "core/mpi/io/strategies/strategies.h"
 #include "core/mpi/io/transfer_file.h"
 #include "core/mpi/messages/arguments.h"
@@ -126,6 +126,12 @@ void start_strand(RequestObject& request, FileObject& file, FileTask task) {
              std::to_string(first.rank) + " called " + name_of(first.call) + " and rank " +
              std::to_string(rank.id) + " called " + name_of(mine));
   __builtin_unreachable();
+}
+
+int count_ranks_here(const CommObject& comm) {
+  const World& world = this_rank().world;
+  return static_cast<int>(std::ranges::count_if(comm.local->world_ranks(),
+                                                [&](int rank) { return world.is_here(rank); }));
 }
 
 }  // namespace
@@ -272,7 +278,8 @@ int enter_collective(FileObject& file) {
   CollectiveCall& first = shared.calls[index];
   if (first.call != strand.call) end_job_over_mismatch(file, first, strand.call);
   ++first.arrived;
-  while (!shared.calls.empty() && shared.calls.front().arrived == file.comm->size()) {
+  if (shared.ranks_here == 0) shared.ranks_here = count_ranks_here(*file.comm);
+  while (!shared.calls.empty() && shared.calls.front().arrived == shared.ranks_here) {
     shared.calls.pop_front();
     ++shared.first_call;
   }

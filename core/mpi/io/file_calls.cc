@@ -34,7 +34,7 @@ int check_same(ControlGroup& control, Offset value, const char* what) {
 }
 
 int resize(Strand& strand, FileObject& file, uint64_t bytes, bool only_longer) {
-  yield_until_now(strand);
+  yield_for_files(strand);
   charge_metadata(strand, file.path(), MetadataCall::kStat);
   uint64_t now = 0;
   MPI_TRY(query_file_size(file, &now));
@@ -76,7 +76,7 @@ int File_get_size(File fh, Offset* size) {
   MPI_TRY(check_out(size, "size"));
   begin_file_record(*file);
   Strand& strand = self();
-  yield_until_now(strand);
+  yield_for_files(strand);
   charge_metadata(strand, file->path(), MetadataCall::kStat);
   uint64_t bytes = 0;
   MPI_TRY(query_file_size(*file, &bytes));
@@ -131,7 +131,7 @@ int File_sync(File fh) {
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
-    yield_until_now(strand);
+    yield_for_files(strand);
     charge_flush(strand, file->path());
     return collectives::barrier(transfer);
   });

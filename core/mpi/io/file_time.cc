@@ -3,6 +3,26 @@
 
 namespace sesame::mpi {
 
+namespace {
+
+void check_workers(const Strand& strand) {
+  const World& world = strand.rank->world;
+  if (!strand.executive->may_use_models())
+    world.remote->refuse("using MPI-IO or shared files with a protocol other than quantum");
+  if (world.traffic != nullptr && world.replicas != nullptr && world.mounts->is_shared())
+    world.remote->refuse("using file systems at cards that messages share");
+}
+
+}  // namespace
+
+void yield_for_files(Strand& strand) {
+  if (strand.rank->world.remote != nullptr) [[unlikely]]
+    check_workers(strand);
+  strand.wake.strand = &strand;
+  strand.executive->events().schedule(strand.wake, plain(strand.now), strand.wake_order(), true);
+  strand.executive->block();
+}
+
 storage::Client client_of(const Strand& strand) {
   Rank& rank = *strand.rank;
   return {rank.id, rank.world.network.node_of(rank.id), &rank.interface.free()};

@@ -1,6 +1,6 @@
 // The simulated time of file operations: each function makes one request to a file system and
 // blocks the strand until its completion. MPI-IO and the program's POSIX calls both use them. A
-// request is made at the time of the strand's clock. Call yield_until_now() before, so that
+// request is made at the time of the strand's clock. Call yield_for_files() before, so that
 // requests reach the file system in the order of simulated time. Files of the host take no time.
 #pragma once
 
@@ -9,6 +9,11 @@
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {
+
+// Yields until everything before the strand's time has happened, before the strand uses what all
+// ranks share: files. In a parallel simulation no rank of another worker uses them until the strand
+// yields again.
+void yield_for_files(Strand& strand);
 
 // The strand's rank as the client of a request.
 storage::Client client_of(const Strand& strand);

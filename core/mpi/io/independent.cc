@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/mpi/io/file_time.h"
-#include "core/mpi/io/range_locks.h"
+#include "core/mpi/io/shared_files.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
 #include "core/mpi/messages/rank.h"
@@ -61,7 +61,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
   std::byte* data = sorted.data();
   while (windows.next(window, extents)) {
     uint64_t moved = 0;
-    yield_until_now(strand);
+    yield_for_files(strand);
     MPI_TRY(move_bytes(file, storage::Direction::kRead, extents, data, &moved));
     charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
     *valid += moved;
@@ -90,8 +90,9 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 
 int read_modify_write(Strand& strand, FileObject& file, Extent window,
                       std::span<const Extent> extents, std::byte* data) {
-  yield_until_now(strand);
+  yield_for_files(strand);
   charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
+  yield_for_files(strand);
   uint64_t moved = 0;
   MPI_TRY(move_bytes(file, storage::Direction::kWrite, extents, data, &moved));
   charge_access_time(strand, file, storage::Direction::kWrite, {&window, 1});

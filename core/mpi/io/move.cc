@@ -52,7 +52,7 @@ void charge_access_time(Strand& strand, FileObject& file, storage::Direction dir
 // overlaps this one in time sees them.
 int access_extents(Strand& strand, FileObject& file, storage::Direction direction,
                    std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
-  yield_until_now(strand);
+  yield_for_files(strand);
   MPI_TRY(move_bytes(file, direction, extents, data, moved));
   charge_access_time(strand, file, direction, extents);
   return MPI_SUCCESS;

@@ -17,6 +17,7 @@
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/seek.h"
+#include "core/mpi/io/shared_files.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
@@ -91,14 +92,14 @@ int open_on_rank(const ResolvedPath& path, const std::string& name, int amode, b
                  std::shared_ptr<PositionalFile>* open) {
   if (path.error != 0) return fail_host_call("open", name, path.error);
   Strand& strand = self();
-  yield_until_now(strand);
+  yield_for_files(strand);
   storage::OpenMode mode;
   mode.writes = (amode & MPI_MODE_RDONLY) == 0;
   mode.create = creates && (amode & MPI_MODE_CREATE) != 0;
   mode.exclusive = mode.create && (amode & MPI_MODE_EXCL) != 0;
   const bool is_new = mode.create && !storage::host_file_exists(path.host_path);
   const int error = PositionalFile::open(strand.rank->world.mounts.get(), path, mode, open);
-  yield_until_now(strand);
+  yield_for_files(strand);
   charge_metadata(strand, path, is_new ? MetadataCall::kCreate : MetadataCall::kOpen);
   return error == 0 ? MPI_SUCCESS : fail_host_call("open", name, error);
 }
@@ -130,14 +131,17 @@ int agree_on_amode(ControlGroup& control, const OpenCall& call, int error) {
   return fail(MPI_ERR_NOT_SAME, "not all ranks give the same access mode");
 }
 
-std::shared_ptr<SharedFile> new_shared(const OpenCall& call, int ranks) {
-  const World& world = this_rank().world;
-  auto shared = std::make_shared<SharedFile>();
-  shared->name = call.name;
-  shared->stored_in.resize(static_cast<size_t>(ranks));
-  shared->collective = world.collective_io;
-  shared->delete_on_close = (call.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  return shared;
+std::shared_ptr<SharedFile> new_shared(const OpenCall& call, const std::string& path,
+                                       const ResolvedPath& found, int ranks) {
+  World& world = this_rank().world;
+  SharedFile shared;
+  shared.name = call.name;
+  shared.path = path;
+  shared.stored_in.resize(static_cast<size_t>(ranks));
+  shared.stored_in[0] = storage::stored_in(found);
+  shared.collective = world.collective_io;
+  shared.delete_on_close = (call.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  return shared_files(world).open(std::move(shared));
 }
 
 int open_first(const OpenCall& call, const ResolvedPath& path,
@@ -145,29 +149,27 @@ int open_first(const OpenCall& call, const ResolvedPath& path,
   MPI_TRY(open_on_rank(path, call.name, call.amode, true, open));
   const bool may_be_new = (call.amode & MPI_MODE_CREATE) != 0 && path.is_simulated();
   if (may_be_new && call.hints != nullptr) {
+    yield_for_files(self());
     path.system->set_striping(path.file, striping_wanted(*call.hints));
   }
   return MPI_SUCCESS;
 }
 
-// The first rank creates the file, then the others open it. It broadcasts a pointer to the shared
+// The first rank creates the file, then the others open it. It broadcasts the number of the shared
 // data, eight bytes, in the place of what an MPI library would broadcast.
 int open_collectively(ControlGroup& control, OpenCall& call) {
   const Rank& rank = this_rank();
   const std::string path = path_of(call.name);
-  yield_until_now(self());  // files must be located in the order of simulated time
+  yield_for_files(self());  // files must be located in the order of simulated time
   const bool only_reads = (call.amode & MPI_MODE_RDONLY) != 0;
   const ResolvedPath found =
       locate(rank, path, only_reads ? PathIntent::kRead : PathIntent::kWrite);
   std::vector<int> message(3);
   if (control.me() == 0) {
-    call.shared = new_shared(call, control.size());
-    call.shared->path = path;
+    call.shared = new_shared(call, path, found, control.size());
     message[0] = open_first(call, found, &call.open);
-    const auto address = reinterpret_cast<uintptr_t>(call.shared.get());
-    message[1] = static_cast<int>(address >> 32);
-    message[2] = static_cast<int>(address & 0xffffffff);
-    call.shared->stored_in[0] = storage::stored_in(found);
+    message[1] = static_cast<int>(call.shared->number >> 32);
+    message[2] = static_cast<int>(call.shared->number & 0xffffffff);
   }
   control.broadcast(message, 0);
   if (message[0] != MPI_SUCCESS) {
@@ -175,13 +177,14 @@ int open_collectively(ControlGroup& control, OpenCall& call) {
   }
   int error = MPI_SUCCESS;
   if (control.me() != 0) {
-    const auto address = static_cast<uintptr_t>(static_cast<uint32_t>(message[1])) << 32 |
-                         static_cast<uint32_t>(message[2]);
-    call.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
+    SharedFiles& files = shared_files(this_rank().world);
+    call.shared = files.find(uint64_t{static_cast<uint32_t>(message[1])} << 32 |
+                             static_cast<uint32_t>(message[2]));
     // On a node-local file system each node creates its own file.
     const std::string& stored_in = storage::stored_in(found);
     const bool creates = stored_in != call.shared->stored_in[0];
-    call.shared->stored_in[static_cast<size_t>(control.me())] = stored_in;
+    yield_for_files(self());
+    files.set_stored_in(*call.shared, control.me(), stored_in);
     int amode = call.amode;
     if (creates) amode &= ~MPI_MODE_EXCL;
     error = open_on_rank(found, call.name, amode, creates, &call.open);
@@ -230,6 +233,13 @@ void record_open(const OpenCall& call) {
   record->flags |= SESAME_FILE_CALL_COLLECTIVE;
 }
 
+// After an error of this rank or another one.
+void forget(OpenCall& call, bool is_first) {
+  yield_for_files(self());
+  if (is_first && call.shared != nullptr) shared_files(this_rank().world).close(*call.shared);
+  call.open.reset();
+}
+
 int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   CommObject* parent;
   MPI_TRY(check_comm(comm, &parent));
@@ -244,7 +254,10 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   return run_collective(*parent, [&](Transfer& transfer) {
     ControlGroup control(transfer);
     MPI_TRY(agree_on_amode(control, call, error));
-    MPI_TRY(open_collectively(control, call));
+    if (const int failed = open_collectively(control, call); failed != MPI_SUCCESS) {
+      forget(call, control.me() == 0);
+      return failed;
+    }
     const uint32_t context = agree_with_all(this_rank(), transfer, kIntraContexts);
     FileObject* file = make_object(call, *parent, context);
     if ((amode & MPI_MODE_APPEND) != 0) {
@@ -266,11 +279,12 @@ int delete_file(const char* filename, Info info) {
   Strand& strand = self();
   const std::string path = path_of(filename);
   begin_file_record(path);
-  yield_until_now(strand);
+  yield_for_files(strand);
   const ResolvedPath found = locate(*strand.rank, path, PathIntent::kUnlink);
   if (found.error != 0) return fail_host_call("delete", filename, found.error);
-  yield_until_now(strand);
+  yield_for_files(strand);
   charge_metadata(strand, found, MetadataCall::kRemove);
+  yield_for_files(strand);
   const int error = storage::remove_file(strand.rank->world.mounts.get(), found);
   return error == 0 ? MPI_SUCCESS : fail_host_call("delete", filename, error);
 }
@@ -279,9 +293,10 @@ int delete_file(const char* filename, Info info) {
 // name stands for is looked up again: since the open, the file may have been removed or renamed.
 int remove_at_close(Strand& strand, const FileObject& file) {
   if (!file.is_first_of_host_file()) return MPI_SUCCESS;
-  yield_until_now(strand);
+  yield_for_files(strand);
   const ResolvedPath found = locate(*strand.rank, file.shared->path, PathIntent::kUnlink);
   charge_metadata(strand, found, MetadataCall::kRemove);
+  yield_for_files(strand);
   storage::Mounts* mounts = strand.rank->world.mounts.get();
   const int error = found.error == 0 ? storage::remove_file(mounts, found) : found.error;
   if (error == 0 || error == ENOENT) return MPI_SUCCESS;
@@ -312,11 +327,13 @@ int File_close(File* fh) {
   MPI_TRY(enter_collective(*file));
   const int error = run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
-    yield_until_now(strand);
+    yield_for_files(strand);
     charge_metadata(strand, file->path(), MetadataCall::kClose);
     MPI_TRY(collectives::barrier(transfer));
     return file->shared->delete_on_close ? remove_at_close(strand, *file) : MPI_SUCCESS;
   });
+  yield_for_files(self());
+  if (file->comm->rank == 0) shared_files(this_rank().world).close(*file->shared);
   release(file_tables(this_rank()).files.remove(file_number(*fh)));
   *fh = nullptr;
   return error;

@@ -4,7 +4,6 @@
 
 #include "core/base/check.h"
 #include "core/mpi/io/file_time.h"
-#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 namespace {
@@ -22,23 +21,37 @@ bool RangeLocks::is_held(Extent range) const {
 }
 
 void RangeLocks::lock(Strand& strand, Extent range) {
-  yield_until_now(strand);
+  yield_for_files(strand);
+  owner_.listener->locked(*this, range);
+  if (request(&strand, range)) return;
+  owner_.executive->add_model_waits(1);
+  owner_.executive->block();
+}
+
+bool RangeLocks::request(Strand* strand, Extent range) {
   const bool must_wait = std::ranges::any_of(
       waiting_, [range](const Waiter& waiter) { return overlap(waiter.range, range); });
   if (!must_wait && !is_held(range)) {
     held_.push_back(range);
-    return;
+    return true;
   }
-  waiting_.push_back({&strand, range});
-  strand.rank->world.executive.block();
+  waiting_.push_back({strand, range});
+  return false;
 }
 
 void RangeLocks::unlock(Strand& strand, Extent range) {
-  const auto mine = std::ranges::find_if(held_, [range](Extent held) {
+  yield_for_files(strand);
+  const SimTime time = strand.departure();
+  owner_.listener->unlocked(*this, range, time);
+  release(range, time);
+}
+
+void RangeLocks::release(Extent range, const SimTime& time) {
+  const auto released = std::ranges::find_if(held_, [range](Extent held) {
     return held.offset == range.offset && held.bytes == range.bytes;
   });
-  CHECK(mine != held_.end());
-  held_.erase(mine);
+  CHECK(released != held_.end());
+  held_.erase(released);
   std::deque<Waiter> still_waiting;
   for (const Waiter& waiter : waiting_) {
     const bool must_wait = std::ranges::any_of(still_waiting, [&waiter](const Waiter& other) {
@@ -46,19 +59,20 @@ void RangeLocks::unlock(Strand& strand, Extent range) {
     });
     if (must_wait || is_held(waiter.range)) {
       still_waiting.push_back(waiter);
-      continue;
+    } else {
+      grant(waiter, time);
     }
-    held_.push_back(waiter.range);
-    Strand& granted = *waiter.strand;
-    granted.waited += granted.wait_until(strand.departure());
-    granted.rank->world.executive.make_ready(granted);
   }
   waiting_ = std::move(still_waiting);
 }
 
-RangeLocks& locks_of(World& world, const storage::FileSystem* system, storage::FileId file) {
-  if (world.file_locks == nullptr) world.file_locks = std::make_shared<FileLocks>();
-  return (*world.file_locks)[{system, file}];
+void RangeLocks::grant(const Waiter& waiter, const SimTime& time) {
+  held_.push_back(waiter.range);
+  if (waiter.strand == nullptr) return;
+  Strand& strand = *waiter.strand;
+  strand.waited += strand.wait_until(time);
+  owner_.executive->add_model_waits(-1);
+  owner_.executive->make_ready(strand);
 }
 
 }  // namespace sesame::mpi

@@ -1,27 +1,50 @@
 // RangeLocks: exclusive locks on byte ranges of a file, for read-modify-write accesses (data
 // sieving) and atomic mode. Locks are granted in the order of simulated time. Locking takes no
-// time; waiting does.
+// time; waiting does. SharedFiles (shared_files.h) has those of all files.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <utility>
 #include <vector>
 
+#include "core/pdes/executive.h"
 #include "core/storage/file_system.h"
 
 namespace sesame::mpi {
 
 struct Strand;
-struct World;
+class RangeLocks;
+
+// Is notified of what strands of this process lock, before it happens.
+class LockListener {
+ public:
+  virtual void locked(const RangeLocks& locks, storage::Extent range) = 0;
+  virtual void unlocked(const RangeLocks& locks, storage::Extent range, const SimTime& time) = 0;
+
+ protected:
+  ~LockListener() = default;
+};
 
 class RangeLocks {
  public:
+  struct Owner {
+    LockListener* listener;
+    pdes::Executive* executive;
+    const storage::FileSystem* system;
+    storage::FileId file;
+  };
+  explicit RangeLocks(const Owner& owner) : owner_(owner) {}
+  const Owner& owner() const { return owner_; }
+
   // Blocks the strand until no other lock, held or requested earlier, overlaps the range.
   void lock(Strand& strand, storage::Extent range);
   // Releases a lock of exactly this range, and resumes the strands that get theirs.
   void unlock(Strand& strand, storage::Extent range);
+
+  // The steps of both, without telling other workers. `strand`: null if it is of another worker.
+  // Whether the lock is granted at once.
+  bool request(Strand* strand, storage::Extent range);
+  void release(storage::Extent range, const SimTime& time);
 
  private:
   struct Waiter {
@@ -29,15 +52,11 @@ class RangeLocks {
     storage::Extent range;
   };
   bool is_held(storage::Extent range) const;
+  void grant(const Waiter& waiter, const SimTime& time);
 
+  Owner owner_;
   std::vector<storage::Extent> held_;
   std::deque<Waiter> waiting_;
 };
-
-// By file, because one file can be open several times. The job owns it (World::file_locks).
-struct FileLocks : std::map<std::pair<const storage::FileSystem*, storage::FileId>, RangeLocks> {};
-
-// The locks of this file; made at the first call.
-RangeLocks& locks_of(World& world, const storage::FileSystem* system, storage::FileId file);
 
 }  // namespace sesame::mpi

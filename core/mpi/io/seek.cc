@@ -1,6 +1,7 @@
 #include "core/mpi/io/seek.h"
 
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_time.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/objects/errors.h"
 
@@ -29,6 +30,7 @@ int seek_target(const FileObject& file, int64_t position, Offset offset, int whe
 }
 
 int query_file_size(const FileObject& file, uint64_t* bytes) {
+  yield_for_files(self());
   const int error = file.open->size(bytes);
   if (error == 0) return MPI_SUCCESS;
   return fail_host_call("ask for the size of", file.shared->name, error);

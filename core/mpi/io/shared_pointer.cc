@@ -6,6 +6,7 @@
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
+#include "core/mpi/io/shared_files.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
@@ -23,10 +24,9 @@ constexpr int low_half(int64_t value) { return static_cast<int>(value & 0xffffff
 // Returns the shared pointer and advances it by `items`.
 int64_t advance_shared_pointer(FileObject& file, int64_t items) {
   Strand& strand = self();
-  yield_until_now(strand);
-  const int64_t position = file.shared->shared_position;
-  file.shared->shared_position += items;
-  yield_until_now(strand);
+  yield_for_files(strand);
+  const int64_t position = shared_files(strand.rank->world).advance_pointer(*file.shared, items);
+  yield_for_files(strand);
   charge_metadata(strand, file.path(), storage::MetadataCall::kStat);
   return position;
 }

@@ -32,7 +32,7 @@ int access_extents(Strand& strand, FileObject& file, storage::Direction directio
                    std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 
 // The two halves of access_extents(), for accesses in which the file system moves more bytes than
-// requested, as in data sieving. Call yield_until_now() before. move_bytes() moves the bytes,
+// requested, as in data sieving. Call yield_for_files() before. move_bytes() moves the bytes,
 // charge_access_time() charges the time. For a read both stop at the end of the file.
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);

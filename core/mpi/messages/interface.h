@@ -86,6 +86,8 @@ class Interface {
     SimTime start = later(std::move(ready), free_);
     free_ = start + injection;
     ++injections_;
+    if (contenders_ != 0) [[unlikely]]
+      tell_reserved();
     return start;
   }
   // How many have been reserved: a number for each, in the order of time.
@@ -123,6 +125,7 @@ class Interface {
   bool is_next(const Injection& injection) const;
   bool may_send_before(const Strand& strand, SimTime time) const;
   void inject_earliest();
+  void tell_reserved() const;
   bool is_shared(const Injection& injection) const;
 
   SimTime free_;        // when it can inject again

@@ -79,6 +79,10 @@ class RemoteRanks {
   // knows. Any strand may call this.
   virtual void catch_up() = 0;
 
+  // Tells all other workers a change of what ranks share that use files (shared_files.h in io).
+  virtual void tell_files(std::span<const char> change) = 0;
+  // The rank has reserved its network interface, while copies of a model of a file system use it.
+  virtual void interface_reserved(int rank, const SimTime& free) = 0;
   // Ends the run if the running rank's call (a CallId) is one that workers do not simulate yet.
   virtual void check_call(uint16_t call) const = 0;
   // Ends the run: "rank 3: … is not simulated with several workers yet".

@@ -21,7 +21,15 @@ namespace sesame::mpi {
 
 // What every frame begins with; a message's data follows. Times in ps.
 struct WorkerMessages::Frame {
-  enum class Kind : uint8_t { kMessage, kAcknowledgement, kRelease, kClearance, kData, kModule };
+  enum class Kind : uint8_t {
+    kMessage,
+    kAcknowledgement,
+    kRelease,
+    kClearance,
+    kData,
+    kModule,
+    kInterface
+  };
 
   Kind kind = Kind::kMessage;
   bool rendezvous = false;
@@ -91,8 +99,6 @@ AttachedBuffer& buffer_of(uint64_t number) {
 
 bool is_refused(CallId call) {
   switch (call) {
-    case CallId::File_open:
-    case CallId::File_delete:
     case CallId::Comm_spawn:
     case CallId::Comm_spawn_multiple:
     case CallId::Open_port:
@@ -110,11 +116,12 @@ bool is_refused(CallId call) {
 }  // namespace
 
 WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers,
-                               Refuse refuse)
+                               Refuse refuse, pdes::Worker::Take take_any)
     : RemoteRanks(std::move(workers), worker.number()),
       world_(world),
       worker_(worker),
-      refuse_(std::move(refuse)) {}
+      refuse_(std::move(refuse)),
+      take_any_(std::move(take_any)) {}
 
 // Answers to messages are sent from the time at which their receive was posted.
 static SimTime next_send_of(const Rank& rank) {
@@ -237,8 +244,20 @@ void WorkerMessages::post(Module module, int target, std::span<const char> head,
   post(target, frame, whole);
 }
 
-void WorkerMessages::catch_up() {
-  worker_.take_frames([this](std::span<const char> frame) { take(frame); });
+void WorkerMessages::catch_up() { worker_.take_frames(take_any_); }
+
+void WorkerMessages::tell_files(std::span<const char> change) {
+  worker_.broadcast(pdes::FrameSubject::kOpenFiles, change);
+}
+
+void WorkerMessages::interface_reserved(int rank, const SimTime& free) {
+  Frame frame;
+  frame.kind = Frame::Kind::kInterface;
+  frame.target = rank;
+  frame.time_ps = free.ps();
+  for (int worker = 0; worker < worker_.memory().workers(); ++worker)
+    if (worker != worker_.number())
+      worker_.send(worker, {reinterpret_cast<const char*>(&frame), sizeof frame}, {});
 }
 
 void WorkerMessages::take(std::span<const char> bytes) {
@@ -259,6 +278,10 @@ void WorkerMessages::take(std::span<const char> bytes) {
       return take_data(frame);
     case Frame::Kind::kModule:
       return taker(frame.module)(bytes.subspan(sizeof frame));
+    case Frame::Kind::kInterface:
+      world_.ranks[static_cast<size_t>(frame.target)]->interface.free() =
+          SimTime::from_ps(frame.time_ps);
+      return;
   }
 }
 

@@ -25,8 +25,9 @@ class WorkerMessages final : public RemoteRanks {
   // simulates it. Must not return.
   using Refuse = std::function<void(const std::string& why, const std::string& hint)>;
 
-  // `workers`: by rank, the number of its worker.
-  WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse);
+  // `workers`: by rank, the number of its worker. `take_any` takes a frame of any subject.
+  WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse,
+                 pdes::Worker::Take take_any);
 
   void take(std::span<const char> frame);
   // A time before which no rank of this worker sends anything, whatever it receives: a lower bound
@@ -46,6 +47,8 @@ class WorkerMessages final : public RemoteRanks {
   void post(Module module, int target, std::span<const char> head,
             std::span<const char> data) override;
   void catch_up() override;
+  void tell_files(std::span<const char> change) override;
+  void interface_reserved(int rank, const SimTime& free) override;
   void check_call(uint16_t call) const override;
   [[noreturn]] void refuse(const std::string& what) const override;
 
@@ -63,6 +66,7 @@ class WorkerMessages final : public RemoteRanks {
   World& world_;
   pdes::Worker& worker_;
   Refuse refuse_;
+  pdes::Worker::Take take_any_;
   bool refuses_modules_ = false;
 };
 

@@ -35,6 +35,7 @@
 #include "core/pdes/executive.h"
 #include "core/storage/file_call_record.h"
 #include "core/storage/mounts.h"
+#include "core/storage/replicas.h"
 
 namespace sesame::mpi {
 
@@ -43,7 +44,7 @@ class InFlight;
 class Ports;
 class RemoteWindows;
 class SwitchOperations;
-struct FileLocks;
+class SharedFiles;
 
 // Totals of messages of similar size: class 0 is empty messages, class k those of 2^(k-1) to 2^k -
 // 1 bytes.
@@ -112,12 +113,14 @@ struct World {
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
+  // Of file systems that nodes share, in a parallel simulation; else null.
+  std::unique_ptr<storage::Replicas> replicas;
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // for file systems that set none
   bool open_mpi_collectives = false;            // algorithms as Open MPI chooses; else MPICH
   machine::CollectiveTables collective_tables;  // those of the machine file, which come first
   std::shared_ptr<SwitchOperations> switch_operations;  // made at the first one (hardware.h)
-  std::shared_ptr<FileLocks> file_locks;                // made by MPI-IO at its first use
+  std::shared_ptr<SharedFiles> shared_files;            // made by MPI-IO at its first use
   std::set<std::pair<SignatureId, SignatureId>> reported_mismatches;  // see mismatch.h
   std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine
   uint64_t messages = 0;

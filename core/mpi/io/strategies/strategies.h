@@ -3,9 +3,24 @@
 // the sources. All functions return an MPI error class.
 #pragma once
 
+#include <vector>
+
 #include "core/mpi/io/transfer_file.h"
 
 namespace sesame::mpi {
+
+// One rank's share of a disk-directed call.
+struct DirectedShare {
+  int tag = 0;                            // of the collective call
+  int ranks = 0;                          // that make the call
+  SimTime time;                           // at which the rank has arrived
+  storage::FileSystem* system = nullptr;  // null: nothing to access
+  storage::Access access;
+  std::vector<storage::Extent> kept_extents;  // access.extents, where nothing else keeps them
+  Strand* strand = nullptr;                   // null: the rank is of another worker
+};
+// Adds the share to its call. The last one starts the access.
+void join_directed(SharedFile& file, DirectedShare share);
 
 // Independent: one access for each element of the request, in order.
 int access_by_element(Strand& strand, FileObject& file, FileRequest& request);

@@ -167,7 +167,7 @@ WindowExtents TwoPhase::take_window(int round) {
 // Charges an access to the whole window, or, without data sieving, to the runs in it.
 int TwoPhase::read_window(const WindowExtents& window, std::byte* buffer, uint64_t* valid) {
   if (window.empty()) return MPI_SUCCESS;
-  yield_until_now(strand_);
+  yield_for_files(strand_);
   MPI_TRY(move_bytes(file_, storage::Direction::kRead, window.runs, buffer, valid));
   const bool sieving = file_.sieves(sorted_.direction());
   charge_access_time(strand_, file_, storage::Direction::kRead,
