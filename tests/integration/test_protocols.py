@@ -91,6 +91,16 @@ def test_a_protocol_for_one_worker_is_noted(compiled, simulate):
     assert "has no effect" not in simulate(*options, "--", program).stderr
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS[1:])
+def test_asynchronous_protocols_refuse_simulated_files(protocol, compiled, simulate, tmp_path):
+    program = compiled("tests/programs/model/files_and_messages.c")
+    command = ("--workers", 2, "-n", 4, "--machine", "pfssim", *COMMON, "--protocol", protocol)
+    done = simulate(*command, "-o", tmp_path / "run.sesame", "--", program, 1, cwd=tmp_path)
+    done.assert_refused("using MPI-IO or shared files with a protocol other than quantum")
+    assert done.stderr.count("error: ") == 1
+    assert not (tmp_path / "run.sesame").exists()
+
+
 @pytest.fixture
 def counting(tmp_path: Path) -> Callable:
     return Counting(tmp_path, lambda _step: None)
