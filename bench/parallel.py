@@ -41,6 +41,7 @@ class Case:
 
 CASES = [
     *(Case(name, 16, ("--class", "A"), ("--class", "S")) for name in ("bt", "lu", "sp", "ep")),
+    Case("bt", 16, ("--class", "W", "--io", "full"), ("--class", "S", "--io", "full")),
     Case("cg", 64, ("--class", "A"), ("--class", "S")),
     Case("halo", 1024, ("3000",), ("100",)),
     Case("halo", 4096, ("700",), ("20",)),
@@ -85,7 +86,7 @@ def show(case: Case, program: Path, arguments: Sequence[str], repeat: int) -> No
     parallel = result["parallel"]
     name = " ".join([case.program, *arguments, f"at {case.ranks}"])
     print(
-        f"{name:24} t1 {t1:7.2f} s, t2 {t2:7.2f} s; ceiling {ceiling:.2f}, speed-up "
+        f"{name:34} t1 {t1:7.2f} s, t2 {t2:7.2f} s; ceiling {ceiling:.2f}, speed-up "
         f"{speed_up:.2f}, {100 * speed_up / ceiling:3.0f} % of it; "
         f"{parallel['frames'] / result['messages']:.3f} of the messages between workers, "
         f"{parallel['rounds']} rounds",

@@ -165,6 +165,17 @@ def test_what_is_not_simulated_is_refused_once(case, ring, simulate, tmp_path):
     assert not (tmp_path / "run.sesame").exists()
 
 
+def test_shared_file_systems_at_shared_cards_are_refused(compiled, simulate, tmp_path):
+    program = compiled("tests/programs/model/files_and_messages.c")
+    command = ("--workers", 2, "-n", 4, "--machine", "pfssim", *COMMON)
+    cards = ("--set", "network.sharing=interface")
+    output = tmp_path / "run.sesame"
+    done = simulate(*command, *cards, "-o", output, "--", program, 1, cwd=tmp_path)
+    done.assert_refused("using file systems at cards that messages share")
+    assert "--workers 1" in done.stderr
+    assert not output.exists()
+
+
 def children(process: int) -> list[int]:
     """All descendants."""
     listed = subprocess.run(
