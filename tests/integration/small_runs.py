@@ -105,6 +105,7 @@ long -    tests/programs/trace/mpi_coverage.c 2 infiniband --compute fixed:1us -
 long fast requests 7 pfssim -- --requests 50 --warmup 5 --interface mpi
 long fast tests/programs/model/files_and_messages.c 4 pfssim -- 1
 long fast tests/programs/model/files_and_messages.c 5 paragon -- 2
+fast fast tests/programs/model/windows_and_files.c 4 pfssim -- 1
 long long bt 16 pfssim --collective two-phase -- --steps 3 --io full
 long long bt 16 pfssim --collective disk-directed -- --steps 3 --io full
 long long bt 16 pfssim --collective grouping -- --steps 3 --io full
@@ -113,6 +114,9 @@ long long tests/programs/model/files_and_messages.c 6 infiniband -- 4
 long long tests/programs/model/files_and_messages.c 7 pfssim -- 5
 long long tests/programs/model/files_and_messages.c 8 paragon -- 6
 long long tests/programs/model/own_files.c 6 pfssim -- 10
+long long tests/programs/model/windows_and_files.c 5 paragon -- 2
+long long tests/programs/model/windows_and_files.c 8 infiniband -- 3
+long long tests/programs/model/windows_and_files.c 6 sp2 --compute fixed:1us -- 4
 """
 ORDER, WORKERS = 0, 1  # columns
 
