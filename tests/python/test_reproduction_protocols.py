@@ -10,10 +10,13 @@ from sesame.reproduction import find_experiments
 from sesame.reproduction.counting import Count
 from sesame.reproduction.protocols import (
     BENCHMARKS,
+    BTIO,
+    BTIO_RANKS,
     MODES,
     SECTION,
     TABLE_8_2,
     Counts,
+    outcome_of_files,
     outcome_of_rounds,
 )
 
@@ -85,6 +88,36 @@ def test_rounds_are_null_messages_and_agreements_and_the_duration_is_in_look_ahe
     assert table.rows[0] == ["LU", "16", "8.74 L", "8.74 L"]
 
 
-def test_the_section_has_both_experiments():
+@pytest.fixture
+def of_files() -> dict[tuple[str, int, int], Count]:
+    return {
+        (name, ranks, workers): count(100 if name == "full, two-phase" else 1000)
+        for name in BTIO
+        for ranks in BTIO_RANKS
+        for workers in (1, ranks)
+    }
+
+
+def test_the_findings_of_files_hold(of_files):
+    outcome = outcome_of_files(of_files)
+    assert [one.is_reproduced for one in outcome.judgements] == [True, True]
+    assert outcome.tables[0].rows[0] == ["simple", "4", "1,000", "16"]
+
+
+@pytest.mark.parametrize(
+    ("which", "changed", "finding"),
+    [
+        (("full, two-phase", 9, 9), count(501), 0),
+        (("full, node grouping", 16, 16), count(200), 0),
+        (("simple", 4, 4), replace(count(1000), predicted_s=0.02), 1),
+    ],
+)
+def test_a_finding_of_files_fails_with_other_counts(of_files, which, changed, finding):
+    of_files[which] = changed
+    judged = outcome_of_files(of_files).judgements
+    assert [i for i, one in enumerate(judged) if not one.is_reproduced] == [finding]
+
+
+def test_the_section_has_its_experiments():
     found = find_experiments(SECTION)
-    assert [one.name for one in found] == ["figure-8-1", "figure-8-2"]
+    assert [one.name for one in found] == ["figure-8-1", "figure-8-2", "figure-8-7"]

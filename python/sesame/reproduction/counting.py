@@ -30,12 +30,22 @@ MODEL = (
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Of a benchmark: what it does, and the machine on which it does it, beside the common."""
+
+    name: str = ""
+    arguments: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Setup:
     """How a benchmark is simulated."""
 
     workers: int
     protocol: str = "null+conditional"
     shortcut: bool = True  # receives that name their source do not wait
+    variant: Variant = Variant()
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ class Counting:
         self._show = show
         self._compiler = find_compiler(None)
         self._built: dict[str, Built] = {}
-        self._alone: dict[tuple[str, int], RunResult] = {}
+        self._alone: dict[tuple[str, int, Variant], RunResult] = {}
         self._ratio: float | None = None  # of processor speeds; None: the machine's
 
     def fit(self, benchmark: str, ranks: int, uninterrupted: float) -> float:
@@ -88,16 +98,18 @@ class Counting:
         self._alone = {}
         return self._ratio
 
-    def alone(self, benchmark: str, ranks: int) -> RunResult:
+    def alone(self, benchmark: str, ranks: int, variant: Variant) -> RunResult:
         """The run by one process, in which the computation is measured."""
-        if (benchmark, ranks) not in self._alone:
-            compute = Compute(save=self._times(benchmark, ranks))
-            self._alone[benchmark, ranks] = self._run(benchmark, ranks, Setup(1), compute)
-        return self._alone[benchmark, ranks]
+        key = (benchmark, ranks, variant)
+        if key not in self._alone:
+            compute = Compute(save=self._times(*key))
+            self._alone[key] = self._run(benchmark, ranks, Setup(1, variant=variant), compute)
+        return self._alone[key]
 
     def count(self, benchmark: str, ranks: int, setup: Setup) -> Count:
-        self.alone(benchmark, ranks)
-        compute = Compute("recorded", times=self._times(benchmark, ranks), text="recorded")
+        self.alone(benchmark, ranks, setup.variant)
+        times = self._times(benchmark, ranks, setup.variant)
+        compute = Compute("recorded", times=times, text="recorded")
         result = self._run(benchmark, ranks, setup, compute).result
         parallel = result.get("parallel", {})
         return Count(
@@ -112,12 +124,13 @@ class Counting:
             _busy_s(result["rank_table"]),
         )
 
-    def _times(self, benchmark: str, ranks: int) -> Path:
-        return self._directory / f"{benchmark}-{ranks}"
+    def _times(self, benchmark: str, ranks: int, variant: Variant) -> Path:
+        return self._directory / f"{benchmark}{variant.name}-{ranks}"
 
     def _run(self, benchmark: str, ranks: int, setup: Setup, compute: Compute) -> RunResult:
         how = f"{setup.workers} workers, {setup.protocol}" if setup.workers > 1 else "1 worker"
-        self._show(f"{benchmark}, {ranks} ranks, {how}")
+        variant = setup.variant
+        self._show(f"{' '.join([benchmark, variant.name]).strip()}, {ranks} ranks, {how}")
         if benchmark not in self._built:
             self._built[benchmark] = build_workload(find_workload(benchmark), self._compiler)
         built = self._built[benchmark]
@@ -127,7 +140,8 @@ class Counting:
         def run_host(scenario: Scenario) -> RunResult:
             here = replace(
                 scenario,
-                overrides=(*MODEL, *ratio),
+                overrides=(*MODEL, *variant.settings, *ratio),
+                working_directory=self._directory,
                 workers=setup.workers,
                 protocol=setup.protocol,
                 confirm_receives=not setup.shortcut,
@@ -137,8 +151,9 @@ class Counting:
 
         ratio = () if self._ratio is None else (f"node.compute_ratio={self._ratio:.6g}",)
         machine = find_machine(MACHINE)
+        arguments = ("--class", "S", *variant.arguments)
         run = run_simulated(
-            built, ranks, ("--class", "S"), machine=machine, compute=compute, simulate=run_host
+            built, ranks, arguments, machine=machine, compute=compute, simulate=run_host
         )
         if run.report["verified"] is False or run.exit_status != 0:
             raise WorkloadError(f"{benchmark}: the program found its own answer wrong")

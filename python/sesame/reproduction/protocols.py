@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sesame.reproduction.calculation import Calculation, Show
-from sesame.reproduction.counting import Count, Counting, Setup
+from sesame.reproduction.counting import Count, Counting, Setup, Variant
 from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
 
 SECTION = "sesame-8.1"
@@ -33,6 +33,17 @@ TABLE_8_2 = {
     ("sp", 16): 4.61, ("sp", 9): 9.29,
 }  # fmt: skip
 Counts = Mapping[tuple[str, int, str], Count]  # by benchmark, ranks and mode
+BTIO_RANKS = (4, 9, 16)
+STRATEGIES = {"barrier": "global barrier", "grouping": "node grouping", "two-phase": "two-phase"}
+BTIO = {"simple": Variant("simple", ("--io", "simple"))} | {
+    f"full, {name}": Variant(
+        strategy,
+        ("--io", "full"),
+        (f"storage.collective.strategy={strategy}", "storage.collective.group_size=2"),
+    )
+    for strategy, name in STRATEGIES.items()
+}
+BtioCounts = Mapping[tuple[str, int, int], Count]  # by name in BTIO, ranks and workers
 
 
 def with_counting(work: Callable[[Counting], Outcome]) -> Callable[[Show], Outcome]:
@@ -213,6 +224,67 @@ def predict(counting: Counting) -> Outcome:
     )
 
 
+def count_files(counting: Counting) -> Outcome:
+    counts = {
+        (name, ranks, workers): counting.count("bt", ranks, Setup(workers, "quantum", True, one))
+        for name, one in BTIO.items()
+        for ranks in BTIO_RANKS
+        for workers in (1, 2, ranks)
+    }
+    return outcome_of_files(counts)
+
+
+def outcome_of_files(counts: BtioCounts) -> Outcome:
+    """Of runs with 1 worker and with one a rank at least."""
+    different = [
+        f"{name} -n {ranks}, {workers} workers"
+        for (name, ranks, workers), count in counts.items()
+        if count.predicted_s != counts[name, ranks, 1].predicted_s
+    ]
+    all_on_own = {
+        name: [(ranks, float(counts[name, ranks, ranks].agreements)) for ranks in BTIO_RANKS]
+        for name in BTIO
+    }
+    two_phase = [rounds for _, rounds in all_on_own["full, two-phase"]]
+    others = [
+        min(all_on_own[name][i][1] for name in ("full, global barrier", "full, node grouping"))
+        for i in range(len(BTIO_RANKS))
+    ]
+    rows = [
+        [name, str(ranks), f"{rounds:,.0f}", f"{counts[name, ranks, ranks].messages:,}"]
+        for name, of_ranks in all_on_own.items()
+        for ranks, rounds in of_ranks
+    ]
+    return Outcome(
+        "figure-8-7",
+        "Figure 8.7: rounds of BTIO, simple and full, by collective strategy",
+        "SESAME report, section 8.2.2",
+        [
+            Judgement(
+                "Two-phase I/O gains most from parallel simulation: with it there is more "
+                "computation between synchronisations, less than half as many here.",
+                all(2 * few < many for few, many in zip(two_phase, others, strict=True)),
+                seen=f"{100 * max(a / b for a, b in zip(two_phase, others, strict=True)):.1f} % "
+                "of the rounds of the others at most",
+            ),
+            Judgement(
+                "The prediction is the same for every number of workers.",
+                not different,
+                seen="not " + ", ".join(different) if different else f"{len(counts)} runs",
+            ),
+        ],
+        [
+            Table(
+                "Class S, quantum, one rank a worker",
+                ["", "ranks", "rounds", "messages between ranks"],
+                rows,
+            )
+        ],
+        [Diagram("BTIO", "ranks", "rounds of the quantum protocol", all_on_own)],
+        [f"BTIO {name} -n {ranks}, {workers} workers" for name, ranks, workers in counts],
+    )
+
+
 def _mebibytes(count: Count) -> str:
     return f"{count.memory_bytes / 2**20:.0f}"
 
@@ -229,5 +301,11 @@ CALCULATIONS = [
         "Rounds of protocols of four NAS benchmarks, beside the quantum's synchronisations",
         f"{SOURCE}, Figures 8.2 to 8.5 and Table 8-2",
         with_counting(count_rounds),
+    ),
+    Calculation(
+        "figure-8-7",
+        "Rounds of BTIO with files, by collective strategy",
+        "SESAME report, section 8.2.2, Figure 8.7",
+        with_counting(count_files),
     ),
 ]
