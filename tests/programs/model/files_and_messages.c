@@ -1,9 +1,9 @@
 /* Uses of files and messages in every order that a seed gives: files_and_messages SEED [FILE].
 
-   Ranks access one file by explicit offsets, by the shared pointer and in atomic mode, with blocking
-   and non-blocking calls, and own files by POSIX calls, some of which are removed while they are
-   open. Between, they send small and large messages and receive from any source. What each rank
-   reads is printed as one number. */
+   Ranks access one file by explicit offsets, by the shared pointer and in atomic mode, with
+   blocking and non-blocking calls, and own files by POSIX calls, some of which are removed while
+   they are open. Between, they send small and large messages and receive from any source. What each
+   rank reads is printed as one number. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
