@@ -199,8 +199,16 @@ def test_shares_are_percentages_or_fractions():
 
 
 @pytest.fixture
-def project(pytester, fake_bin, monkeypatch):
-    """A project with one performance test; `run` runs its tests with the plugin alone."""
+def pytest_alone(pytester, monkeypatch):
+    """Runs pytest with our plugin alone. Those of this environment would take two seconds to load,
+    and ours is not installed everywhere."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return lambda *options: pytester.runpytest_subprocess("-p", "sesame.pytest_plugin", *options)
+
+
+@pytest.fixture
+def project(pytester, pytest_alone, fake_bin, monkeypatch):
+    """A project with one performance test; `run` runs its tests."""
     monkeypatch.setenv("SESAME_BIN", str(fake_bin))
     pytester.makepyfile(
         test_speed="""
@@ -209,12 +217,7 @@ def project(pytester, fake_bin, monkeypatch):
             assert found.passed
         """
     )
-
-    def run(*options):
-        plugin = ("-p", "no:sesame", "-p", "sesame.pytest_plugin")  # also where it is not installed
-        return pytester.runpytest_subprocess(*plugin, *options)
-
-    return run
+    return pytest_alone
 
 
 def test_the_fixture_writes_and_compares_baselines(project, pytester):
@@ -274,7 +277,7 @@ def test_both(sesame_check, name):
     result.stdout.fnmatch_lines(["*has this baseline already*", "hint: * baseline=*"] * 2)
 
 
-def test_the_plugin_loads_nothing_of_sesame_until_it_is_used(pytester):
+def test_the_plugin_loads_nothing_of_sesame_until_it_is_used(pytester, pytest_alone):
     pytester.makepyfile(
         """
         import sys
@@ -284,8 +287,7 @@ def test_the_plugin_loads_nothing_of_sesame_until_it_is_used(pytester):
             assert found == {"sesame", "sesame.pytest_plugin"}
         """
     )
-    plugin = ("-p", "no:sesame", "-p", "sesame.pytest_plugin")
-    pytester.runpytest_subprocess(*plugin).assert_outcomes(passed=1)
+    pytest_alone().assert_outcomes(passed=1)
 
 
 def test_the_tutorial_runs(sesame, tmp_path):
