@@ -19,6 +19,7 @@ PACKET = struct.Struct("<IIIIQQQQQQ")
 FORMAT = 7
 STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
+STATE_THREAD = struct.Struct("<QQ48x")
 
 
 def _record_types() -> dict[str, tuple[int, list[tuple[str, str, str]]]]:
@@ -175,11 +176,12 @@ class Process:
         head = struct.pack(
             "<QIIIIi9I", STATE_MAGIC, FORMAT, self.pid, len(self.streams), self.ended, 0, *[0] * 9
         )
-        threads = [(0, 0)] * STATE_THREADS
+        threads = bytearray(STATE_THREADS * STATE_THREAD.size)
         for number, stream in self.streams.items():
-            threads[number] = (len(stream.records), 0)
-        threads[-1] = (self.discarded, self.discarded)
-        return head + b"".join(struct.pack("<QQ6Q", *made, *[0] * 6) for made in threads)
+            STATE_THREAD.pack_into(threads, number * STATE_THREAD.size, len(stream.records), 0)
+        discarded = self.discarded, self.discarded
+        STATE_THREAD.pack_into(threads, (STATE_THREADS - 1) * STATE_THREAD.size, *discarded)
+        return head + threads
 
 
 class RawTrace:

@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class _Curve:
     scale: Array  # errors are relative to these times, a running median
     least: float  # the least intercept
 
-    @property
+    @cached_property
     def flattest(self) -> float:
         """The least slope."""
         best = float(np.max(self.x / self.scale))
@@ -124,11 +125,12 @@ def _costs(curve: _Curve) -> Array:
 def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tuple[Array, Array]:
     """Intercepts and slopes of lines, one for each row of `counts`, which says how often each point
     counts. Least absolute deviations, by iteratively reweighted least squares."""
-    weights = counts / scale**2
+    equal = weights = counts / scale**2
+    xx, xy = x * x, x * y
     a = b = np.zeros(len(counts))
     for _ in range(ROUNDS):
         w, wx, wy = weights.sum(axis=1), weights @ x, weights @ y
-        wxx, wxy = weights @ (x * x), weights @ (x * y)
+        wxx, wxy = weights @ xx, weights @ xy
         determinant = np.maximum(w * wxx - wx * wx, 1e-300)
         b = (w * wxy - wx * wy) / determinant
         flat = b < curve.flattest
@@ -139,7 +141,7 @@ def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tu
         b = np.where(low, np.maximum(steep, curve.flattest), b)
         a = np.where(low, curve.least, a)
         errors = np.abs(y - a[:, None] - b[:, None] * x) / scale
-        weights = counts / scale**2 / np.maximum(errors, RESOLUTION / 10)
+        weights = equal / np.maximum(errors, RESOLUTION / 10)
     return a, b
 
 
