@@ -305,9 +305,10 @@ Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per
   const int64_t needed = int64_t{ranks} * (program.mappings_per_rank + mappings_per_stack) + kOwn;
   if (needed <= limit) return {};
   const int64_t most = (limit - kOwn) / (program.mappings_per_rank + mappings_per_stack);
-  return error(std::to_string(ranks) + " ranks of " + quoted(program.name) + " need " +
-                   std::to_string(needed) + " memory mappings, but the kernel's limit " +
-                   "vm.max_map_count is " + std::to_string(limit) + " (enough for " +
+  return error(std::to_string(ranks) + " ranks of " + quoted(program.name) +
+                   " in one process need " + std::to_string(needed) +
+                   " memory mappings, but the kernel's limit " + "vm.max_map_count is " +
+                   std::to_string(limit) + " (enough for " +
                    std::to_string(std::max<int64_t>(most, 0)) + " ranks)",
                "as root: sysctl -w vm.max_map_count=" + std::to_string(needed + needed / 4));
 }

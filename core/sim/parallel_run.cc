@@ -21,6 +21,7 @@
 #include "core/mpi/collectives/hardware.h"
 #include "core/mpi/io/shared_files.h"
 #include "core/mpi/rma/remote_target.h"
+#include "core/pdes/fiber.h"
 #include "core/sim/rank_division.h"
 #include "core/sim/recording.h"
 #include "core/sim/worker_protocol.h"
@@ -124,6 +125,27 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
     return error(asked + "they need a latency between nodes, and this machine has none",
                  std::string("use ") + one_worker());
   return check_protocol(scenario, machine, look_ahead_of(world));
+}
+
+// The hint says how many workers would do, if there are so many nodes.
+Result<> check_mappings(const loader::Program& program, const Scenario& scenario,
+                        const machine::Machine& machine, const mpi::World& world) {
+  const auto check = [&](int workers) {
+    return loader::check_mapping_limit(program,
+                                       largest_share(divide(world.network, world.size(), workers)),
+                                       pdes::mappings_per_stack(pdes::available_guard()));
+  };
+  auto checked = check(scenario.workers);
+  if (checked) return {};
+  Scenario other = scenario;
+  while (!check(other.workers)) {
+    ++other.workers;
+    if (!check_workers(other, machine, world, false)) return checked;
+  }
+  std::string& hint = checked.error().hint;
+  hint = std::string("use ") + spelled("--workers ", "workers=") + std::to_string(other.workers) +
+         ", which divides the ranks; or, " + hint;
+  return checked;
 }
 
 ParallelRun::ParallelRun(mpi::World& world, std::vector<int> worker_of)

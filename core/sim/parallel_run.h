@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/loader/loader.h"
 #include "core/machine/machine.h"
 #include "core/mpi/messages/worker_messages.h"
 #include "core/mpi/messages/world.h"
@@ -43,6 +44,10 @@ struct RunProgress {
 // Whether the scenario can be simulated by scenario.workers workers, with the reason if not.
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
                        const mpi::World& world, bool has_process_ranks);
+
+// An Error if the kernel admits too few memory mappings for the ranks of each process.
+Result<> check_mappings(const loader::Program& program, const Scenario& scenario,
+                        const machine::Machine& machine, const mpi::World& world);
 
 class ParallelRun {
  public:

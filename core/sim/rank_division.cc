@@ -33,4 +33,10 @@ std::vector<int> divide_ranks(const std::vector<int>& nodes, int workers) {
   return workers_of_ranks;
 }
 
+int largest_share(const std::vector<int>& workers_of_ranks) {
+  std::vector<int> ranks(workers_of_ranks.size());  // by worker
+  for (const int worker : workers_of_ranks) ++ranks[static_cast<size_t>(worker)];
+  return std::ranges::max(ranks);
+}
+
 }  // namespace sesame::sim

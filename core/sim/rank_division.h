@@ -10,5 +10,7 @@ namespace sesame::sim {
 // order of their first ranks, and numbers of ranks are as equal as that allows. `nodes`: by rank.
 // Empty if the ranks are on fewer nodes than workers.
 std::vector<int> divide_ranks(const std::vector<int>& nodes, int workers);
+// How many ranks the worker with the most has. REQUIRES: the division is not empty.
+int largest_share(const std::vector<int>& workers_of_ranks);
 
 }  // namespace sesame::sim

@@ -18,6 +18,11 @@ TEST(RankDivision, GivesEachWorkerTheSameNumberOfRanks) {
   EXPECT_EQ(divide_ranks({0, 0, 1, 1, 2, 2}, 3), (Numbers{0, 0, 1, 1, 2, 2}));
 }
 
+TEST(RankDivision, KnowsTheLargestShare) {
+  EXPECT_EQ(largest_share({0, 1, 1, 2, 1}), 3);
+  EXPECT_EQ(largest_share({0, 0}), 2);
+}
+
 TEST(RankDivision, KeepsNodesWhole) {
   EXPECT_EQ(divide_ranks({0, 1, 0, 1}, 2), (Numbers{0, 1, 0, 1}));
   EXPECT_EQ(divide_ranks({7, 7, 7, 2}, 2), (Numbers{0, 0, 0, 1}));

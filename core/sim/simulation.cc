@@ -437,8 +437,10 @@ Result<> Simulation::enter_working_directory() const {
 
 Result<> Simulation::load_ranks() {
   if (process_ranks_ != nullptr) return start_processes();
-  auto image = open_image(scenario_.program, scenario_.ranks);
+  auto image = open_image(scenario_.program);
   if (!image) return std::unexpected(image.error());
+  if (auto fit = check_mappings((*image)->program(), scenario_, machine_, *world_); !fit)
+    return fit;
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;
   const loader::LaunchArguments& launch = make_launch();

@@ -102,8 +102,8 @@ class Simulation {
   // `nodes`: those of the ranks, command after command.
   Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs,
                         const std::vector<int>& nodes, std::vector<Loaded>* copies);
-  // The program ready for copying; an Error if `ranks` ranks in all exceed the host's limits.
-  Result<loader::ProgramImage*> open_image(const std::string& command, int ranks);
+  // The program ready for copying.
+  Result<loader::ProgramImage*> open_image(const std::string& command);
   Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,
                                          SimTime now) const;
   std::vector<int> occupied_cores(SimTime now) const;

@@ -115,15 +115,11 @@ Result<std::vector<int>> Simulation::place_spawned(std::vector<ProgramStart>& pr
   return nodes;
 }
 
-Result<loader::ProgramImage*> Simulation::open_image(const std::string& command, int ranks) {
+Result<loader::ProgramImage*> Simulation::open_image(const std::string& command) {
   loader::InspectOptions options;
   options.private_libraries = scenario_.private_libraries;
   auto program = loader::inspect_program(command, options);
   if (!program) return std::unexpected(program.error());
-  const int stack_mappings = pdes::mappings_per_stack(pdes::available_guard());
-  if (auto fits = loader::check_mapping_limit(*program, ranks, stack_mappings); !fits) {
-    return std::unexpected(fits.error());
-  }
   std::unique_ptr<loader::ProgramImage>& image = images_[program->path];
   if (image == nullptr) {
     auto opened = loader::ProgramImage::open(*program);
@@ -153,8 +149,12 @@ Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
   }
   for (size_t i = 0; i < programs.size(); ++i) {
     const ProgramStart& program = programs[i];
-    auto image = open_image(find_command(program), world_->size() + ranks);
+    auto image = open_image(find_command(program));
     if (!image) return std::unexpected(image.error());
+    const int stack_mappings = pdes::mappings_per_stack(pdes::available_guard());
+    auto fit =
+        loader::check_mapping_limit((*image)->program(), world_->size() + ranks, stack_mappings);
+    if (!fit) return fit;
     loader::LaunchArguments& launch = launches_.emplace_back();
     launch.arguments = started[i].arguments;
     launch.environment = launches_.front().environment;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -74,3 +75,21 @@ def test_a_rank_takes_two_memory_mappings_where_the_kernel_marks_guards(startup,
     said = re.search(r"enough for (\d+) ranks", outcome.stderr)
     assert said is not None, outcome.stderr
     assert int(said[1]) == (limit - 1000) // (2 if version >= (6, 13) else 4)
+    workers = -(-limit // int(said[1]))
+    assert f"use --workers {workers}, which divides the ranks; or, as root:" in outcome.stderr
+
+
+def test_ranks_on_too_few_nodes_are_not_divided_to_have_fewer_mappings(startup, simulate):
+    limit = int(Path("/proc/sys/vm/max_map_count").read_text())
+    outcome = simulate("-n", limit, *ON, "--set", f"node.cores={limit}", "--", startup)
+    assert "hint: as root: sysctl -w vm.max_map_count=" in outcome.stderr
+
+
+@pytest.mark.long
+def test_workers_simulate_more_ranks_than_one_process_can_map(startup, simulate):
+    limit = int(Path("/proc/sys/vm/max_map_count").read_text())
+    if limit > 100_000:
+        pytest.skip(f"vm.max_map_count is {limit}")
+    outcome = simulate("-n", limit, *ON, "--workers", 4, "--json", "--", startup)
+    assert outcome.status == 0, outcome.stderr
+    assert json.loads(outcome.stdout)["ranks"] == limit
