@@ -243,12 +243,30 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   return program;
 }
 
+namespace {
+
+// Programs that load or start what their arguments name. A version may follow: python3.13.
+constexpr std::string_view kInterpreters[] = {"python", "pypy", "julia", "perl", "ruby", "R"};
+constexpr std::string_view kStarters[] = {"bash",    "dash",   "env",     "ksh",     "nice",
+                                          "numactl", "sh",     "time",    "timeout", "zsh",
+                                          "taskset", "stdbuf", "setarch", "busybox"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::string_view name = file.substr(0, file.find_last_not_of("0123456789.-") + 1);
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
 Result<ProcessProgram> inspect_for_processes(const std::string& name) {
   const Result<std::string> path = find_program(name);
   if (!path) return std::unexpected(path.error());
   if (!script_line(*path).empty()) return ProcessProgram{*path, {}};
   const Result<ElfFile> file = ElfFile::open(*path);
   if (!file) return std::unexpected(file.error());
+  // What a statically linked shell starts need not be so.
+  if (file->interpreter().empty() && is_one_of(kStarters, *path)) return ProcessProgram{*path, {}};
   if (Result<> usable = refuse_static(name, *file); !usable) return std::unexpected(usable.error());
   Result<Closure> closure = find_closure(*file, file->interpreter(), {});
   if (!closure) return std::unexpected(closure.error());
@@ -262,21 +280,6 @@ Result<ProcessProgram> inspect_for_processes(const std::string& name) {
   return ProcessProgram{*path, *interface};
 }
 
-namespace {
-
-// Programs that load or start what their arguments name. A version may follow: python3.13.
-constexpr std::string_view kInterpreters[] = {"python", "pypy", "julia", "perl", "ruby", "R"};
-constexpr std::string_view kStarters[] = {"bash",    "dash",   "env",    "ksh",     "nice",
-                                          "numactl", "sh",     "time",   "timeout", "zsh",
-                                          "taskset", "stdbuf", "setarch"};
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view file) {
-  const std::string_view name = file.substr(0, file.find_last_not_of("0123456789.-") + 1);
-  return std::ranges::find(names, name) != names.end();
-}
-
-}  // namespace
-
 std::string reason_for_processes(const std::string& name) {
   const Result<std::string> path = find_program(name);
   if (!path) return {};
@@ -285,7 +288,8 @@ std::string reason_for_processes(const std::string& name) {
   const bool loads_mpi = is_one_of(kInterpreters, file_name);
   const bool starts_programs = is_one_of(kStarters, file_name);
   const Result<ElfFile> file = ElfFile::open(*path);
-  if (!file || file->interpreter().empty()) return {};
+  if (!file) return {};
+  if (file->interpreter().empty() && !starts_programs) return {};
   const bool is_fixed = file->header().e_type == ET_EXEC;
   if (!loads_mpi && !starts_programs && !is_fixed && file->find("malloc") == nullptr) return {};
   const Result<ProcessProgram> program = inspect_for_processes(name);

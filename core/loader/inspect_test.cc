@@ -87,6 +87,16 @@ TEST_F(Inspect, RefusesStaticPrograms) {
   expect_words(refusal(program_path("plain_static")), {"statically linked", "without -static"});
 }
 
+TEST_F(Inspect, LetsAStaticallyLinkedShellStartThePrograms) {
+  const std::string shell = file("sh", content_of(program_path("plain_static")));
+  EXPECT_EQ(reason_for_processes(shell), "sh starts the program");
+  const auto program = inspect_for_processes(shell);
+  ASSERT_TRUE(program) << program.error().to_string();
+  EXPECT_FALSE(program->interface);
+  const std::string other = file("python3", content_of(program_path("plain_static")));
+  EXPECT_EQ(reason_for_processes(other), "");
+}
+
 TEST_F(Inspect, RefusesProgramsAtAFixedAddress) {
   expect_words(refusal(program_path("plain_fixed")), {"not position-independent", "-pie"});
 }

@@ -13,16 +13,17 @@ namespace {
 // and at most.
 constexpr int64_t kFirstLookNs = 50'000;
 constexpr int64_t kLongestLookNs = 10'000'000;
-// How long threads may wait for something outside of the simulation before the run counts as a
-// deadlock.
+// How long threads may wait for something outside of the simulation (a time, a file) before the run
+// counts as a deadlock, and how long new ones may compute before they count as ones that never call
+// MPI. Chosen: more than a program waits for its start or its files, and less than a user waits for
+// the report. Threads that wait for each other only are not waited for.
 constexpr int64_t kLongestWaitNs = 10'000'000'000;
-// How often no thread may be seen to run before the run counts as a deadlock.
-constexpr int kQuietLooks = 4;
 
 struct Computing {
   Doorbell* bell = nullptr;
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
+  void (*ended_in_call)(const Process& process) = nullptr;
   std::vector<Channel*> channels;  // those whose fibers are blocked
 };
 Computing computing;
@@ -71,46 +72,64 @@ bool all_are_idle() {
   return std::ranges::all_of(channels, &Channel::is_idle);
 }
 
+// Whether threads that may call are waited for, `waited_ns` long so far.
+bool await_new_threads(int64_t waited_ns) {
+  if (!any_new_thread_runs()) return false;
+  if (waited_ns < kLongestWaitNs) return true;
+  forget_new_threads();
+  return false;
+}
+
 // Waits until some have called, and makes their fibers ready. False: no thread computes.
 bool resume_some() {
   std::vector<Channel*>& channels = computing.channels;
   look_for(is_crowded() || channels.empty() ? 0 : channels.front()->slot.spins, any_has_called);
+  int64_t waited_ns = 0;  // for new threads only
   for (int64_t look_ns = kFirstLookNs; !resume_called();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
-    if (all_are_idle()) return resume_called();  // one may have called meanwhile
-    sleep_until_called(std::ranges::any_of(channels, has_threads) ? look_ns : 0);
+    const bool are_idle = all_are_idle();
+    if (are_idle && !await_new_threads(waited_ns))
+      return resume_called();  // one may have called meanwhile
+    waited_ns += are_idle ? look_ns : 0;
+    sleep_until_called(are_idle || std::ranges::any_of(channels, has_threads) ? look_ns : 0);
   }
   return true;
 }
 
-// Waits for the first call of a thread, which is no channel before it. False: no thread runs, also
-// when it is looked at again: one may have woken another between two looks.
-bool resume_new_thread() {
-  int64_t look_ns = kFirstLookNs;
-  for (int quiet = 0; quiet < kQuietLooks; look_ns = std::min(2 * look_ns, kLongestLookNs)) {
-    if (resume_called()) return true;
-    quiet = any_thread_runs() ? 0 : quiet + 1;
+// Waits for calls of threads that nothing in the simulation waits for: those that have not called
+// yet, and those that wait for something outside. False: a deadlock.
+bool resume_late() {
+  int64_t waited_ns = 0;
+  for (int64_t look_ns = kFirstLookNs; !resume_called();
+       look_ns = std::min(2 * look_ns, kLongestLookNs)) {
+    if (any_thread_runs()) {
+      waited_ns = 0;
+    } else if (const Process* const ended = ended_in_call()) {
+      computing.ended_in_call(*ended);
+    } else if (waited_ns >= kLongestWaitNs || !any_thread_may_wake()) {
+      return resume_called();
+    }
+    waited_ns += look_ns;
     sleep_until_called(look_ns);
   }
-  return resume_called();
+  return true;
 }
 
 bool resume_if_any(void*) {
-  const bool any_computes = !computing.channels.empty() || has_arrived();
+  const bool any_computes = !computing.channels.empty() || has_arrived() || any_new_thread_runs();
   if (any_computes && resume_some()) return true;
   const bool is_stuck = computing.executive->events().empty() && !computing.executive->has_ready();
-  if (!is_stuck) return false;
-  if (computing.channels.empty()) return resume_new_thread();
-  sleep_until_called(kLongestWaitNs);
-  return resume_called();
+  return is_stuck && resume_late();
 }
 
 }  // namespace
 
-void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive) {
+void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive,
+                     void (*ended_in_call)(const Process& process)) {
   computing.bell = &bell;
   computing.at_once = at_once;
   computing.executive = &executive;
+  computing.ended_in_call = ended_in_call;
   executive.set_outside_hook(resume_if_any, nullptr);
 }
 

@@ -15,8 +15,10 @@
 
 namespace sesame::remote {
 
-// At most `at_once` processes compute at once; 1: each fiber waits for its own.
-void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive);
+// At most `at_once` processes compute at once; 1: each fiber waits for its own. `ended_in_call` is
+// called with a process that has ended in a call, when only deadlock is left; it must end the job.
+void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive,
+                     void (*ended_in_call)(const Process& process));
 
 // Waits until the thread has made a request or has ended, while other fibers run.
 void await(Channel& channel);

@@ -124,7 +124,8 @@ struct Process {
   std::vector<std::unique_ptr<Channel>> threads;
   Channel* running = &main;  // whose call the rank's fields are about
   ProcessMemory memory;
-  pid_t started = 0;  // the program that the rank was started as
+  uint32_t seen_threads = 0;  // of Slot::threads_created: those that have been seen to wait
+  pid_t started = 0;          // the program that the rank was started as
   // Where it has mapped shared memory, by the memory's address here.
   std::unordered_map<const char*, char*> mapped;
   std::atomic<bool> has_ended = false;

@@ -1,12 +1,16 @@
 #include "core/remote/threads.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +25,7 @@ struct Threads {
 
   ThreadsStart start;
   int known;                     // slots that have been mapped here
+  uint32_t seen = 0;             // of Doorbell::threads_created
   std::vector<Slot*> unclaimed;  // whose threads have not called yet
   std::vector<Channel*> vacant;  // whose threads have ended
 };
@@ -88,11 +93,87 @@ void start_strand(Channel& channel) {
   channel.strand = world.busy_strands().back().get();
 }
 
-bool is_asleep(const std::filesystem::path& task) {
-  std::string text;
-  std::getline(std::ifstream(task / "stat"), text);
-  const size_t name_end = text.rfind(") ");
-  return name_end == std::string::npos || text[name_end + 2] == 'S';  // none: it has ended
+// What the kernel says of a thread that is outside MPI.
+struct Observation {
+  int thread;
+  bool is_in_mpi;
+  bool sleeps;
+  uint64_t suspensions;  // so far; those of a thread in MPI do not matter
+  bool operator==(const Observation&) const = default;
+};
+
+bool does_nothing(const Observation& thread) { return thread.is_in_mpi || thread.sleeps; }
+
+std::string contents(const std::string& path) {
+  char text[4096];
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t size = read(file, text, sizeof text);
+  close(file);
+  return {text, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+// The number after each occurrence of the name, also as the end of another one, added.
+uint64_t sum_of(const std::string& text, std::string_view name) {
+  uint64_t sum = 0;
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
+    at += name.size();
+    sum += strtoull(text.c_str() + at, nullptr, 10);
+  }
+  return sum;
+}
+
+bool is_in_mpi(const Process& process, int thread) {
+  if (thread == process.main.slot.thread) return has_request(&process.main.slot);
+  return std::ranges::any_of(process.threads, [thread](const auto& channel) {
+    return channel->strand != nullptr && thread == channel->slot.thread &&
+           has_request(&channel->slot);
+  });
+}
+
+std::string tasks_of(const Process& process) {
+  return "/proc/" + std::to_string(process.main.slot.owner.load()) + "/task";
+}
+
+// Whether the kernel is asked about threads in MPI, too.
+enum class Look { kOutsideMpi, kAll };
+
+// All threads of the process. None if it has not called MPI yet or has ended.
+std::vector<Observation> observe(const Process& process, Look look = Look::kOutsideMpi) {
+  std::vector<Observation> threads;
+  std::error_code ended;
+  if (process.has_ended.load() || process.main.slot.owner.load() == 0) return threads;
+  for (const auto& task : std::filesystem::directory_iterator(tasks_of(process), ended)) {
+    const int thread = atoi(task.path().filename().c_str());
+    if (look == Look::kOutsideMpi && is_in_mpi(process, thread)) {
+      threads.push_back({thread, true, false, 0});
+      continue;
+    }
+    const std::string status = contents(task.path() / "status");
+    if (status.empty()) continue;  // it has ended
+    const bool sleeps = status.contains("\nState:\tS");
+    threads.push_back({thread, false, sleeps, sum_of(status, "voluntary_ctxt_switches:")});
+  }
+  return threads;
+}
+
+// Whether only another thread can wake it: it waits by futex(2) and has set no time limit. Where
+// the kernel does not tell, it may wake.
+bool sleeps_for_ever(const Process& process, int thread) {
+  long call = -1;
+  unsigned long address = 0, operation = 0, value = 0, limit = 1;
+  const std::string text = contents(tasks_of(process) + "/" + std::to_string(thread) + "/syscall");
+  const int read =
+      sscanf(text.c_str(), "%ld %lx %lx %lx %lx", &call, &address, &operation, &value, &limit);
+  return read == 5 && call == SYS_futex && limit == 0;
+}
+
+// Whether the process that called MPI has ended, and the rank has not yet: it soon will.
+bool is_ending(const Process& process) {
+  const int owner = process.main.slot.owner.load();
+  if (owner == 0 || process.has_ended.load()) return false;
+  const std::string status = contents("/proc/" + std::to_string(owner) + "/status");
+  return status.empty() || status.contains("\nState:\tZ") || status.contains("\nState:\tX");
 }
 
 }  // namespace
@@ -124,42 +205,59 @@ bool start_arrived() {
   return !arrived.empty();
 }
 
-struct Activity {
-  bool any_in_mpi = false;
-  bool any_runs = false;  // outside MPI
-};
-
-static Activity activity_of(const Process& process) {
-  const auto is_in_mpi = [&process](const std::string& thread) {
-    if (thread == std::to_string(process.main.slot.owner.load()))
-      return has_request(&process.main.slot);
-    return std::ranges::any_of(process.threads, [&](const auto& channel) {
-      return channel->strand != nullptr && thread == std::to_string(channel->slot.thread) &&
-             has_request(&channel->slot);
-    });
-  };
-  Activity activity;
-  std::error_code ended;
-  const auto tasks = "/proc/" + std::to_string(process.main.slot.owner.load()) + "/task";
-  for (const auto& task : std::filesystem::directory_iterator(tasks, ended)) {
-    if (is_in_mpi(task.path().filename())) {
-      activity.any_in_mpi = true;
-    } else if (!is_asleep(task.path())) {
-      activity.any_runs = true;
-    }
-  }
-  return activity;
+// A thread that has run between the two looks has been suspended once more. So threads that both
+// find asleep have slept at the same time.
+static bool is_quiet(const Process& process, const std::vector<Observation>& first) {
+  return std::ranges::all_of(first, does_nothing) && observe(process) == first;
 }
 
 bool all_wait(const Process& process) {
-  const Activity activity = activity_of(process);
-  return activity.any_in_mpi && !activity.any_runs;
+  const std::vector<Observation> first = observe(process);
+  return std::ranges::any_of(first, &Observation::is_in_mpi) && is_quiet(process, first);
 }
 
+bool any_new_thread_runs() {
+  const uint32_t created = threads->start.bell.threads_created.load();
+  if (created == threads->seen) return false;
+  for (const auto& process : threads->start.processes) {
+    const Slot& slot = process->main.slot;
+    const uint32_t of_process = slot.threads_created.load();
+    if (of_process == process->seen_threads) continue;
+    const bool may_call = slot.thread_level.load() >= mpi::MPI_THREAD_SERIALIZED;
+    if (may_call && !is_quiet(*process, observe(*process))) return true;
+    process->seen_threads = of_process;
+  }
+  threads->seen = created;
+  return false;
+}
+
+void forget_new_threads() { threads->seen = threads->start.bell.threads_created.load(); }
+
 bool any_thread_runs() {
+  // A process that a thread of it or a signal ends kills threads in MPI.
+  std::vector<std::vector<Observation>> first;
+  for (const auto& process : threads->start.processes) {
+    first.push_back(observe(*process, Look::kAll));
+    if (is_ending(*process) || !std::ranges::all_of(first.back(), does_nothing)) return true;
+  }
+  return !std::ranges::equal(first, threads->start.processes, {}, {},
+                             [](const auto& process) { return observe(*process, Look::kAll); });
+}
+
+bool any_thread_may_wake() {
   return std::ranges::any_of(threads->start.processes, [](const auto& process) {
-    return !process->has_ended.load() && activity_of(*process).any_runs;
+    return std::ranges::any_of(observe(*process), [&process](const Observation& thread) {
+      return !thread.is_in_mpi && !sleeps_for_ever(*process, thread.thread);
+    });
   });
+}
+
+const Process* ended_in_call() {
+  const auto& processes = threads->start.processes;
+  const auto found = std::ranges::find_if(processes, [](const auto& process) {
+    return process->has_ended.load() && has_request(&process->main.slot);
+  });
+  return found == processes.end() ? nullptr : found->get();
 }
 
 Channel* channel_of(Process& process, const mpi::Strand& strand) {

@@ -6,6 +6,9 @@
 // but one that waits for another thread of its process must not hold up the events that this one
 // waits for. all_wait() finds that out.
 //
+// The same holds for a thread that has been created and has not called yet, until it is seen to
+// wait: its first call may be earlier than any event.
+//
 // Use: start_threads() once; then start_arrived() whenever has_arrived(). Times are simulated. The
 // simulator's thread only.
 #pragma once
@@ -33,8 +36,19 @@ bool start_arrived();
 // for the simulator: it does nothing until a call returns.
 bool all_wait(const Process& process);
 
-// Whether any thread of any process does something outside MPI, also one that has never called.
+// Whether a process that may call MPI from several threads has created one that has not been seen
+// to wait, and some thread of it does something outside MPI.
+bool any_new_thread_runs();
+// Takes the threads created so far for ones that will not call.
+void forget_new_threads();
+
+// Whether any thread of any process does something, also one that has never called, or a process is
+// about to end. Threads that wait in MPI sleep soon.
 bool any_thread_runs();
+// Whether a thread sleeps outside MPI and waits for more than other threads: a time, a file, ….
+bool any_thread_may_wake();
+// The process that has ended while the thread which started its MPI was in a call. Null: none.
+const Process* ended_in_call();
 
 // The channel of a strand of the rank; null: it is a helper strand.
 Channel* channel_of(Process& process, const mpi::Strand& strand);

@@ -134,6 +134,7 @@ struct alignas(4096) Doorbell {
   std::atomic<uint32_t> is_crowded;  // every processor computes: a rank that waits sleeps at once
   alignas(64) std::atomic<int32_t> slots;  // taken so far
   int32_t most_slots;
+  std::atomic<uint32_t> threads_created;  // so far, by processes that are ranks
 };
 
 struct alignas(4096) Slot {
@@ -144,10 +145,11 @@ struct alignas(4096) Slot {
   alignas(64) std::atomic<int32_t> owner;
   // Set before the program starts.
   int32_t rank;
-  int32_t thread;      // the kernel's number of the thread
-  uint32_t spins;      // how often a side looks before it sleeps
-  int32_t cores;       // of the target that the rank has
-  int64_t epoch_ns;    // what calendar clocks show at simulated time 0
+  int32_t thread;                         // the kernel's number of the thread
+  std::atomic<uint32_t> threads_created;  // by the process so far; of the first slot
+  uint32_t spins;                         // how often a side looks before it sleeps
+  int32_t cores;                          // of the target that the rank has
+  int64_t epoch_ns;                       // what calendar clocks show at simulated time 0
   double target_time;  // for a unit of measured host time; 0: computation is not measured
   std::atomic<int32_t> thread_level;  // of MPI, as granted; of the first slot
   char node_name[256];

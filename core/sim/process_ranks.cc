@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "core/mpi/call_ids.h"
 #include "core/remote/computing.h"
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
@@ -47,6 +48,26 @@ class Processes final : public ProcessRanks {
   std::unique_ptr<remote::Launch> launch_;
 };
 
+mpi::World* world = nullptr;
+
+void report_signal(const mpi::Rank& rank, int number, const std::string& where) {
+  rank.world.hooks.abort_job(128 + number, rank.name() + " ended by signal " +
+                                               std::to_string(number) + " (" + strsignal(number) +
+                                               ")" + where);
+}
+
+// The rank's fiber is in the call for ever: another thread of the process, or another process, has
+// ended it.
+void report_end_in_call(const remote::Process& process) {
+  const mpi::Rank& rank = *world->ranks[static_cast<size_t>(process.rank)];
+  const auto call = static_cast<mpi::CallId>(rank.main.call);
+  const std::string where = std::string(" while it was in ") + mpi::call_name(call);
+  if (WIFSIGNALED(process.status)) return report_signal(rank, WTERMSIG(process.status), where);
+  const int status = WEXITSTATUS(process.status);
+  world->hooks.abort_job(status == 0 ? 1 : status,
+                         rank.name() + " ended with exit status " + std::to_string(status) + where);
+}
+
 // That this process may use.
 int count_processors() {
   cpu_set_t processors;
@@ -76,7 +97,9 @@ Result<> Processes::start(const ProcessStart& start) {
   launch_ = std::move(*launch);
   const int processors = count_processors();
   prepare_slots(start, processors);
-  remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive);
+  world = &start.world;
+  remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive,
+                          report_end_in_call);
   remote::start_serving(launch_->processes(), start.connected);
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});
@@ -96,11 +119,8 @@ int Processes::run(mpi::Rank& rank) {
   remote::Process& process = *launch_->processes()[static_cast<size_t>(rank.id)];
   remote::serve_rank(process);
   if (!WIFSIGNALED(process.status)) return WEXITSTATUS(process.status);
-  const int number = WTERMSIG(process.status);
-  rank.world.hooks.abort_job(
-      128 + number,
-      rank.name() + " ended by signal " + std::to_string(number) + " (" + strsignal(number) + ")");
-  return 128 + number;
+  report_signal(rank, WTERMSIG(process.status), "");
+  return 128 + WTERMSIG(process.status);
 }
 
 void Processes::finish() { launch_->finish(); }

@@ -100,3 +100,64 @@ def test_a_rank_whose_threads_wait_for_ever_is_a_deadlock(
     assert outcome.status != 0
     assert "deadlock: 2 of 2 ranks wait" in outcome.stderr
     assert "rank 1 in MPI_Barrier" in outcome.stderr
+
+
+@pytest.fixture
+def first_calls(simulate: Simulate, compiled: Compiled) -> Callable[..., Outcome]:
+    """Runs first_calls.c with these arguments."""
+
+    def run(*arguments: str, ranks: int = 2) -> Outcome:
+        program = compiled("tests/programs/processes/first_calls.c", "debian", FLAGS)
+        return simulate("-n", ranks, *AS_PROCESSES, "--", program, *arguments)
+
+    return run
+
+
+def test_no_event_fires_while_a_new_thread_computes(first_calls: Callable[..., Outcome]) -> None:
+    outcome = first_calls("computes", "and rank 1 sends after a second")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout.splitlines() == ["received from 0 at 0", "received from 1 at 1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ranks"), [(("sleeps",), 2), (("other thread starts MPI",), 1)]
+)
+def test_a_thread_that_has_not_called_yet_is_no_deadlock(
+    first_calls: Callable[..., Outcome], arguments: tuple[str, ...], ranks: int
+) -> None:
+    outcome = first_calls(*arguments, ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout == "received from 0 at 0\n"
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "message"),
+    [
+        ("exits", 3, "rank 0 ended with exit status 3 while it was in MPI_Recv"),
+        ("killed", 137, "rank 0 ended by signal 9 (Killed) while it was in MPI_Recv"),
+    ],
+)
+def test_a_process_that_ends_while_its_rank_waits_is_no_deadlock(
+    first_calls: Callable[..., Outcome], way: str, status: int, message: str
+) -> None:
+    outcome = first_calls(way)
+    assert outcome.status == status, outcome.stderr
+    assert message in outcome.stderr
+    assert "deadlock" not in outcome.stderr
+
+
+def test_waits_with_a_limit_take_simulated_time(simulate: Simulate, compiled: Compiled) -> None:
+    program = compiled("tests/programs/processes/timed_waits.c", "debian", FLAGS)
+    outcome = simulate("-n", 1, *AS_PROCESSES, "--", program)
+    assert outcome.status == 0, outcome.stderr
+    names = [
+        "timed condition",
+        "condition by the calendar",
+        "condition by the clock of the run",
+        "timed semaphore",
+        "semaphore by the calendar",
+        "semaphore by the clock of the run",
+    ]
+    assert outcome.stdout.splitlines() == [
+        f"{name} late 0.30, never notified 0.00, invalid refused" for name in names
+    ]

@@ -17,8 +17,8 @@ thread_local int64_t started_ps = 0;
 struct Callers {
   std::mutex mutex;
   std::vector<Caller*> all;
-  int64_t ended_ps = 0;  // the latest clock of those that have ended
-  std::atomic<int> count = 0;
+  int64_t ended_ps = 0;        // the latest clock of those that have ended
+  std::atomic<int> count = 0;  // also of those that have ended, which others may have waited for
 };
 
 // Threads may outlive static objects.
@@ -99,16 +99,22 @@ int64_t begin_call(Caller& caller, SimTime computed, bool is_multiple) {
   const bool has_waited = !is_multiple || caller.has_joined || suspensions() != caller.suspensions;
   if (has_waited) begin_ps = std::max(begin_ps, latest_of_others(caller));
   caller.has_joined = false;
+  const std::lock_guard lock(callers().mutex);  // others read both
   caller.clock_ps = begin_ps;
   caller.is_in_call = true;
   return begin_ps - own_ps;
 }
 
 void end_call(Caller& caller, int64_t clock_ps) {
-  caller.clock_ps = clock_ps;
-  if (callers().count.load(std::memory_order_relaxed) < 2 && !has_team()) return;
-  caller.processor_ns = processor_ns(caller.processor_clock);
+  const bool is_alone = callers().count.load(std::memory_order_relaxed) < 2;
+  if (is_alone && !has_team()) {
+    caller.clock_ps = clock_ps;
+    return;
+  }
   caller.suspensions = suspensions();
+  const std::lock_guard lock(callers().mutex);  // others read all three
+  caller.clock_ps = clock_ps;
+  caller.processor_ns = processor_ns(caller.processor_clock);
   caller.is_in_call = false;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -131,7 +132,11 @@ std::pair<int, Slot*> take_slot() {
   }
   const SlotFile slots;
   const int number = connection.bell->slots.fetch_add(1);
-  if (number >= connection.bell->most_slots) stop("too many threads call MPI at once");
+  if (const int most = connection.bell->most_slots; number >= most)
+    stop(("more than " + std::to_string(most - 1) +
+          " threads of all ranks call MPI at once\n"
+          "hint: let fewer threads of each rank call, or end those that do not call any more")
+             .c_str());
   Slot* const slot = slots.file < 0 ? nullptr : map_shared<Slot>(slots.file, slot_offset(number));
   if (slot == nullptr) stop("cannot map a slot for a thread that calls MPI");
   return {number, slot};
@@ -188,6 +193,12 @@ Slot* sesame_rank_join() {
   if (sesame_rank_slot() == nullptr) return nullptr;
   const Caller* const caller = this_caller();
   return caller != nullptr ? &caller->slot : join();
+}
+
+void sesame_rank_count_thread() {
+  if (sesame_rank_slot() == nullptr) return;
+  connection.slot->threads_created.fetch_add(1);
+  connection.bell->threads_created.fetch_add(1);
 }
 
 bool sesame_rank_is_busy() { return this_caller()->depth > 0; }

@@ -29,6 +29,8 @@ SESAME_SHARED Slot* sesame_rank_slot();
 SESAME_SHARED Slot* sesame_rank_join();
 // The same if the thread has one.
 SESAME_SHARED Slot* sesame_rank_thread_slot();
+// Tells the simulator that a thread is about to be created.
+SESAME_SHARED void sesame_rank_count_thread();
 // Sends the request whose values have been written to the slot, and waits for its reply.
 SESAME_SHARED void sesame_rank_exchange(Header header);
 // Whether a request of the thread waits for its reply, so that no other one may start.

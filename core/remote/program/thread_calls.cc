@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/remote/program/callers.h"
+#include "core/remote/program/connection.h"
 #include "core/remote/program/team.h"
 
 namespace sesame::remote {
@@ -34,6 +35,7 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(
   static const auto real =
       reinterpret_cast<decltype(&::pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
   auto* const start = new Start{function, argument, clock_for_new_thread()};
+  sesame_rank_count_thread();
   const int error = real(thread, attributes, run_thread, start);
   if (error != 0) delete start;
   return error;

@@ -20,12 +20,20 @@ constexpr int64_t kLookingAroundNs = 5'000'000;
 // A limit above is a date, and below a time since the start of the run, which ends after 106 days.
 constexpr time_t kFirstDateSeconds = 200 * 86400;
 
+bool is_valid(const timespec& time) { return time.tv_nsec >= 0 && time.tv_nsec < kBillion; }
+
+// In the year 2154, which is a number of nanoseconds still. Programs give the last time that the
+// type has for a limit that never comes.
+constexpr time_t kLastSecond = 185 * 365 * int64_t{86400};
+
 struct Limit {
   explicit Limit(const timespec& given)
-      : slot(simulated()), is_date(given.tv_sec >= kFirstDateSeconds) {
+      : slot(is_valid(given) ? simulated() : nullptr), is_date(given.tv_sec >= kFirstDateSeconds) {
     if (slot == nullptr) return;
     const int64_t now_ns = is_date ? calendar_ns(*slot) : run_ns(*slot);
-    left_ns = std::max<int64_t>(given.tv_sec * kBillion + given.tv_nsec - now_ns, 0);
+    const int64_t given_ns =
+        std::clamp<time_t>(given.tv_sec, 0, kLastSecond) * kBillion + given.tv_nsec;
+    left_ns = std::max<int64_t>(given_ns - now_ns, 0);
     clock = is_date ? CLOCK_REALTIME : CLOCK_MONOTONIC;
     const int64_t end_ns = processor_ns(clock) + left_ns;
     on_host = {end_ns / kBillion, end_ns % kBillion};

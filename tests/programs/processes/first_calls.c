@@ -1,0 +1,85 @@
+/* Threads that have not called MPI yet while others wait for a message of theirs, on two ranks.
+ * The argument says what rank 0 does. Host time is waited for without calls of MPI. */
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank;
+
+static double host_seconds(void) {
+  struct timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void compute(void) {
+  const double end = host_seconds() + 0.5;
+  while (host_seconds() < end)
+    for (volatile int i = 0; i < 1000000; ++i) continue;
+}
+
+static void sleep_on_host(void) {
+  const struct timespec time = {0, 500000000};
+  syscall(SYS_nanosleep, &time, NULL);
+}
+
+static void send_to_itself(void) { MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
+
+static void receive(void) {
+  int from;
+  MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  printf("received from %d at %.0f\n", from, MPI_Wtime());
+  fflush(stdout);
+}
+
+static void* run(void* way) {
+  if (strcmp(way, "computes") == 0 || strcmp(way, "exits") == 0) compute();
+  if (strcmp(way, "sleeps") == 0) sleep_on_host();
+  if (strcmp(way, "exits") == 0) exit(3);
+  if (strcmp(way, "killed") == 0) {
+    sleep_on_host();
+    kill(getpid(), SIGKILL);
+  }
+  send_to_itself();
+  return NULL;
+}
+
+static void* initialize_and_receive(void* nothing) {
+  int provided;
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+  receive();
+  return nothing;
+}
+
+int main(int argc, char** argv) {
+  (void)argc;
+  pthread_t thread;
+  int provided;
+  if (strcmp(argv[1], "other thread starts MPI") == 0) {
+    pthread_create(&thread, NULL, initialize_and_receive, NULL);
+    compute();
+    send_to_itself();
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return 0;
+  }
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    pthread_create(&thread, NULL, run, argv[1]);
+    receive();
+    if (argc > 2) receive();
+    pthread_join(thread, NULL);
+  } else if (argc > 2) {
+    sleep(1);
+    send_to_itself();
+  }
+  MPI_Finalize();
+  return 0;
+}
