@@ -33,9 +33,21 @@ std::optional<Threads> threads;
 
 bool has_request(const Slot* slot) { return slot->turn.load() == Turn::kSimulator; }
 
+// A process may have ended while threads of it made their calls.
+bool waits_to_start(const Slot* slot) {
+  return has_request(slot) &&
+         !threads->start.processes[static_cast<size_t>(slot->rank)]->has_ended.load();
+}
+
+// A thread that finds no slot counts, too, and ends its process.
+int slots_taken() {
+  const Doorbell& bell = threads->start.bell;
+  return std::min(bell.slots.load(std::memory_order_relaxed), bell.most_slots);
+}
+
 void map_new_slots() {
   const ThreadsStart& start = threads->start;
-  const int taken = std::min(start.bell.slots.load(), start.bell.most_slots);
+  const int taken = slots_taken();
   for (; threads->known < taken; ++threads->known) {
     void* const slot = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, start.file,
                             slot_offset(threads->known));
@@ -181,9 +193,9 @@ bool is_ending(const Process& process) {
 void start_threads(const ThreadsStart& start) { threads.emplace(start); }
 
 bool has_arrived() {
-  return threads->start.bell.slots.load(std::memory_order_relaxed) > threads->known ||
-         std::ranges::any_of(threads->unclaimed, has_request) ||
-         std::ranges::any_of(threads->vacant, has_request,
+  return slots_taken() > threads->known ||
+         std::ranges::any_of(threads->unclaimed, waits_to_start) ||
+         std::ranges::any_of(threads->vacant, waits_to_start,
                              [](const Channel* channel) { return &channel->slot; });
 }
 
@@ -192,12 +204,12 @@ bool start_arrived() {
   map_new_slots();
   std::vector<Channel*> arrived;
   std::erase_if(threads->unclaimed, [&](Slot* slot) {
-    if (!has_request(slot)) return false;
+    if (!waits_to_start(slot)) return false;
     arrived.push_back(&add_channel(*slot));
     return true;
   });
   std::erase_if(threads->vacant, [&](Channel* channel) {
-    if (!has_request(&channel->slot)) return false;
+    if (!waits_to_start(&channel->slot)) return false;
     arrived.push_back(channel);
     return true;
   });
@@ -231,7 +243,11 @@ bool any_new_thread_runs() {
   return false;
 }
 
-void forget_new_threads() { threads->seen = threads->start.bell.threads_created.load(); }
+void forget_new_threads() {
+  threads->seen = threads->start.bell.threads_created.load();
+  for (const auto& process : threads->start.processes)
+    process->seen_threads = process->main.slot.threads_created.load();
+}
 
 bool any_thread_runs() {
   // A process that a thread of it or a signal ends kills threads in MPI.

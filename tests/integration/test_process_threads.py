@@ -146,6 +146,15 @@ def test_a_process_that_ends_while_its_rank_waits_is_no_deadlock(
     assert "deadlock" not in outcome.stderr
 
 
+def test_more_threads_than_may_call_at_once_are_refused(
+    first_calls: Callable[..., Outcome],
+) -> None:
+    outcome = first_calls("many", ranks=1)
+    assert outcome.status == 2, outcome.stderr
+    assert "more than 1025 threads of all ranks call MPI, expected at most" in outcome.stderr
+    assert "hint: let fewer threads of each rank call" in outcome.stderr
+
+
 def test_waits_with_a_limit_take_simulated_time(simulate: Simulate, compiled: Compiled) -> None:
     program = compiled("tests/programs/processes/timed_waits.c", "debian", FLAGS)
     outcome = simulate("-n", 1, *AS_PROCESSES, "--", program)

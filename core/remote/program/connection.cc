@@ -133,9 +133,9 @@ std::pair<int, Slot*> take_slot() {
   const SlotFile slots;
   const int number = connection.bell->slots.fetch_add(1);
   if (const int most = connection.bell->most_slots; number >= most)
-    stop(("more than " + std::to_string(most - 1) +
-          " threads of all ranks call MPI at once\n"
-          "hint: let fewer threads of each rank call, or end those that do not call any more")
+    stop(("more than " + std::to_string(most) +
+          " threads of all ranks call MPI, expected at most as many at once\n"
+          "hint: let fewer threads of each rank call, and end those that have made their calls")
              .c_str());
   Slot* const slot = slots.file < 0 ? nullptr : map_shared<Slot>(slots.file, slot_offset(number));
   if (slot == nullptr) stop("cannot map a slot for a thread that calls MPI");

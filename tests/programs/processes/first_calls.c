@@ -46,8 +46,20 @@ static void* run(void* way) {
     sleep_on_host();
     kill(getpid(), SIGKILL);
   }
+  if (strcmp(way, "receives") == 0) receive();
   send_to_itself();
   return NULL;
+}
+
+/* More threads than may call at once. */
+static void call_from_many(void) {
+  for (int i = 0; i < 1100; ++i) {
+    pthread_t thread;
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 18);
+    if (pthread_create(&thread, &small, run, "receives") != 0) abort();
+  }
 }
 
 static void* initialize_and_receive(void* nothing) {
@@ -71,7 +83,10 @@ int main(int argc, char** argv) {
   }
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) {
+  if (strcmp(argv[1], "many") == 0) {
+    call_from_many();
+    receive();
+  } else if (rank == 0) {
     pthread_create(&thread, NULL, run, argv[1]);
     receive();
     if (argc > 2) receive();
