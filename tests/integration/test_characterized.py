@@ -55,7 +55,10 @@ def recorded(device: Path, directory: Path, *fio: str) -> tuple[dict, list[tuple
     before = counters(device)
     job = ["fio", "--name=j", f"--filename={device}", "--size=64M", "--direct=1", *fio]
     job += [f"--write_iolog={directory / 'log'}", "--output=/dev/null"]
-    perf = ["perf", "record", "-q", "-a", "-e", EVENTS, "-o", str(directory / "perf.data"), "--"]
+    # With space for all of its events: while perf waits for a processor, it loses those for which
+    # its buffers have none.
+    perf = ["perf", "record", "-q", "-a", "-m", "16M", "-e", EVENTS]
+    perf += ["-o", str(directory / "perf.data"), "--"]
     done = subprocess.run([*perf, *job], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"perf does not record here: {done.stderr}")

@@ -102,6 +102,18 @@ def test_text_of_perf(tmp_path):
     check(imported(zipped), requests)
 
 
+def test_events_that_perf_lost_are_damage(tmp_path):
+    """As `perf script --show-lost-events` prints them, between the others."""
+    requests = random_requests(50)
+    path = write_perf(tmp_path / "perf.txt", requests)
+    head, _, rest = path.read_text().partition("\n\n")
+    said = "              as 16009 [001]     1.985092954: PERF_RECORD_LOST lost {}\n"
+    path.write_text(head + "\n\n" + said.format(2) + rest + said.format(388))
+    check(imported(path), requests)
+    damage = DataSet(tmp_path / "imported.sesame").info["raw"]["damage"]
+    assert damage == ["perf lost at least 390 events while it recorded"]
+
+
 def test_form_of_msr_cambridge(tmp_path):
     requests = random_requests(300)
     requests = [

@@ -77,6 +77,7 @@ class BlockTrace:
     damage: list[str] = field(default_factory=list)
     not_imported: dict[str, int] = field(default_factory=dict)
     out_of_range: int = 0  # events left out
+    lost: int = 0  # events that the tool lost, as its output says
 
     def of_events(self, batches: Iterator[Events]) -> Traced:
         """The requests of a trace with separate events for issue and completion."""
@@ -129,6 +130,8 @@ class BlockTrace:
             self.damage.append(
                 f"{self.out_of_range:,} events have a number that no record can hold"
             )
+        if self.lost:
+            self.damage.append(f"{self.tool} lost at least {self.lost:,} events while it recorded")
         run.duration_ns = max(span.end_ns - span.begin_ns, 0)
         run.lost += [f"{count:,} {what}" for what, count in self.not_imported.items() if count]
         devices = list(self.devices.numbers)
@@ -210,6 +213,7 @@ class Lines:
     expected: str  # the format of a line, for messages
     none: str  # message for a trace without any request
     hint: str  # follows `none`
+    lost: re.Pattern[bytes] | None = None  # lines whose group says how many events are lost
 
     def batches(self, path: Path, trace: BlockTrace) -> Iterator[list[list[bytes]]]:
         """The groups of matching lines as columns, a block of lines at a time."""
@@ -219,6 +223,8 @@ class Lines:
             lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
             if len(found) < lines and len(self.known.findall(chunk)) < lines:
                 self._say_what_is_wrong(path, first, chunk, trace)
+            if self.lost and len(found) < lines:
+                trace.lost += sum(map(int, self.lost.findall(chunk)))
             if found:
                 some = True
                 yield [list(column) for column in zip(*found, strict=True)]

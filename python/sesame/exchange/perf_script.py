@@ -50,6 +50,7 @@ LINES = Lines(
     none="no event block:block_rq_issue in it",
     hint="`perf record -a -e block:block_rq_issue,block:block_rq_complete; perf script --ns` "
     f"(sectors are of {SECTOR_BYTES} bytes)",
+    lost=re.compile(rb": PERF_RECORD_LOST lost (\d{1,18})[ \r]*$", re.M),  # --show-lost-events
 )
 
 
