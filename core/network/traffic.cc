@@ -32,14 +32,14 @@ void Traffic::add_ranks(const std::vector<int>& nodes) {
   for (const int node : nodes) ranks_of_node_[static_cast<size_t>(node)].push_back(rank++);
 }
 
-void Traffic::start(Transit& transit, const Shipment& shipment) {
-  prepare(transit, shipment.bytes, shipment.start, shipment.cost);
-  transit.from_ = shipment.from;
-  transit.to_ = shipment.to;
-  transit.send_card_ = &cards_.of_rank(shipment.from);
-  transit.receive_card_ = &cards_.of_rank(shipment.to);
-  transit.number_ = shipment.number;
-  transit.stage_ = network_.node_of(shipment.from) == network_.node_of(shipment.to)
+void Traffic::start(Transit& transit, const RankMessage& message) {
+  prepare(transit, message.bytes, message.start, message.cost);
+  transit.from_ = message.from;
+  transit.to_ = message.to;
+  transit.send_card_ = &cards_.of_rank(message.from);
+  transit.receive_card_ = &cards_.of_rank(message.to);
+  transit.number_ = message.number;
+  transit.stage_ = network_.node_of(message.from) == network_.node_of(message.to)
                        ? Transit::Stage::kMemory
                        : Transit::Stage::kSend;
   schedule(transit);

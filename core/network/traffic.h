@@ -25,8 +25,8 @@ namespace sesame::network {
 
 class Traffic;
 
-// What a transit carries.
-struct Shipment {
+// A message from a rank to a rank.
+struct RankMessage {
   int from = 0;  // ranks
   int to = 0;
   uint64_t bytes = 0;
@@ -49,7 +49,7 @@ struct FileMessage {
 struct Passage {
   SimTime head;         // when the head of the message is at the receiver's card
   SimTime tail;         // when its end would be there
-  uint32_t number = 0;  // Shipment::number
+  uint32_t number = 0;  // RankMessage::number
 };
 
 class Transit : public pdes::ConditionalEvent {
@@ -67,6 +67,8 @@ class Transit : public pdes::ConditionalEvent {
   virtual void leaves(SimTime end) { static_cast<void>(end); }
   // The last byte will arrive at `time`, which is not before the simulated time now.
   virtual void arrives(SimTime time) = 0;
+  // Whether arrives() is called when it fires next.
+  bool is_at_last_stage() const { return stage_ == Stage::kReceive || stage_ == Stage::kMemory; }
 
  private:
   friend class Traffic;
@@ -109,8 +111,8 @@ class Traffic {
   bool is_shared(int from, int to) const {
     return memory_ps_per_byte_ > 0 || network_.node_of(from) != network_.node_of(to);
   }
-  // Any strand may call this at any time not after shipment.start.
-  void start(Transit& transit, const Shipment& shipment);
+  // Any strand may call this at any time not after message.start.
+  void start(Transit& transit, const RankMessage& message);
   // Only an event that fires may call this, not after message.start. Of messages that reach a card
   // at the same time those of files are served first, in the order of calls, then those of ranks.
   void start(Transit& transit, const FileMessage& message);
@@ -155,5 +157,11 @@ class Traffic {
   IsBusy is_busy_ = nullptr;
   void* busy_context_ = nullptr;
 };
+
+// `traffic` if messages between the two ranks share anything with others, else null. It may be
+// null.
+inline Traffic* shared_between(Traffic* traffic, int from, int to) {
+  return traffic != nullptr && traffic->is_shared(from, to) ? traffic : nullptr;
+}
 
 }  // namespace sesame::network

@@ -173,13 +173,13 @@ void Interface::inject_earliest() {
   --contenders_;
   const SimTime start = reserve(first->ready, first->cost.injection);
   if (is_shared(*first)) {
-    const network::Shipment shipment{.from = first->record.source,
-                                     .to = first->record.destination,
-                                     .bytes = first->record.bytes,
-                                     .start = start,
-                                     .number = injections_,
-                                     .cost = first->cost};
-    shared_.traffic->start(*new DataTransit(std::move(first), shared_), shipment);
+    const network::RankMessage message{.from = first->record.source,
+                                       .to = first->record.destination,
+                                       .bytes = first->record.bytes,
+                                       .start = start,
+                                       .number = injections_,
+                                       .cost = first->cost};
+    shared_.traffic->start(*new DataTransit(std::move(first), shared_), message);
     return;
   }
   complete_send(*first, start + first->cost.injection);
@@ -198,8 +198,8 @@ void Interface::tell_reserved() const {
 }
 
 bool Interface::is_shared(const Injection& injection) const {
-  return shared_.traffic != nullptr &&
-         shared_.traffic->is_shared(injection.record.source, injection.record.destination);
+  return network::shared_between(shared_.traffic, injection.record.source,
+                                 injection.record.destination) != nullptr;
 }
 
 void Interface::add_helper(Strand& strand) {

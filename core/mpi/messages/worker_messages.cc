@@ -305,9 +305,10 @@ void WorkerMessages::take_message(const Frame& frame, std::span<const char> data
                                                                   : new char[data.size()];
     std::memcpy(message->payload, data.data(), data.size());
   }
-  if (frame.is_shipped) return continue_shipping(world_, frame.target, message, frame.passage());
+  if (frame.is_shipped)
+    return continue_shared_message(world_, frame.target, message, frame.passage());
   if (world_.traffic != nullptr && is_behind_others(world_, frame.target, *message))
-    return ship_request(world_, frame.target, message);
+    return send_shared_request(world_, frame.target, message);
   reach_queue(world_, frame.target, message);
 }
 

@@ -116,8 +116,8 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   }
   const pdes::EventOrder order = next_remote_order(rank);
   const int to = window.world_rank(operation.target_);
-  network::Traffic* traffic = rank.world.traffic.get();
-  if (traffic != nullptr && traffic->is_shared(rank.id, to)) {
+  network::Traffic* const traffic = network::shared_between(rank.world.traffic.get(), rank.id, to);
+  if (traffic != nullptr) {
     return traffic->start(*new RequestTransit(operation, target, order),
                           {.from = rank.id,
                            .to = to,
@@ -240,10 +240,9 @@ void RemoteOperation::send_reply() {
       world.network.cost(target_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
   const SimTime start = later(time(), target_rank.answers_free);
   target_rank.answers_free = start + cost.injection;
-  network::Traffic* traffic = world.traffic.get();
-  if (traffic == nullptr || !traffic->is_shared(target_rank.id, window_.rank.id)) {
-    return receive_reply(time(), start, start + cost.latency + cost.transfer);
-  }
+  network::Traffic* const traffic =
+      network::shared_between(world.traffic.get(), target_rank.id, window_.rank.id);
+  if (traffic == nullptr) return receive_reply(time(), start, start + cost.latency + cost.transfer);
   traffic->start(*new ReplyTransit(*this, time(), start), {.from = target_rank.id,
                                                            .to = window_.rank.id,
                                                            .bytes = static_cast<uint64_t>(bytes),
