@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/prefetch.h"
 
 namespace sesame::pdes {
 namespace {
 
 // With half the levels of a binary heap, each of which is a cache miss in runs of many ranks.
 constexpr size_t kChildren = 4;
+// With fewer events, these and what they need are in the cache anyway.
+constexpr size_t kWorthLoading = 1024;
+constexpr size_t kEventBytes = 5 * kCacheLineBytes;  // of a message, the most frequent kind
 
 }  // namespace
 
@@ -64,7 +68,17 @@ ConditionalEvent& EventQueue::take_earliest() {
   CHECK(!heap_.empty());
   ConditionalEvent& event = *heap_[0].event;
   remove(0);
+  if (heap_.size() >= kWorthLoading) load_next();
   return event;
+}
+
+// The next event is loaded since it was among the candidates for the place before it: it can say
+// what else it needs. The candidates now are loaded themselves.
+void EventQueue::load_next() const {
+  heap_[0].event->load_ahead();
+  for (size_t child = 1; child <= kChildren; ++child) {
+    prefetch_bytes(heap_[child].event, kEventBytes);
+  }
 }
 
 void EventQueue::restore(size_t index) {

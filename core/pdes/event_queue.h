@@ -65,6 +65,8 @@ class ConditionalEvent {
   // Called at time() of the simulation, when no fiber is ready. Must not block; may make fibers
   // ready and schedule events, this one too, no earlier than time().
   virtual void fire() = 0;
+  // Starts loading into the cache what fire() will need. Called shortly before it, or not at all.
+  virtual void load_ahead() const {}
 
   bool is_scheduled() const { return heap_index_ >= 0; }
   SimTime time() const { return time_; }
@@ -124,6 +126,7 @@ class EventQueue {
   void sift_up(size_t index);
   void sift_down(size_t index);
   void restore(size_t index);
+  void load_next() const;
 
   std::vector<Entry> heap_;
   uint64_t next_sequence_ = 0;

@@ -54,6 +54,30 @@ TEST(EventQueue, EventsThatAreScheduledOnceFireAmongTheOthers) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(EventQueue, LoadsTheNextEventOfManyBeforeItFires) {
+  struct Loaded : ConditionalEvent {
+    void fire() override {}
+    void load_ahead() const override { ++loads; }
+    mutable int loads = 0;
+  };
+  std::mt19937 random(11);
+  std::vector<Loaded> events(3000);
+  EventQueue queue;
+  for (Loaded& event : events) {
+    queue.schedule(event, SimTime::from_ns(static_cast<int64_t>(random() % 1000)));
+  }
+  queue.take_earliest();
+  SimTime last = SimTime::zero();
+  int loaded = 0;
+  while (!queue.empty()) {
+    const auto& event = static_cast<Loaded&>(queue.take_earliest());
+    EXPECT_GE(event.time(), last);
+    last = event.time();
+    loaded += event.loads;
+  }
+  EXPECT_EQ(loaded, 3000 - 1024);  // with fewer it is not worth the time
+}
+
 TEST(EventQueue, BreaksTiesByClassThenByRankThenByNumber) {
   constexpr EventOrder kOrders[] = {{EventClass::kInterface, 9, 0}, {EventClass::kRemote, 2, 0},
                                     {EventClass::kRemote, 2, 1},    {EventClass::kRemote, 1, 7},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/prefetch.h"
 
 extern "C" void sesame_switch_stack(void** save, void* load);
 
@@ -18,13 +19,7 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // With thousands of fibers a fiber's memory has left the cache by the time it runs again. So while
 // a fiber runs, two things are loaded: the top of the stack of the next fiber, and the object that
 // contains the fiber after the next (docs/decisions/0006-loading-ahead.md).
-constexpr size_t kStackBytes = 16 * 64;
-constexpr size_t kLineBytes = 64;
-
-void prefetch_bytes(const void* begin, size_t bytes) {
-  const char* first = static_cast<const char*>(begin);
-  for (size_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(first + at, 1);
-}
+constexpr size_t kStackBytes = 16 * kCacheLineBytes;
 
 }  // namespace
 

@@ -56,8 +56,7 @@ class ChannelTable {
   // The last message of the channel that is on its way (transit.h), or null. A reference that is
   // valid as long as one to the channel.
   OrderedTransit*& last_in_transit(uint64_t key) {
-    const Channel& channel = at(key);
-    if (in_transit_ == nullptr) in_transit_ = std::make_unique<OrderedTransit*[]>(mask_ + 1);
+    const Channel& channel = at(key);  // first: it may move what is behind the pointers
     return in_transit_[&channel - slots_];
   }
   // Starts loading the channel into the cache. Does not read the table: assumes that the channel is
@@ -65,6 +64,11 @@ class ChannelTable {
   void prefetch(uint64_t key) const {
     __builtin_prefetch(this, 1);
     __builtin_prefetch(&near_[hash(key) & (kNear - 1)], 1);
+  }
+  // The same for last_in_transit(), which is on another cache line.
+  void prefetch_in_transit(uint64_t key) const {
+    prefetch(key);
+    __builtin_prefetch(near_in_transit_.data(), 1);
   }
 
   // Starts loading the first message of each channel in the slots inside the object.
@@ -98,8 +102,10 @@ class ChannelTable {
   uint32_t mask_ = kNear - 1;
   uint32_t used_ = 0;
   std::unique_ptr<Channel[]> far_;
-  std::unique_ptr<OrderedTransit*[]> in_transit_;  // by slot; null while none was needed
+  OrderedTransit** in_transit_ = near_in_transit_.data();  // by slot
+  std::unique_ptr<OrderedTransit*[]> far_in_transit_;
   std::array<Channel, kNear> near_;
+  std::array<OrderedTransit*, kNear> near_in_transit_{};
 };
 
 }  // namespace sesame::mpi

@@ -74,6 +74,10 @@ class Matching {
   void prefetch(uint32_t context, int source) {
     table(context).prefetch(ChannelTable::key_of(context, source));
   }
+  // The same for last_in_transit().
+  void prefetch_in_transit(uint32_t context, int source) {
+    table(context).prefetch_in_transit(ChannelTable::key_of(context, source));
+  }
 
   // Starts loading queued messages of the program, which it may receive next.
   void prefetch_messages() const { program_channels_.prefetch_messages(); }

@@ -109,34 +109,33 @@ void send_alone(Rank& sender, const Route& route, MessageEnvelope& message, cons
   deliver_at_once(sender, route, message, send, request);
 }
 
-bool is_shared(const Rank& sender, const Route& route) {
-  const network::Traffic* traffic = sender.world.traffic.get();
-  return traffic != nullptr && traffic->is_shared(sender.id, route.target);
-}
-
 // Sends a message that shares cards or links. The control messages of a rendezvous share nothing,
 // but stay behind earlier messages of their channel.
 void send_shared(Rank& sender, const Route& route, MessageEnvelope& message, const Operation& send,
                  RequestObject* request, SimTime start) {
   World& world = sender.world;
   if (!message.rendezvous) {
-    return ship(sender, route.target, make_message(message, send, request), route.cost, start);
+    return send_shared_message(sender, route.target, make_message(message, send, request),
+                               route.cost, start);
   }
   if (!is_behind_others(world, route.target, message)) {
     return send_alone(sender, route, message, send, request);
   }
   InFlight::of(world);  // sends what its answer asks for
   sender.interface.announce(message.arrival + route.cost.control_latency);
-  ship_request(world, route.target, make_message(message, send, request));
+  send_shared_request(world, route.target, make_message(message, send, request));
 }
 
 // Starts a send to a rank. `request`: null if the send is complete afterwards.
 void post(Strand& strand, const Operation& send, const Route& route, RequestObject* request) {
   Rank& rank = *strand.rank;
   const network::MessageCost& cost = route.cost;
+  const bool shared =
+      network::shared_between(rank.world.traffic.get(), rank.id, route.target) != nullptr;
+  if (shared)
+    rank.world.matching_of(route.target).prefetch_in_transit(send.context, send.comm->rank);
   strand.now += cost.send_overhead;
   rank.interface.await_turn(strand);
-  const bool shared = is_shared(rank, route);
   SimTime arrival = strand.departure();
   SimTime start;
   if (cost.rendezvous) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/base/pool.h"
+#include "core/base/prefetch.h"
 #include "core/mpi/messages/delivery.h"
 #include "core/mpi/messages/world.h"
 
@@ -30,7 +31,11 @@ namespace {
 class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit> {
  public:
   MessageTransit(World& world, int target, QueuedMessage* message)
-      : world_(world), target_(target), message_(message) {
+      : world_(world),
+        target_(target),
+        context_(message->context),
+        source_(message->source),
+        message_(message) {
     message->in_transit = 1;
     OrderedTransit*& last = last_of_channel();
     stay_behind(last);
@@ -38,6 +43,12 @@ class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit
   }
   // For a message that shares nothing: it arrives after those before it.
   void arrive_next() { arrives(message_->arrival); }
+
+  void load_ahead() const override {
+    if (!is_at_last_stage()) return;
+    world_.matching_of(target_).prefetch_in_transit(context_, source_);
+    prefetch_bytes(message_, sizeof *message_);
+  }
 
  protected:
   bool hand_over(const network::Passage& passage) override {
@@ -49,7 +60,7 @@ class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit
 
  private:
   OrderedTransit*& last_of_channel() {
-    return world_.matching_of(target_).last_in_transit(message_->context, message_->source);
+    return world_.matching_of(target_).last_in_transit(context_, source_);
   }
   void end_order() override { last_of_channel() = nullptr; }
   void reach_target(SimTime arrival) override;
@@ -57,6 +68,8 @@ class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit
 
   World& world_;
   const int target_;
+  const uint32_t context_;
+  const int source_;
   QueuedMessage* const message_;
   std::optional<network::Passage> passage_;  // if another worker continues it and it shares cards
 };
@@ -87,8 +100,8 @@ void MessageTransit::reach_target(SimTime arrival) {
 
 }  // namespace
 
-void ship(Rank& sender, int target, QueuedMessage* message, const network::MessageCost& cost,
-          SimTime start) {
+void send_shared_message(Rank& sender, int target, QueuedMessage* message,
+                         const network::MessageCost& cost, SimTime start) {
   auto* transit = new MessageTransit(sender.world, target, message);
   sender.world.traffic->start(*transit, {.from = sender.id,
                                          .to = target,
@@ -102,12 +115,12 @@ bool is_behind_others(World& world, int target, const MessageEnvelope& message) 
   return world.matching_of(target).last_in_transit(message.context, message.source) != nullptr;
 }
 
-void ship_request(World& world, int target, QueuedMessage* message) {
+void send_shared_request(World& world, int target, QueuedMessage* message) {
   (new MessageTransit(world, target, message))->arrive_next();
 }
 
-void continue_shipping(World& world, int target, QueuedMessage* message,
-                       const network::Passage& passage) {
+void continue_shared_message(World& world, int target, QueuedMessage* message,
+                             const network::Passage& passage) {
   auto* transit = new MessageTransit(world, target, message);
   world.traffic->continue_at_receiver(*transit, message->source_world, target, message->bytes,
                                       passage);

@@ -10,9 +10,10 @@
 // In a parallel simulation a message to a rank of another worker is in transit twice: here until it
 // has left the sender's card, and there until it arrives. Both keep the order of the channel.
 //
-// Use: ship() sends an eager message whose injection starts at `start`; ship_request() sends the
-// request to send of a rendezvous message, which shares nothing, behind messages that are still on
-// their way. Transits own themselves and their messages. Nothing here fails. One thread.
+// Use: send_shared_message() sends an eager message whose injection starts at `start`;
+// send_shared_request() sends the request to send of a rendezvous message, which shares nothing,
+// behind messages that are still on their way. Transits own themselves and their messages. Nothing
+// here fails. One thread.
 #pragma once
 
 #include "core/mpi/messages/message.h"
@@ -46,14 +47,14 @@ class OrderedTransit : public network::Transit {
 
 // Takes ownership of a message of `sender` to the rank `target` of the run. The interface of
 // `sender` has reserved `start` for it.
-void ship(Rank& sender, int target, QueuedMessage* message, const network::MessageCost& cost,
-          SimTime start);
+void send_shared_message(Rank& sender, int target, QueuedMessage* message,
+                         const network::MessageCost& cost, SimTime start);
 // The same for a request to send, whose arrival is known. False, and nothing is done, if no earlier
 // message of its channel is on its way: it must be delivered at once then.
 bool is_behind_others(World& world, int target, const MessageEnvelope& message);
-void ship_request(World& world, int target, QueuedMessage* message);
+void send_shared_request(World& world, int target, QueuedMessage* message);
 // Takes ownership of a message of another worker to a rank of this one.
-void continue_shipping(World& world, int target, QueuedMessage* message,
-                       const network::Passage& passage);
+void continue_shared_message(World& world, int target, QueuedMessage* message,
+                             const network::Passage& passage);
 
 }  // namespace sesame::mpi
