@@ -4,7 +4,10 @@ A model of this machine is made by `sesame machine calibrate`; then the examples
 and under `sesame simulate` with that model, in turns. Prints the median of both and the error for
 each program, and the spread of the real runs, which limits the accuracy that can be expected.
 
-    python bench/accuracy.py [--mpi openmpi] [--repeat 5] [--keep here.toml]
+With --ranks-as processes the ranks are processes, and with Open MPI two programs of Python run, too
+(Debian's python3-mpi4py).
+
+    python bench/accuracy.py [--mpi openmpi] [--ranks-as processes] [--repeat 5] [--keep here.toml]
 """
 
 import argparse
@@ -25,6 +28,11 @@ PROGRAMS = [
     ("examples/nbody.cc", ["4096", "6"]),
     ("examples/samplesort.c", ["1500000"]),
 ]
+PYTHON = "/usr/bin/python3"  # its mpi4py uses Open MPI
+PYTHON_PROGRAMS = [
+    ("bench/programs/heat.py", ["1500", "60"]),
+    ("bench/programs/words.py", ["60"]),
+]
 
 
 def build(source: str, mpi: str, directory: Path) -> Path:
@@ -33,6 +41,11 @@ def build(source: str, mpi: str, directory: Path) -> Path:
     command = [f"{COMPILERS[path.suffix]}.{mpi}", "-O2", "-w", str(path), "-o", str(program), "-lm"]
     subprocess.run(command, check=True)
     return program
+
+
+def programs(mpi: str, ranks_as: str) -> list[tuple[str, list[str]]]:
+    has_python = mpi == "openmpi" and ranks_as == "processes"
+    return PROGRAMS + (PYTHON_PROGRAMS if has_python else [])
 
 
 def output_of(command: list[str]) -> str:
@@ -46,6 +59,7 @@ def seconds_in(text: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpi", choices=["mpich", "openmpi"], default="mpich")
+    parser.add_argument("--ranks-as", choices=["fibers", "processes"], default="fibers")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="write the machine model here")
     arguments = parser.parse_args()
@@ -62,9 +76,12 @@ def main() -> None:
         subprocess.run([*sesame, *calibrate], check=True)
         if arguments.keep:
             arguments.keep.write_text(machine.read_text())
-        simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine), "--"]
-        for source, options in PROGRAMS:
-            command = [str(build(source, mpi, directory)), *options]
+        simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine)]
+        simulate += ["--ranks-as", arguments.ranks_as, "--"]
+        for source, options in programs(mpi, arguments.ranks_as):
+            is_python = source.endswith(".py")
+            started = [PYTHON, ROOT / source] if is_python else [build(source, mpi, directory)]
+            command = [*map(str, started), *options]
             real, predicted = [], []
             for _ in range(arguments.repeat):
                 real.append(seconds_in(output_of([*mpiexec, *command])))
@@ -72,7 +89,7 @@ def main() -> None:
             measured, ours = statistics.median(real), statistics.median(predicted)
             spread = (max(real) - min(real)) / measured
             print(
-                f"{Path(source).stem:12} measured {measured:.4f} s, predicted {ours:.4f} s, "
+                f"{Path(source).name:13} measured {measured:.4f} s, predicted {ours:.4f} s, "
                 f"error {100 * (ours / measured - 1):+.1f} %, real runs spread "
                 f"{100 * spread:.0f} %",
                 flush=True,
