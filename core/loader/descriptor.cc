@@ -113,7 +113,9 @@ GLOBAL_NAME_AS(lseek64, lseek);
 
 int rank_close(int fd) {
   if (current() != nullptr && is_standard(fd)) return 0;  // the host's, which other ranks need
-  return open_file(fd) != nullptr ? close_descriptor(fd) : REAL(close)(fd);
+  if (open_file(fd) == nullptr) return REAL(close)(fd);
+  // The rank has closed it before, and another one was given its number meanwhile.
+  return is_of_other_rank(fd) ? fail(EBADF) : close_descriptor(fd);
 }
 
 GLOBAL_NAME(close);

@@ -50,6 +50,11 @@ inline OpenFile* open_file(int fd) {
 inline std::shared_ptr<OpenFile> keep_open(int fd) {
   return g_descriptors[static_cast<size_t>(fd)].file;
 }
+// Whether another rank of this process opened it: the number is not one of this rank's.
+// REQUIRES: open_file(fd) is not null.
+inline bool is_of_other_rank(int fd) {
+  return g_descriptors[static_cast<size_t>(fd)].rank != current()->rank;
+}
 void set_descriptor(int fd, Descriptor descriptor);
 // Ends a use of an open file. The last use ends when everything earlier in simulated time has
 // happened. Keeps errno.

@@ -3,8 +3,7 @@ ways and compare the data sets.
 
 Each line: in which tests of random orders the run is (fast or long), in which tests of workers
 (fast, long, or - where workers do not simulate it), then a program, ranks, a machine, options of
-the simulator, "--" and arguments. posix.c is not run with workers: it closes a descriptor twice,
-and another rank of the same process may have the number by then.
+the simulator, "--" and arguments.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ long long tests/programs/files/forms.c 6 pfssim -- file
 long long tests/programs/files/views.c 8 pfssim --collective grouping -- file
 long long tests/programs/files/views.c 4 infiniband -- file
 long long tests/programs/files/whole.c 8 sp2 --compute fixed:1us -- file
-long -    tests/programs/files/posix.c 4 paragon --
+long long tests/programs/files/posix.c 4 paragon --
 long long tests/programs/files/f08.f90 4 pfssim -- file
 long long tests/programs/model/late.c 2 paragon -- 8 65536 100
 long -    tests/programs/model/polling.c 2 infiniband --placement block -- loads set
