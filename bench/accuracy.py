@@ -5,7 +5,7 @@ and under `sesame simulate` with that model, in turns. Prints the median of both
 each program, and the spread of the real runs, which limits the accuracy that can be expected.
 
 With --ranks-as processes the ranks are processes, and with Open MPI two programs of Python run, too
-(Debian's python3-mpi4py).
+(Debian's python3-mpi4py and python3-numpy).
 
     python bench/accuracy.py [--mpi openmpi] [--ranks-as processes] [--repeat 5] [--keep here.toml]
 """
@@ -43,9 +43,19 @@ def build(source: str, mpi: str, directory: Path) -> Path:
     return program
 
 
+def has_python(mpi: str, ranks_as: str) -> bool:
+    return mpi == "openmpi" and ranks_as == "processes"
+
+
+def can_run_python() -> bool:
+    if not Path(PYTHON).is_file():
+        return False
+    imports = subprocess.run([PYTHON, "-c", "import mpi4py, numpy"], stderr=subprocess.DEVNULL)
+    return imports.returncode == 0
+
+
 def programs(mpi: str, ranks_as: str) -> list[tuple[str, list[str]]]:
-    has_python = mpi == "openmpi" and ranks_as == "processes"
-    return PROGRAMS + (PYTHON_PROGRAMS if has_python else [])
+    return PROGRAMS + (PYTHON_PROGRAMS if has_python(mpi, ranks_as) else [])
 
 
 def output_of(command: list[str]) -> str:
@@ -66,6 +76,8 @@ def main() -> None:
     mpi = arguments.mpi
     if shutil.which(f"mpicc.{mpi}") is None:
         raise SystemExit(f"bench/accuracy.py needs Debian's lib{mpi}-dev")
+    if has_python(mpi, arguments.ranks_as) and not can_run_python():
+        raise SystemExit("bench/accuracy.py needs Debian's python3-mpi4py and python3-numpy")
     os.environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)

@@ -245,14 +245,17 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
 
 namespace {
 
-// Programs that load or start what their arguments name. A version may follow: python3.13.
+// Programs that load or start what their arguments name. A version may follow: python3.13; and of
+// statically linked ones that they are: bash-static, busybox.static.
 constexpr std::string_view kInterpreters[] = {"python", "pypy", "julia", "perl", "ruby", "R"};
 constexpr std::string_view kStarters[] = {"bash",    "dash",   "env",     "ksh",     "nice",
                                           "numactl", "sh",     "time",    "timeout", "zsh",
                                           "taskset", "stdbuf", "setarch", "busybox"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view path) {
-  const std::string_view file = path.substr(path.rfind('/') + 1);
+  std::string_view file = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kStatic = "-static";
+  if (file.ends_with(kStatic) || file.ends_with(".static")) file.remove_suffix(kStatic.size());
   const std::string_view name = file.substr(0, file.find_last_not_of("0123456789.-") + 1);
   return std::ranges::find(names, name) != names.end();
 }

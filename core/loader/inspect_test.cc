@@ -88,11 +88,13 @@ TEST_F(Inspect, RefusesStaticPrograms) {
 }
 
 TEST_F(Inspect, LetsAStaticallyLinkedShellStartThePrograms) {
-  const std::string shell = file("sh", content_of(program_path("plain_static")));
-  EXPECT_EQ(reason_for_processes(shell), "sh starts the program");
-  const auto program = inspect_for_processes(shell);
-  ASSERT_TRUE(program) << program.error().to_string();
-  EXPECT_FALSE(program->interface);
+  for (const std::string name : {"sh", "bash-static", "zsh5-static", "busybox.static"}) {
+    const std::string shell = file(name, content_of(program_path("plain_static")));
+    EXPECT_EQ(reason_for_processes(shell), name + " starts the program");
+    const auto program = inspect_for_processes(shell);
+    ASSERT_TRUE(program) << program.error().to_string();
+    EXPECT_FALSE(program->interface);
+  }
   const std::string other = file("python3", content_of(program_path("plain_static")));
   EXPECT_EQ(reason_for_processes(other), "");
 }

@@ -18,6 +18,10 @@ constexpr int64_t kLongestLookNs = 10'000'000;
 // MPI. Chosen: more than a program waits for its start or its files, and less than a user waits for
 // the report. Threads that wait for each other only are not waited for.
 constexpr int64_t kLongestWaitNs = 10'000'000'000;
+// How much of the wait each time counts off in which a thread was seen to do something. So threads
+// that compute more than a fifth of the time are waited for, and not one that looks for something
+// in short intervals.
+constexpr int64_t kCountedOff = 4;
 
 struct Computing {
   Doorbell* bell = nullptr;
@@ -102,14 +106,11 @@ bool resume_late() {
   int64_t waited_ns = 0;
   for (int64_t look_ns = kFirstLookNs; !resume_called();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
-    if (any_thread_runs()) {
-      waited_ns = 0;
-    } else if (const Process* const ended = ended_in_call()) {
-      computing.ended_in_call(*ended);
-    } else if (waited_ns >= kLongestWaitNs || !any_thread_may_wake()) {
+    if (const Process* const ended = ended_in_call()) computing.ended_in_call(*ended);
+    const bool any_runs = any_thread_runs();
+    if (!any_runs && (waited_ns >= kLongestWaitNs || !any_thread_may_wake()))
       return resume_called();
-    }
-    waited_ns += look_ns;
+    waited_ns = std::max<int64_t>(waited_ns + (any_runs ? -kCountedOff : 1) * look_ns, 0);
     sleep_until_called(look_ns);
   }
   return true;

@@ -80,6 +80,7 @@ Result<std::unique_ptr<Launch>> Launch::create(int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     Slot& slot = *reinterpret_cast<Slot*>(static_cast<char*>(shared) + slot_offset(rank));
     slot.rank = rank;
+    slot.thread_level = kNotInitialized;
     launch->processes_.push_back(std::make_unique<Process>(rank, slot));
   }
   return launch;

@@ -17,10 +17,17 @@ constexpr size_t kSmallWrite = 2048;
 }  // namespace
 
 void ProcessMemory::fail_at(const void* address, const char* what) {
+  const mpi::Rank& rank = *world_->ranks[static_cast<size_t>(slot_.rank)];
+  if (errno == ESRCH) {
+    const auto call = static_cast<mpi::CallId>(rank.main.call);
+    const bool is_in_call = rank.main.call_depth > 0;
+    world_->hooks.abort_job(
+        1, rank.name() + " ended" +
+               (is_in_call ? std::string(" while it was in ") + mpi::call_name(call) : ""));
+  }
   char place[32];
   std::snprintf(place, sizeof place, "0x%lx",
                 static_cast<unsigned long>(mpi::address_there(address)));
-  const mpi::Rank& rank = *world_->ranks[static_cast<size_t>(slot_.rank)];
   world_->hooks.abort_job(128 + 11, rank.name() + ": the simulator cannot " + what +
                                         " its buffer at " + place + ": " + std::strerror(errno));
   __builtin_unreachable();

@@ -89,7 +89,8 @@ void serve_call(Channel& channel, const Header& header, const char* values) {
     serve(call);
   }
   channel.process.memory.leave_windows(windows);
-  channel.process.main.slot.thread_level = this_rank().thread_level;
+  const Rank& rank = this_rank();
+  channel.process.main.slot.thread_level = rank.initialized ? rank.thread_level : kNotInitialized;
   reply(channel, writer, ReplyKind::kReturn);
 }
 

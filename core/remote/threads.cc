@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,12 +118,14 @@ struct Observation {
 bool does_nothing(const Observation& thread) { return thread.is_in_mpi || thread.sleeps; }
 
 std::string contents(const std::string& path) {
-  char text[4096];
+  std::string text;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  const ssize_t size = read(file, text, sizeof text);
+  if (file < 0) return text;
+  char part[4096];
+  for (ssize_t size; (size = read(file, part, sizeof part)) > 0;)
+    text.append(part, static_cast<size_t>(size));
   close(file);
-  return {text, size > 0 ? static_cast<size_t>(size) : 0};
+  return text;
 }
 
 // The number after each occurrence of the name, also as the end of another one, added.
@@ -147,10 +150,16 @@ std::string tasks_of(const Process& process) {
   return "/proc/" + std::to_string(process.main.slot.owner.load()) + "/task";
 }
 
+// Whether a thread of this status has ended. The first thread of a process stays until the others
+// have ended, too.
+bool is_gone(const std::string& status) {
+  return status.empty() || status.contains("\nState:\tZ") || status.contains("\nState:\tX");
+}
+
 // Whether the kernel is asked about threads in MPI, too.
 enum class Look { kOutsideMpi, kAll };
 
-// All threads of the process. None if it has not called MPI yet or has ended.
+// All threads of the process that have not ended. None if it has not called MPI yet or has ended.
 std::vector<Observation> observe(const Process& process, Look look = Look::kOutsideMpi) {
   std::vector<Observation> threads;
   std::error_code ended;
@@ -162,30 +171,50 @@ std::vector<Observation> observe(const Process& process, Look look = Look::kOuts
       continue;
     }
     const std::string status = contents(task.path() / "status");
-    if (status.empty()) continue;  // it has ended
-    const bool sleeps = status.contains("\nState:\tS");
+    if (is_gone(status)) continue;
+    // A thread whose suspensions the kernel does not tell may have run between two looks.
+    const bool sleeps =
+        status.contains("\nState:\tS") && status.contains("\nnonvoluntary_ctxt_switches:");
     threads.push_back({thread, false, sleeps, sum_of(status, "voluntary_ctxt_switches:")});
   }
   return threads;
 }
 
-// Whether only another thread can wake it: it waits by futex(2) and has set no time limit. Where
-// the kernel does not tell, it may wake.
+// Whether the address is in memory that the process may share with others.
+bool is_in_shared_memory(const Process& process, unsigned long address) {
+  std::istringstream maps(contents(tasks_of(process) + "/../maps"));
+  for (std::string mapping; std::getline(maps, mapping);) {
+    unsigned long begin = 0, end = 0;
+    char access[5] = "";
+    if (sscanf(mapping.c_str(), "%lx-%lx %4s", &begin, &end, access) != 3) return true;
+    if (address >= begin && address < end) return access[3] == 's';
+  }
+  return true;
+}
+
+// Whether only another thread of the process can wake it: it waits by futex(2), has set no time
+// limit, and no other process has the futex. Where the kernel does not tell, it may wake.
 bool sleeps_for_ever(const Process& process, int thread) {
   long call = -1;
   unsigned long address = 0, operation = 0, value = 0, limit = 1;
   const std::string text = contents(tasks_of(process) + "/" + std::to_string(thread) + "/syscall");
   const int read =
       sscanf(text.c_str(), "%ld %lx %lx %lx %lx", &call, &address, &operation, &value, &limit);
-  return read == 5 && call == SYS_futex && limit == 0;
+  if (read != 5 || call != SYS_futex || limit != 0) return false;
+  // pthread_join() waits in private memory without saying so.
+  return (operation & FUTEX_PRIVATE_FLAG) != 0 || !is_in_shared_memory(process, address);
 }
 
 // Whether the process that called MPI has ended, and the rank has not yet: it soon will.
 bool is_ending(const Process& process) {
-  const int owner = process.main.slot.owner.load();
-  if (owner == 0 || process.has_ended.load()) return false;
-  const std::string status = contents("/proc/" + std::to_string(owner) + "/status");
-  return status.empty() || status.contains("\nState:\tZ") || status.contains("\nState:\tX");
+  const bool has_called = process.main.slot.owner.load() != 0;
+  return has_called && !process.has_ended.load() && observe(process, Look::kAll).empty();
+}
+
+// A thread that has run between the two looks has been suspended once more. So threads that both
+// find asleep have slept at the same time.
+bool is_quiet(const Process& process, const std::vector<Observation>& first) {
+  return std::ranges::all_of(first, does_nothing) && observe(process) == first;
 }
 
 }  // namespace
@@ -217,12 +246,6 @@ bool start_arrived() {
   return !arrived.empty();
 }
 
-// A thread that has run between the two looks has been suspended once more. So threads that both
-// find asleep have slept at the same time.
-static bool is_quiet(const Process& process, const std::vector<Observation>& first) {
-  return std::ranges::all_of(first, does_nothing) && observe(process) == first;
-}
-
 bool all_wait(const Process& process) {
   const std::vector<Observation> first = observe(process);
   return std::ranges::any_of(first, &Observation::is_in_mpi) && is_quiet(process, first);
@@ -231,15 +254,21 @@ bool all_wait(const Process& process) {
 bool any_new_thread_runs() {
   const uint32_t created = threads->start.bell.threads_created.load();
   if (created == threads->seen) return false;
+  bool are_levels_known = true;
   for (const auto& process : threads->start.processes) {
     const Slot& slot = process->main.slot;
     const uint32_t of_process = slot.threads_created.load();
     if (of_process == process->seen_threads) continue;
-    const bool may_call = slot.thread_level.load() >= mpi::MPI_THREAD_SERIALIZED;
+    const int level = slot.thread_level.load();
+    if (level == kNotInitialized) {
+      are_levels_known = false;
+      continue;
+    }
+    const bool may_call = level >= mpi::MPI_THREAD_SERIALIZED;
     if (may_call && !is_quiet(*process, observe(*process))) return true;
     process->seen_threads = of_process;
   }
-  threads->seen = created;
+  if (are_levels_known) threads->seen = created;
   return false;
 }
 
@@ -254,7 +283,7 @@ bool any_thread_runs() {
   std::vector<std::vector<Observation>> first;
   for (const auto& process : threads->start.processes) {
     first.push_back(observe(*process, Look::kAll));
-    if (is_ending(*process) || !std::ranges::all_of(first.back(), does_nothing)) return true;
+    if (!std::ranges::all_of(first.back(), does_nothing)) return true;
   }
   return !std::ranges::equal(first, threads->start.processes, {}, {},
                              [](const auto& process) { return observe(*process, Look::kAll); });
@@ -262,9 +291,10 @@ bool any_thread_runs() {
 
 bool any_thread_may_wake() {
   return std::ranges::any_of(threads->start.processes, [](const auto& process) {
-    return std::ranges::any_of(observe(*process), [&process](const Observation& thread) {
+    const auto may_wake = [&process](const Observation& thread) {
       return !thread.is_in_mpi && !sleeps_for_ever(*process, thread.thread);
-    });
+    };
+    return is_ending(*process) || std::ranges::any_of(observe(*process), may_wake);
   });
 }
 

@@ -42,10 +42,11 @@ bool any_new_thread_runs();
 // Takes the threads created so far for ones that will not call.
 void forget_new_threads();
 
-// Whether any thread of any process does something, also one that has never called, or a process is
-// about to end. Threads that wait in MPI sleep soon.
+// Whether any thread of any process does something, also one that has never called. Threads that
+// wait in MPI sleep soon.
 bool any_thread_runs();
-// Whether a thread sleeps outside MPI and waits for more than other threads: a time, a file, ….
+// Whether a thread sleeps outside MPI and waits for more than other threads of its process: a time,
+// a file, another process, …; or a process is about to end.
 bool any_thread_may_wake();
 // The process that has ended while the thread which started its MPI was in a call. Null: none.
 const Process* ended_in_call();

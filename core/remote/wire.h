@@ -86,6 +86,9 @@ enum class VariableState : uint8_t { kNull, kValue, kIgnored };  // kIgnored: MP
 // The kind of object whose error handler kRaise calls.
 enum class HandlerOwner : uint8_t { kNone, kComm, kWin, kFile, kSession };
 
+// Of Slot::thread_level: the program has not called MPI_Init yet.
+inline constexpr int32_t kNotInitialized = -1;
+
 // Of a request that belongs to a call of the program.
 inline constexpr uint8_t kOpensScope = 1;
 inline constexpr uint8_t kClosesScope = 2;
@@ -151,7 +154,7 @@ struct alignas(4096) Slot {
   int32_t cores;                          // of the target that the rank has
   int64_t epoch_ns;                       // what calendar clocks show at simulated time 0
   double target_time;  // for a unit of measured host time; 0: computation is not measured
-  std::atomic<int32_t> thread_level;  // of MPI, as granted; of the first slot
+  std::atomic<int32_t> thread_level;  // of MPI, as granted, or kNotInitialized; of the first slot
   char node_name[256];
   mpi::ComputeMeter meter;  // configured
   alignas(64) Header header;

@@ -113,14 +113,18 @@ def first_calls(simulate: Simulate, compiled: Compiled) -> Callable[..., Outcome
     return run
 
 
-def test_no_event_fires_while_a_new_thread_computes(first_calls: Callable[..., Outcome]) -> None:
-    outcome = first_calls("computes", "and rank 1 sends after a second")
+@pytest.mark.parametrize("way", ["computes", "computes from the start"])
+def test_no_event_fires_while_a_new_thread_computes(
+    first_calls: Callable[..., Outcome], way: str
+) -> None:
+    outcome = first_calls(way, "and rank 1 sends after a second")
     assert outcome.status == 0, outcome.stderr
     assert outcome.stdout.splitlines() == ["received from 0 at 0", "received from 1 at 1"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "ranks"), [(("sleeps",), 2), (("other thread starts MPI",), 1)]
+    ("arguments", "ranks"),
+    [(("sleeps",), 2), (("waits for a child",), 2), (("other thread starts MPI",), 1)],
 )
 def test_a_thread_that_has_not_called_yet_is_no_deadlock(
     first_calls: Callable[..., Outcome], arguments: tuple[str, ...], ranks: int
@@ -135,6 +139,7 @@ def test_a_thread_that_has_not_called_yet_is_no_deadlock(
     [
         ("exits", 3, "rank 0 ended with exit status 3 while it was in MPI_Recv"),
         ("killed", 137, "rank 0 ended by signal 9 (Killed) while it was in MPI_Recv"),
+        ("too late", 1, "rank 0 ended while it was in MPI_Recv"),
     ],
 )
 def test_a_process_that_ends_while_its_rank_waits_is_no_deadlock(
@@ -144,6 +149,19 @@ def test_a_process_that_ends_while_its_rank_waits_is_no_deadlock(
     assert outcome.status == status, outcome.stderr
     assert message in outcome.stderr
     assert "deadlock" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("looks", marks=pytest.mark.long, id="another looks for something for ever"),
+        pytest.param("receives", id="the first thread has ended"),
+    ],
+)
+def test_a_wait_for_ever_is_a_deadlock(first_calls: Callable[..., Outcome], way: str) -> None:
+    outcome = first_calls(way, ranks=1)
+    assert outcome.status != 0
+    assert "deadlock: 1 of 1 ranks wait" in outcome.stderr
 
 
 def test_more_threads_than_may_call_at_once_are_refused(

@@ -111,11 +111,11 @@ void end_call(Caller& caller, int64_t clock_ps) {
     caller.clock_ps = clock_ps;
     return;
   }
-  caller.suspensions = suspensions();
   const std::lock_guard lock(callers().mutex);  // others read all three
   caller.clock_ps = clock_ps;
   caller.processor_ns = processor_ns(caller.processor_clock);
   caller.is_in_call = false;
+  caller.suspensions = suspensions();  // also those by the lock, which are no waits of the program
 }
 
 }  // namespace sesame::remote

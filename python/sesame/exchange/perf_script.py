@@ -48,7 +48,8 @@ LINES = Lines(
     KNOWN,
     "COMMAND PID [CPU] TIME: block:block_rq_issue: MAJOR,MINOR …",
     none="no event block:block_rq_issue in it",
-    hint="`perf record -a -e block:block_rq_issue,block:block_rq_complete; perf script --ns` "
+    hint="`perf record -a -e block:block_rq_issue,block:block_rq_complete; "
+    "perf script --ns --show-lost-events` "
     f"(sectors are of {SECTOR_BYTES} bytes)",
     lost=re.compile(rb": PERF_RECORD_LOST lost (\d{1,18})[ \r]*$", re.M),  # --show-lost-events
 )

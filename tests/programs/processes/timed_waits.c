@@ -11,19 +11,23 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int is_notified; /* under the mutex */
 static sem_t semaphore;
 
 static int wait_for_condition(clockid_t clock, const struct timespec* limit) {
   (void)clock;
   pthread_mutex_lock(&mutex);
-  const int error = pthread_cond_timedwait(&condition, &mutex, limit);
+  int error = 0;
+  while (!is_notified && error == 0) error = pthread_cond_timedwait(&condition, &mutex, limit);
   pthread_mutex_unlock(&mutex);
   return error;
 }
 
 static int wait_for_condition_by(clockid_t clock, const struct timespec* limit) {
   pthread_mutex_lock(&mutex);
-  const int error = pthread_cond_clockwait(&condition, &mutex, clock, limit);
+  int error = 0;
+  while (!is_notified && error == 0)
+    error = pthread_cond_clockwait(&condition, &mutex, clock, limit);
   pthread_mutex_unlock(&mutex);
   return error;
 }
@@ -41,6 +45,7 @@ static int wait_for_semaphore_by(clockid_t clock, const struct timespec* limit) 
 static void* notify(void* nothing) {
   usleep(200000);
   pthread_mutex_lock(&mutex);
+  is_notified = 1;
   pthread_cond_broadcast(&condition);
   pthread_mutex_unlock(&mutex);
   sem_post(&semaphore);
@@ -62,6 +67,7 @@ static void check(const char* name, clockid_t clock,
   const struct timespec never = {LONG_MAX, 999999999}, invalid = {0, -1};
   const int notified = wait(clock, &never);
   pthread_join(thread, NULL);
+  is_notified = 0;
   while (sem_trywait(&semaphore) == 0) continue;
   printf("%s %s %.2f, never %s %.2f, invalid %s\n", name, late == ETIMEDOUT ? "late" : "wrong",
          passed, notified == 0 ? "notified" : "wrong", MPI_Wtime() - begin - passed,
