@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
@@ -95,9 +96,10 @@ std::vector<Mapping> parts_in(void* address, size_t size, bool forget) {
 
 // Writes back the parts of writable mappings in [address, address + size).
 void write_back(const char* call, void* address, size_t size, bool forget) {
-  for (const Mapping& part : parts_in(address, size, forget)) {
+  for (Mapping& part : parts_in(address, size, forget)) {
     FileOperation operation(call);
     operation.charge_access(*part.open, Direction::kWrite, part.offset, part.size);
+    drop_open_file(std::move(part.open));  // the last use, if the program has closed the file
   }
 }
 
@@ -150,13 +152,17 @@ int rank_fallocate(int fd, int mode, off_t offset, off_t size) {
 void* rank_mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset) {
   void* const place = REAL(mmap)(address, size, protection, flags, fd, offset);
   if (place == MAP_FAILED || (flags & MAP_ANONYMOUS) != 0 || open_file(fd) == nullptr) return place;
-  const std::shared_ptr<OpenFile> open = keep_open(fd);
+  std::shared_ptr<OpenFile> open = keep_open(fd);
+  Mapping replaced;  // by MAP_FIXED
   if ((flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0)
-    g_mappings[reinterpret_cast<uintptr_t>(place)] = {open, size, static_cast<uint64_t>(offset)};
+    replaced = std::exchange(g_mappings[reinterpret_cast<uintptr_t>(place)],
+                             {open, size, static_cast<uint64_t>(offset)});
   FileOperation operation("mmap");
   const uint64_t bytes = bytes_mapped(fd, size, offset);
   if (bytes > 0)
     operation.charge_access(*open, Direction::kRead, static_cast<uint64_t>(offset), bytes);
+  drop_open_file(std::move(replaced.open));
+  drop_open_file(std::move(open));
   operation.result(0);
   return place;
 }

@@ -27,6 +27,7 @@ fast fast examples/heat.c 8 ethernet -- 96 20
 fast -    tests/programs/answers/one_sided.c 4 infiniband --placement block --
 fast long tests/programs/files/data.c 4 sp2 -- file
 fast fast tests/programs/files/whole.c 4 paragon -- file
+fast fast tests/programs/files/mapped.c 4 pfssim -- file
 long long ep 7 ethernet --
 long long is 16 paragon --compute fixed:1us --
 long long cg 16 paragon --
