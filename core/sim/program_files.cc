@@ -70,14 +70,14 @@ void charge_flush(const OpenFile& file) { mpi::charge_flush(mpi::self(), file.pa
 
 // An asynchronous transfer.
 struct PendingAccess {
-  explicit PendingAccess(mpi::Strand& strand) : wait(strand) {}
+  PendingAccess(mpi::Strand& strand, const storage::FileSystem& system) : wait(strand, system) {}
   mpi::FileWait wait;
   Extent extent;
 };
 
 void* start_access(const OpenFile& file, Direction direction, const Extent& extent) {
   mpi::Strand& strand = mpi::self();
-  auto* pending = new PendingAccess(strand);
+  auto* pending = new PendingAccess(strand, *file.path().system);
   pending->extent = extent;
   file.path().system->access(strand.departure(),
                              file.access(direction, mpi::client_of(strand), {&pending->extent, 1}),

@@ -107,6 +107,8 @@ long fast requests 7 pfssim -- --requests 50 --warmup 5 --interface mpi
 long fast tests/programs/model/files_and_messages.c 4 pfssim -- 1
 long fast tests/programs/model/files_and_messages.c 5 paragon -- 2
 fast fast tests/programs/model/windows_and_files.c 4 pfssim -- 1
+fast fast tests/programs/model/directed_and_messages.c 6 pfssim --collective disk-directed -- 1
+long long tests/programs/model/directed_and_messages.c 8 paragon --collective disk-directed -- 2
 long long bt 16 pfssim --collective two-phase -- --steps 3 --io full
 long long bt 16 pfssim --collective disk-directed -- --steps 3 --io full
 long long bt 16 pfssim --collective grouping -- --steps 3 --io full

@@ -4,6 +4,7 @@
 
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
+#include "core/storage/mounts.h"
 
 namespace sesame::mpi {
 
@@ -14,10 +15,21 @@ void add_io_time(Strand& strand, SimTime duration) {
   if (strand.call_depth > 0) rank.io_in_calls += duration;
 }
 
-FileWait::FileWait(Strand& strand) : strand_(strand) { strand.rank->interface.begin_file_access(); }
+bool is_copied(const World& world, const storage::FileSystem& system) {
+  return world.remote != nullptr && world.mounts->is_shared(system);
+}
+
+FileWait::FileWait(Strand& strand, const storage::FileSystem& system)
+    : strand_(strand), is_copied_(is_copied(strand.rank->world, system)) {
+  Interface& interface = strand.rank->interface;
+  interface.begin_file_access();
+  if (is_copied_) interface.begin_copied_access();
+}
 
 void FileWait::done(SimTime at) {
-  strand_.rank->interface.end_file_access();
+  Interface& interface = strand_.rank->interface;
+  interface.end_file_access();
+  if (is_copied_) interface.end_copied_access();
   at_ = at;
   is_done_ = true;
   if (is_blocked_) strand_.rank->world.executive.make_ready(strand_);

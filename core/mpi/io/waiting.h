@@ -7,9 +7,17 @@
 #include "core/base/units.h"
 #include "core/storage/access.h"
 
+namespace sesame::storage {
+class FileSystem;
+}
+
 namespace sesame::mpi {
 
 struct Strand;
+struct World;
+
+// Whether other workers have copies of this file system.
+bool is_copied(const World& world, const storage::FileSystem& system);
 
 // Adds to the rank's I/O time. Strands of non-blocking calls add nothing, because their rank
 // computes at the same time.
@@ -18,7 +26,7 @@ void add_io_time(Strand& strand, SimTime duration);
 // The completion of one request, which the strand can wait for or test. Must live until it is done.
 class FileWait : public storage::Completion {
  public:
-  explicit FileWait(Strand& strand);
+  FileWait(Strand& strand, const storage::FileSystem& system);
   void done(SimTime at) override;
 
   // Blocks the strand until the request is complete. Then its clock is at the completion time, or
@@ -30,6 +38,7 @@ class FileWait : public storage::Completion {
 
  private:
   Strand& strand_;
+  const bool is_copied_;
   SimTime at_;
   bool is_done_ = false;
   bool is_blocked_ = false;

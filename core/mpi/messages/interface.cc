@@ -191,10 +191,8 @@ void Interface::inject_earliest() {
   }
 }
 
-// File systems, of which each worker has a copy, use this interface, too.
 void Interface::tell_reserved() const {
-  if (shared_.remote != nullptr && contention_->file_accesses > 0)
-    shared_.remote->interface_reserved(static_cast<int>(main_.rank_number), free_);
+  shared_.remote->interface_reserved(static_cast<int>(main_.rank_number), free_);
 }
 
 bool Interface::is_shared(const Injection& injection) const {

@@ -86,7 +86,7 @@ class Interface {
     SimTime start = later(std::move(ready), free_);
     free_ = start + injection;
     ++injections_;
-    if (contenders_ != 0) [[unlikely]]
+    if (copied_accesses_ != 0) [[unlikely]]
       tell_reserved();
     return start;
   }
@@ -113,6 +113,10 @@ class Interface {
   void remove_helper(Strand& strand);
   void begin_file_access();
   void end_file_access();
+  // Between these calls the other workers are told of each reservation: they have copies of a file
+  // system that uses this interface (docs/models/parallel.md).
+  void begin_copied_access() { ++copied_accesses_; }
+  void end_copied_access() { --copied_accesses_; }
 
   // When the interface can inject again; models of file systems advance it for their own messages.
   SimTime& free() { return free_; }
@@ -131,6 +135,7 @@ class Interface {
   SimTime free_;        // when it can inject again
   int contenders_ = 0;  // how many others than the main strand may send
   uint32_t injections_ = 0;
+  int copied_accesses_ = 0;
   Strand& main_;
   SharedInterfaces& shared_;
   std::unique_ptr<Contention> contention_;

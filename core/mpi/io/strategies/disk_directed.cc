@@ -6,6 +6,7 @@
 #include "core/mpi/io/shared_files.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
+#include "core/mpi/io/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 
@@ -110,10 +111,14 @@ int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
   if (file.path().is_simulated() && !extents.empty()) share.system = file.path().system;
   if (world.remote != nullptr && share.system != nullptr && !world.mounts->is_shared(*share.system))
     world.remote->refuse("disk-directed I/O on file systems of nodes");
+  const bool copies_use_interface = share.system != nullptr && is_copied(world, *share.system);
+  Interface& interface = strand.rank->interface;
+  if (copies_use_interface) interface.begin_copied_access();
   shared_files(world).tell_directed(*file.shared, share);
   world.executive.add_model_waits(1);
   join_directed(*file.shared, std::move(share));
   world.executive.block();
+  if (copies_use_interface) interface.end_copied_access();
   MPI_TRY(error);
   sorted.finish(moved);
   return transfer.error();
