@@ -8,6 +8,7 @@
 #include <utime.h>
 
 #include <cstring>
+#include <utility>
 
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
@@ -66,18 +67,33 @@ int make_name(const char* call, int directory, const char* path,
   return operation.result(status);
 }
 
-int copy_originals(const ResolvedPath& path) {
+int copy_originals(const ResolvedPath& path, bool* copied) {
   const HostScope host;
-  return mounts().copy_originals(path);
+  return mounts().copy_originals(path, copied);
 }
 
 // 0 if a rename may replace the target, else an errno value. Prepares an exchange.
-int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, unsigned flags) {
+int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, unsigned flags,
+                      bool* copied) {
   if (!exists(target)) return 0;
   if ((flags & RENAME_NOREPLACE) != 0) return EEXIST;
-  if ((flags & RENAME_EXCHANGE) != 0) return copy_originals(target);
+  if ((flags & RENAME_EXCHANGE) != 0) return copy_originals(target, copied);
   if (is_directory(source) != is_directory(target)) return is_directory(source) ? ENOTDIR : EISDIR;
   return is_directory(target) && !names_in(target).empty() ? ENOTEMPTY : 0;
+}
+
+constexpr int kDoesNothing = -1;
+
+// 0 if the rename may be done, kDoesNothing, or an errno value. Copies what it moves of originals.
+int prepare_rename(const ResolvedPath& source, const ResolvedPath& target, unsigned flags,
+                   bool* copied) {
+  if (target.error != 0) return target.error;
+  if (!exists(source)) return ENOENT;
+  if (source.name == target.name) return kDoesNothing;
+  // Two names of one file: rename() does nothing (POSIX.1-2024).
+  if (exists(target) && source.file == target.file && !is_directory(source)) return kDoesNothing;
+  const int error = refuse_to_replace(source, target, flags, copied);
+  return error != 0 ? error : copy_originals(source, copied);
 }
 
 // The second path of a call, which can be used only if the first one is simulated.
@@ -89,8 +105,8 @@ ResolvedPath find_target(const PathOperation& operation, int directory, const ch
 int rename_path(const char* call, int from_directory, const char* from, int to_directory,
                 const char* to, unsigned flags) {
   PathOperation operation(call, from_directory, from, PathIntent::kUnlink);
-  const ResolvedPath& source = operation.path();
-  const ResolvedPath target = find_target(operation, to_directory, to);
+  ResolvedPath source = operation.path();
+  ResolvedPath target = find_target(operation, to_directory, to);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(renameat2)(operation.host_directory(), operation.host_path(), AT_FDCWD,
                            target.host_path.c_str(), flags);
@@ -99,13 +115,15 @@ int rename_path(const char* call, int from_directory, const char* from, int to_d
     return -1;
   }
   if (target.error != 0) return operation.fail(target.error);
-  if (!exists(source)) return operation.fail_lookup(ENOENT);
-  if (source.name == target.name) return operation.result(0);
-  // Two names of one file: rename() does nothing (POSIX.1-2024).
-  if (exists(target) && source.file == target.file && !is_directory(source))
-    return operation.result(0);
-  int error = refuse_to_replace(source, target, flags);
-  if (error == 0) error = copy_originals(source);
+  bool copied = false;
+  int error = prepare_rename(source, target, flags, &copied);
+  while (error == 0 && std::exchange(copied, false) && !is_forked()) {
+    file_hooks()->await_turn();  // other workers open the copies before their names change
+    source = locate(from_directory, from, PathIntent::kUnlink);
+    target = locate(to_directory, to, PathIntent::kUnlink);
+    error = prepare_rename(source, target, flags, &copied);
+  }
+  if (error == kDoesNothing) return operation.result(0);
   if (error != 0) return operation.fail_lookup(error);
   const bool exchanges = (flags & RENAME_EXCHANGE) != 0;
   const bool replaces = exists(target) && !exchanges;
@@ -135,7 +153,8 @@ int link_path(const char* call, int from_directory, const char* from, int to_dir
   }
   if (exists(target)) return operation.fail_lookup(EEXIST);
   if (is_directory(operation.path())) return operation.fail_lookup(EPERM);
-  if (const int error = copy_originals(operation.path()); error != 0)
+  bool copied = false;
+  if (const int error = copy_originals(operation.path(), &copied); error != 0)
     return operation.fail_lookup(error);
   const int status = REAL(link)(operation.path().backing.c_str(), target.backing.c_str());
   if (status == 0) {

@@ -358,19 +358,22 @@ std::vector<std::string> Mounts::list(const ResolvedPath& directory) const {
   return names;
 }
 
-int Mounts::copy_originals(const ResolvedPath& path) {
+int Mounts::copy_originals(const ResolvedPath& path, bool* copied) {
   ResolvedPath found = locate(path.name, path.node, PathIntent::kUnlink);
   const Mount* mount = mount_of(found.name);
   if (mount == nullptr || found.error != 0 || !mount->shows_originals) return found.error;
   if (found.is_original) {
     if (const int error = copy_original(&found); error != 0) return error;
-    if (is_file(found.host_path)) tell_readers_of_copy(found);
+    if (is_file(found.host_path)) {
+      tell_readers_of_copy(found);
+      *copied = true;
+    }
   }
   for (const std::string& inside : list(found)) {
     ResolvedPath entry;
     entry.name = found.name + "/" + inside;
     entry.node = path.node;
-    if (const int error = copy_originals(entry); error != 0) return error;
+    if (const int error = copy_originals(entry, copied); error != 0) return error;
   }
   return 0;
 }

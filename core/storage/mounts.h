@@ -132,8 +132,9 @@ class Mounts {
   // The names in a directory, without "." and "..", in no order.
   std::vector<std::string> list(const ResolvedPath& directory) const;
   // Copies a file or a directory tree of originals to the backing store, so that it can be renamed
-  // there. Returns an errno value.
-  int copy_originals(const ResolvedPath& path);
+  // there. Returns an errno value. Sets `copied` if it copied a file: other processes that read the
+  // original open the copy by its name when they apply() the change.
+  int copy_originals(const ResolvedPath& path, bool* copied);
 
   // The name was removed from the backing store, if it was there. Hides an original of that name,
   // which the caller has not removed from the host.

@@ -139,7 +139,9 @@ TEST_F(MountsTest, ARenamedDirectoryKeepsItsOriginals) {
   put(work_ / "d/sub/a", "text");
   make(backing_);
   const FileId file = at(work("d/sub/a"), PathIntent::kRead).file;
-  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink)), 0);
+  bool copied = false;
+  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink), &copied), 0);
+  EXPECT_TRUE(copied);
   const ResolvedPath from = at(work("d"), PathIntent::kUnlink);
   const ResolvedPath to = at(work("e"), PathIntent::kUnlink);
   fs::rename(from.backing, to.backing);
@@ -181,7 +183,8 @@ TEST_F(MountsTest, ExchangedNamesExchangeTheirFiles) {
   const ResolvedPath inside = at(work("d/inside"), PathIntent::kWrite);
   put(one.host_path, "1");
   put(inside.host_path, "2");
-  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink)), 0);
+  bool copied = false;
+  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink), &copied), 0);
   const ResolvedPath directory = at(work("d"), PathIntent::kUnlink);
   ASSERT_EQ(renameat2(AT_FDCWD, one.backing.c_str(), AT_FDCWD, directory.backing.c_str(),
                       RENAME_EXCHANGE),

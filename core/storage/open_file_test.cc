@@ -302,7 +302,9 @@ TEST_F(OriginalTest, ARemovedOriginalIsHiddenAndStaysOnTheHost) {
 TEST_F(OriginalTest, AReaderFollowsAnOriginalThatARenameCopies) {
   const auto reader = open_data(false);
   const ResolvedPath path = data(PathIntent::kUnlink);
-  ASSERT_EQ(mounts_->copy_originals(path), 0);
+  bool copied = false;
+  ASSERT_EQ(mounts_->copy_originals(path, &copied), 0);
+  EXPECT_TRUE(copied);
   EXPECT_FALSE(reader->path().is_original);
   std::ofstream(path.backing) << "changed";
   EXPECT_EQ(text(*reader), "changed");

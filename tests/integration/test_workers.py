@@ -83,6 +83,13 @@ def test_fifty_random_programs(seed, compiled, same):
     test_random_programs_give_the_same_data_with_workers(seed, compiled, same)
 
 
+def test_readers_of_an_original_follow_its_copy_before_a_rename(compiled, same):
+    """A worker opens the copy by the name that another worker has told it."""
+    program = compiled("tests/programs/files/renamed.c")
+    originals = [f"input{i}" for i in range(4)]
+    same(["-n", 4, "--machine", "pfssim", "--", program, *originals], (2, 4))
+
+
 @pytest.mark.parametrize("mpi", ["debian", "openmpi", "wheel-abi"])
 def test_each_binary_interface_has_workers(mpi, compiled, same):
     program = compiled("examples/heat.c", mpi)
