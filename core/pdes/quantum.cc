@@ -55,8 +55,15 @@ void QuantumProtocol::publish_first_events() {
   mine.model_ps = executive_.first_model_event().time_ps;
 }
 
-// All workers are idle and no frame is on its way. Model events fire alone, so that no other event
-// can turn up before them.
+// All workers are idle and no frame is on its way. Model events may fire up to the first other
+// event of all workers, `first`. If none of them ends the turn, `first` may then fire in the same
+// round, if it is exclusive or its worker waits for a model, and change the models. This is the
+// same order in all workers, although some may be slower:
+// - A worker fires its model events before it takes frames of the round. While it waits it looks at
+//   the round after it has seen a frame, and takes none that was sent after the round ended.
+// - A frame that changes a model ends the turn: no model event after `first` fires in this round.
+// A model event that completes a request ends the turn, too, in all workers: the rank that wakes
+// may do something before `first`.
 void QuantumProtocol::end_round() {
   SharedState& state = worker_.state();
   const int workers = worker_.memory().workers();

@@ -1,8 +1,8 @@
 // The quantum protocol: all workers simulate until nothing can happen before a common bound, and
 // agree on the next one, Q after the earliest event of all. It is exact if Q is at most the
 // look-ahead: an event at time t affects another worker no earlier than t + look-ahead. Models of
-// which all workers have copies take turns (Executive::allow_turn()): either their events fire, or
-// the others.
+// which all workers have copies take turns with what uses them (Executive::allow_turn()): their
+// events before the first other event of all workers may fire, then this one.
 //
 // Use: one object for each worker, as the synchronizer of its executive. `take` delivers a frame of
 // another worker. One thread each.

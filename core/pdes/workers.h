@@ -128,8 +128,8 @@ class Worker {
   // Whether a frame, or a part of one, has arrived.
   bool has_arrivals();
   // Passes each complete frame to `take`, which may send frames and take further ones; whether
-  // there were any. Afterwards all frames are taken that the sender of any of them knew when it
-  // sent it. The worker must be counted as busy.
+  // there were any. Afterwards all frames are taken that were completely written to this worker
+  // before any of them was sent. The worker must be counted as busy.
   bool take_frames(const Take& take);
   // Stops this worker for up to some milliseconds now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
