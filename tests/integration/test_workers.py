@@ -84,7 +84,7 @@ def test_fifty_random_programs(seed, compiled, same):
 
 
 def test_readers_of_an_original_follow_its_copy_before_a_rename(compiled, same):
-    """A worker opens the copy by the name that another worker has told it."""
+    """A worker opens the copy by the name that another worker has given it."""
     program = compiled("tests/programs/files/renamed.c")
     originals = [f"input{i}" for i in range(4)]
     same(["-n", 4, "--machine", "pfssim", "--", program, *originals], (2, 4))

@@ -113,8 +113,8 @@ class Interface {
   void remove_helper(Strand& strand);
   void begin_file_access();
   void end_file_access();
-  // Between these calls the other workers are told of each reservation: they have copies of a file
-  // system that uses this interface (docs/models/parallel.md).
+  // Between these calls each reservation is reported to the other workers: they have copies of a
+  // file system that uses this interface (docs/models/parallel.md).
   void begin_copied_access() { ++copied_accesses_; }
   void end_copied_access() { --copied_accesses_; }
 

@@ -1,7 +1,7 @@
 /* Collective writes while the same network interfaces send: directed_and_messages SEED [FILE].
 
    Even ranks announce large messages to the next rank, write to a file together and wait for all.
-   Odd ranks post their receives one after the other while the access goes on. Run with
+   Odd ranks post their receives one after the other during the access. Run with
    --collective disk-directed. */
 #include <mpi.h>
 #include <stdio.h>
