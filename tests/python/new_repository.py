@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sesame.repository.app import make_app
+from sesame.repository.local import add_found
 from sesame.repository.store import Repository
 
 
@@ -16,6 +19,23 @@ def new_repository(directory: Path) -> Repository:
     documentation."""
     shutil.copytree(_made().name, directory, dirs_exist_ok=True)
     return Repository.in_directory(directory)
+
+
+def prepare_served(directory: Path) -> None:
+    """Adds the data sets of `directory`/served to a repository, `directory`/repository. Tests get
+    copies: preparing a data set takes a process, and a second."""
+    made = Repository.in_directory(directory / "repository")
+    add_found(made, directory / "served", print)
+    made.close()
+
+
+@contextmanager
+def opened_copy(prepared: Path, directory: Path) -> Iterator[Repository]:
+    """Of what prepare_served() made."""
+    shutil.copytree(prepared, directory, dirs_exist_ok=True)
+    opened = Repository.in_directory(directory / "repository")
+    yield opened
+    opened.close()
 
 
 @functools.cache

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import random
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from sqlalchemy import true
 from starlette.testclient import TestClient
 from tests.looked_at import asked, cells_of, write_counters, write_events
 from tests.python.made_runs import write_run
+from tests.python.new_repository import opened_copy, prepare_served
 
 from sesame.errors import InputError
 from sesame.repository.app import make_app
@@ -31,7 +31,6 @@ from sesame.repository.looks.prepared import read_prepared
 from sesame.repository.looks.rates import counted
 from sesame.repository.looks.shown import show
 from sesame.repository.looks.view import LOOKS, SHOWN, View, read_view
-from sesame.repository.store import Repository
 
 ALL = {"begin": None, "end": None, "nodes": None, "only": []}
 
@@ -273,23 +272,18 @@ def test_an_address_that_shows_nothing_says_why(client, home, query):
 
 @pytest.fixture(scope="module")
 def one_prepared(tmp_path_factory) -> Path:
-    """The directories `served`, with one data set, and `repository`, which has it. Tests get
-    copies: preparing a data set takes a process, and a second."""
+    """The directories `served`, with one data set, and `repository`, which has it."""
     directory = tmp_path_factory.mktemp("prepared")
     (directory / "served").mkdir()
     write_events(directory / "served" / "events.sesame", 400, 5, title="A <b> set")
-    made = Repository.in_directory(directory / "repository")
-    add_found(made, directory / "served", print)
-    made.close()
+    prepare_served(directory)
     return directory
 
 
 @pytest.fixture
 def repository(one_prepared, tmp_path):
-    shutil.copytree(one_prepared, tmp_path, dirs_exist_ok=True)
-    opened = Repository.in_directory(tmp_path / "repository")
-    yield opened
-    opened.close()
+    with opened_copy(one_prepared, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from starlette.testclient import TestClient
 from tests.played_runs import TraceBuilder
 from tests.python.every_kind import write_every_kind
 from tests.python.made_runs import machine_file, write_run
+from tests.python.new_repository import opened_copy, prepare_served
 from tests.some_info import some_info
 
 from sesame.datasets import DataSet, DataSetWriter, Kind
@@ -26,7 +26,7 @@ from sesame.repository.playback.frames import ABSENT, Clock, FieldOfFrames, Span
 from sesame.repository.playback.layout import MOST_DRAWN, draw
 from sesame.repository.playback.prepare import can_play, field_of_column, prepare
 from sesame.repository.playback.units import units_of
-from sesame.repository.store import LibraryItem, Repository, schema
+from sesame.repository.store import LibraryItem, schema
 
 MESH = 'kind = "mesh"\ndims = [2, 4]'
 
@@ -372,22 +372,17 @@ def test_tables_of_other_types_than_described_are_refused(tmp_path):
 
 @pytest.fixture(scope="module")
 def one_prepared(tmp_path_factory) -> Path:
-    """The directories `served`, with one data set, and `repository`, which has it. Tests get
-    copies: preparing a data set takes a process, and a second."""
+    """The directories `served`, with one data set, and `repository`, which has it."""
     directory = tmp_path_factory.mktemp("prepared")
     write_run(directory / "served" / "run.sesame", 8, MESH, title="A <b> run")
-    made = Repository.in_directory(directory / "repository")
-    add_found(made, directory / "served", print)
-    made.close()
+    prepare_served(directory)
     return directory
 
 
 @pytest.fixture
 def repository(one_prepared, tmp_path):
-    shutil.copytree(one_prepared, tmp_path, dirs_exist_ok=True)
-    opened = Repository.in_directory(tmp_path / "repository")
-    yield opened
-    opened.close()
+    with opened_copy(one_prepared, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -9,16 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "seeded.h"
+
 enum { kLarge = 300000, kPart = 200000, kMessages = 5, kSteps = 4 };
 
-static unsigned state;
 static unsigned char out[kLarge];
 static unsigned char part[kPart];
-
-static unsigned next(unsigned limit) {
-  state = state * 1664525u + 1013904223u;
-  return (state >> 8) % limit;
-}
 
 /* In odd steps the access is non-blocking, and the rank announces more messages meanwhile. */
 static void write_and_send(MPI_File file, MPI_Comm writers, int to, int step) {
@@ -55,19 +51,15 @@ static unsigned receive(int from) {
 }
 
 int main(int argc, char** argv) {
-  int rank, ranks;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  state = (argc > 1 ? (unsigned)atoi(argv[1]) : 1) * 1000u + (unsigned)rank;
-  const char* const name = argc > 2 ? argv[2] : "file";
+  begin(argc, argv);
   const int writes = rank % 2 == 0 && rank + 1 < ranks;
   memset(out, rank + 1, sizeof out);
   MPI_Comm writers;
   MPI_Comm_split(MPI_COMM_WORLD, writes ? 0 : MPI_UNDEFINED, rank, &writers);
   unsigned sum = 0;
   MPI_File file;
-  if (writes) MPI_File_open(writers, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  if (writes)
+    MPI_File_open(writers, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   for (int step = 0; step < kSteps; ++step) {
     if (writes) write_and_send(file, writers, rank + 1, step);
     if (rank % 2 != 0) sum += receive(rank - 1);

@@ -11,17 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "seeded.h"
+
 enum { kSmall = 64, kLarge = 150000, kSteps = 12 };
 
-static int rank, ranks;
-static unsigned state;
 static unsigned char data[kLarge];
 static unsigned long sum = 5381;
-
-static unsigned next(unsigned limit) {
-  state = state * 1664525u + 1013904223u;
-  return (state >> 8) % limit;
-}
 
 static void add(const unsigned char* bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) sum = sum * 33 + bytes[i];
@@ -78,21 +73,16 @@ static void atomic(MPI_File file) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-  const char* name = argc > 2 ? argv[2] : "file";
-  state = seed * 1000u + (unsigned)rank;
+  begin(argc, argv);
   MPI_File file;
-  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   for (int step = 0; step < kSteps; ++step) {
     switch ((seed * 7u + (unsigned)step * (unsigned)step) % 4) {
       case 0:
         overlap(file, step);
         break;
       case 1:
-        own_file(name, step);
+        own_file(file_name, step);
         break;
       case 2:
         shared_pointer(file, step);

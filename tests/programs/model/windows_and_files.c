@@ -10,17 +10,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "seeded.h"
+
 enum { kWords = 512, kSteps = 6 };
 
-static int rank, ranks;
-static unsigned state;
 static long memory[kWords];
 static unsigned long sum = 5381;
-
-static unsigned next(unsigned limit) {
-  state = state * 1664525u + 1013904223u;
-  return (state >> 8) % limit;
-}
 
 static void add(const long* words, int count) {
   for (int i = 0; i < count; ++i) sum = sum * 33 + (unsigned long)words[i];
@@ -96,16 +91,11 @@ static void use_both(MPI_Win window, const MPI_Aint* addresses, MPI_File file) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-  const char* name = argc > 2 ? argv[2] : "file";
-  state = seed * 1000u + (unsigned)rank;
+  begin(argc, argv);
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank < (ranks + 1) / 2, rank, &half);
   MPI_File file;
-  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   MPI_File_preallocate(file, 64 * sizeof(long));
   MPI_Win window;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -119,7 +109,7 @@ int main(int argc, char** argv) {
     if ((rank < (ranks + 1) / 2) == (step % 2 == 0)) {
       use_window(half, seed + (unsigned)step / 2);
     } else {
-      use_files(half, name, step);
+      use_files(half, file_name, step);
     }
     use_both(window, addresses, file);
   }
