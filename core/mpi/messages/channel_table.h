@@ -57,6 +57,8 @@ class ChannelTable {
   // valid as long as one to the channel.
   OrderedTransit*& last_in_transit(uint64_t key) {
     const Channel& channel = at(key);  // first: it may move what is behind the pointers
+    if (in_transit_ == nullptr) make_far_in_transit();
+    has_transits_ = true;
     return in_transit_[&channel - slots_];
   }
   // Starts loading the channel into the cache. Does not read the table: assumes that the channel is
@@ -97,12 +99,14 @@ class ChannelTable {
   uint32_t first_slot(uint64_t key) const { return hash(key) & mask_; }
   Channel& insert(uint64_t key);
   void grow();
+  [[gnu::cold]] void make_far_in_transit();
 
   Channel* slots_ = near_.data();
   uint32_t mask_ = kNear - 1;
   uint32_t used_ = 0;
   std::unique_ptr<Channel[]> far_;
-  OrderedTransit** in_transit_ = near_in_transit_.data();  // by slot
+  OrderedTransit** in_transit_ = near_in_transit_.data();  // by slot; null: grown without transits
+  bool has_transits_ = false;
   std::unique_ptr<OrderedTransit*[]> far_in_transit_;
   std::array<Channel, kNear> near_;
   std::array<OrderedTransit*, kNear> near_in_transit_{};
