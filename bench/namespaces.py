@@ -11,17 +11,19 @@ Needs root, iproute2 and Open MPI.
 """
 
 import argparse
-import secrets
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from message_rate import build
 from packets import PAGE, replace_table
+from tests.integration.networks import Network, ip
 
 MARKS = ("<!-- table: python bench/namespaces.py --write -->", "<!-- end of table -->")
 NODES = 4
@@ -52,8 +54,8 @@ OPEN_MPI = {
     "pml": "ob1",
     "btl": "tcp,vader,self",
     "btl_tcp_flags": "9",
-    "btl_tcp_if_include": "10.79.0.0/24",
-    "oob_tcp_if_include": "10.79.0.0/24",
+    "btl_tcp_if_include": "10.77.0.0/24",
+    "oob_tcp_if_include": "10.77.0.0/24",
     "mpi_yield_when_idle": "1",
 }
 
@@ -76,26 +78,14 @@ kind = "crossbar"
 """
 
 
-def run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}: {done.stderr}")
-
-
-def ip(*words: str) -> None:
-    run("ip", *words)
-
-
-class Nodes:
-    """A bridge in a namespace of its own and nodes at it, 10.79.0.2 and up."""
+class LimitedNetwork(Network):
+    """Nodes whose devices have a rate, in both directions."""
 
     def __init__(self, rate: str, directory: Path) -> None:
-        self.prefix = f"sesame-{secrets.token_hex(4)}-"
-        self.hub = f"{self.prefix}hub"
-        self.addresses = [f"10.79.0.{i + 2}" for i in range(NODES)]
-        self.launcher = directory / "launch"
+        super().__init__(directory, NODES)
         # Open MPI starts its daemons by it as by ssh: host, command. Hosts of one name would share
         # memory.
+        self.launcher = directory / "launch"
         self.launcher.write_text(
             "#!/bin/bash\nhost=$1; shift\nnumber=${host##*.}\n"
             f"exec ip netns exec {self.prefix}$number"
@@ -103,23 +93,19 @@ class Nodes:
             encoding="utf-8",
         )
         self.launcher.chmod(0o755)
-        with ExitStack() as made:
-            self._add_namespace(self.hub, made)
-            ip("-n", self.hub, "link", "add", "hub", "type", "bridge")
-            ip("-n", self.hub, "address", "add", "10.79.0.1/24", "dev", "hub")
-            ip("-n", self.hub, "link", "set", "hub", "up")
-            for address in self.addresses:
-                self._add_node(address, rate, made)
-            self._made = made.pop_all()
-
-    def close(self) -> None:
-        self._made.close()
+        try:
+            ip("-n", self.hub, "link", "set", "lo", "up")
+            for address in self.nodes:
+                self._limit(address.rsplit(".", maxsplit=1)[-1], rate)
+        except BaseException:
+            self.close()
+            raise
 
     def measure(self, hosts: int, ranks: int, command: list[str]) -> float:
         """Time of a round, s."""
         parameters = OPEN_MPI | {"plm_rsh_agent": str(self.launcher)}
         starter = ["mpirun.openmpi", "--allow-run-as-root", "-n", str(ranks), "--map-by", "node"]
-        starter += ["--host", ",".join(f"{one}:{ranks}" for one in self.addresses[:hosts])]
+        starter += ["--host", ",".join(f"{one}:{ranks}" for one in self.nodes[:hosts])]
         starter += [word for pair in parameters.items() for word in ("--mca", *pair)]
         done = subprocess.run(
             ["ip", "netns", "exec", self.hub, *starter, "--bind-to", "none", *command],
@@ -130,51 +116,41 @@ class Nodes:
         )
         return float(done.stdout.split()[-1]) * 1e-6
 
-    @staticmethod
-    def _add_namespace(name: str, made: ExitStack) -> None:
-        ip("netns", "add", name)
-        made.callback(ip, "netns", "delete", name)
-        ip("-n", name, "link", "set", "lo", "up")
-
-    def _add_node(self, address: str, rate: str, made: ExitStack) -> None:
-        number = address.rsplit(".", maxsplit=1)[-1]
-        name, port = f"{self.prefix}{number}", f"port{number}"
-        self._add_namespace(name, made)
-        ip("-n", self.hub, "link", "add", port, "type", "veth", "peer", "eth0", "netns", name)
-        ip("-n", self.hub, "link", "set", port, "master", "hub", "up")
-        ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
-        ip("-n", name, "link", "set", "eth0", "up")
+    def _limit(self, number: str, rate: str) -> None:
+        name = f"{self.prefix}{number}"
         ip("-n", name, "link", "set", "eth0", "gso_max_size", PACKET)
-        run("ip", "netns", "exec", name, "sysctl", "-qw", *(f"net.ipv4.{one}" for one in TCP))
-        for namespace, device in ((name, "eth0"), (self.hub, port)):
-            limit = ("rate", rate, "ceil", rate, "burst", BURST, "cburst", BURST)
+        ip("netns", "exec", name, "sysctl", "-qw", *(f"net.ipv4.{one}" for one in TCP))
+        limit = ("rate", rate, "ceil", rate, "burst", BURST, "cburst", BURST)
+        for namespace, device in ((name, "eth0"), (self.hub, f"port{number}")):
             for words in (
                 ("qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1"),
                 ("class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb", *limit),
                 ("qdisc", "add", "dev", device, "parent", "1:1", "bfifo", "limit", QUEUE),
             ):
-                run("ip", "netns", "exec", namespace, "tc", *words)
+                ip("netns", "exec", namespace, "tc", *words)
 
 
 @contextmanager
-def nodes_at(rate: str, directory: Path) -> Iterator[Nodes]:
-    nodes = Nodes(rate, directory)
+def network_of(rate: str, directory: Path) -> Iterator[LimitedNetwork]:
+    network = LimitedNetwork(rate, directory)
     try:
-        yield nodes
+        yield network
     finally:
-        nodes.close()
+        network.close()
 
 
 class Bench:
-    def __init__(self, nodes: Nodes, program: Path, repeat: int, directory: Path) -> None:
-        self.nodes, self.program, self.repeat = nodes, str(program), repeat
+    def __init__(
+        self, network: LimitedNetwork, program: Path, repeat: int, directory: Path
+    ) -> None:
+        self.network, self.program, self.repeat = network, str(program), repeat
         self.directory = directory
         self.constants = self._calibrate()
 
     def measured(self, pattern: str, ranks: int, size: int, rounds: int, hosts: int) -> float:
         """Median, s."""
         command = [self.program, pattern, str(size), str(rounds)]
-        times = [self.nodes.measure(hosts, ranks, command) for _ in range(self.repeat)]
+        times = [self.network.measure(hosts, ranks, command) for _ in range(self.repeat)]
         return statistics.median(times)
 
     def _calibrate(self) -> dict[str, float]:
@@ -221,8 +197,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         program = build("mpicc.openmpi", "patterns", directory)
-        with nodes_at(arguments.rate, directory) as nodes:
-            bench = Bench(nodes, program, arguments.repeat, directory)
+        with network_of(arguments.rate, directory) as network:
+            bench = Bench(network, program, arguments.repeat, directory)
             print({key: round(value, 2) for key, value in bench.constants.items()})
             for case in CASES:
                 pattern, ranks, size, _ = case
