@@ -205,12 +205,12 @@ def slurm_job(tmp_path, monkeypatch):
     return drive
 
 
-def ends_at(end: float, answer: Callable[[float], tuple[int, str] | None]):
-    """The command ends at that time, with status 0."""
+def ends_at(end: float, answer: Callable[[float], tuple[int, str] | None], status: int = 0):
+    """The command ends at that time, with that status."""
 
     def answers(now: float) -> tuple[int, str] | None:
         if now >= end:
-            Path(jobs.STATUS).write_text("0")
+            Path(jobs.STATUS).write_text(str(status))
         return answer(now)
 
     return answers
@@ -235,6 +235,22 @@ def test_a_job_that_its_batch_system_no_longer_knows_is_a_failure(slurm_job):
     found = slurm_job(lambda now: RUNNING if now < 60 else GONE)
     assert not found.is_ours
     assert found.problem.startswith("job 7 ended before its command did: slurm_load_jobs error")
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "problem"),
+    [
+        ("CANCELLED", 143, "job 7 ended before its command did: JobState=CANCELLED"),
+        ("CANCELLED", 3, ""),  # it ended by itself, before
+        ("FAILED", 143, ""),  # the command's own status
+    ],
+)
+def test_a_command_that_ended_with_its_cancelled_job_has_no_status(
+    slurm_job, state, status, problem
+):
+    ended = (0, f"JobState={state}")
+    found = slurm_job(ends_at(60, lambda now: RUNNING if now < 60 else ended, status))
+    assert (found.exit_status, found.problem) == (None if problem else status, problem)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ NODES_OR_PRIORITY = re.compile(r"Reason=Nodes_required_for_job_are_DOWN")
 BEFORE_MAINTENANCE = re.compile(r"Reason=\S*[Rr]eserved_for_maintenance\S*")
 # States of nodes that answer (sinfo(1); `*` marks one that does not).
 UP = re.compile(r"^(idle|mixed|allocated|completing|planned|reserved)[^*\n]*$", re.M)
+# A job that was ended, and what its command may leave then: the signals reach its processes one
+# after the other, so that the script may still write that its command was ended (scancel(1)).
+CANCELLED = re.compile(r"JobState=CANCELLED")
+ENDED_BY_OTHERS = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 NETWORK_S = 5.0  # until a file that another node wrote is seen here
 
 
@@ -67,6 +71,8 @@ class Job:
             self.cancel()
         elif status is not None:
             left = self._is_still_there()
+            if not left and status in ENDED_BY_OTHERS and CANCELLED.search(self._said):
+                status, problem = None, self._ended_early()
         _pass_on()
         return JobOutcome(status, problem, is_ours, queued, left)
 
@@ -163,8 +169,10 @@ class Job:
             if self._status() is not None:
                 return ""
             time.sleep(POLL_S[0])
-        said = _reason(self._said)
-        return f"job {self._number} ended before its command did: {said}"
+        return self._ended_early()
+
+    def _ended_early(self) -> str:
+        return f"job {self._number} ended before its command did: {_reason(self._said)}"
 
     def _state(self) -> str:
         """waiting, running, ended, or unknown. Silence of the batch system says nothing of a job:
