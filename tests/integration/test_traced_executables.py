@@ -20,6 +20,7 @@ Compiled = Callable[..., Path]
 Trace = Callable[..., Outcome]
 
 PYTHON = """
+import sys
 from mpi4py import MPI
 import numpy
 world = MPI.COMM_WORLD
@@ -27,7 +28,7 @@ values = numpy.full(1000, world.rank + 1.0)
 sums = numpy.zeros(1000)
 world.Allreduce(values, sums)
 world.send({"from": world.rank}, dest=(world.rank + 1) % world.size)
-print(world.recv(), sums[0])
+sys.stdout.write(f"{world.recv()} {sums[0]}\\n")  # one write: lines of ranks do not mix
 """
 
 
