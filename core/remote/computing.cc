@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/mpi/messages/world.h"
+#include "core/remote/silence.h"
 #include "core/remote/threads.h"
 
 namespace sesame::remote {
@@ -28,6 +29,7 @@ struct Computing {
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
   void (*ended_in_call)(const Process& process) = nullptr;
+  Silence silence{0};
   std::vector<Channel*> channels;  // those whose fibers are blocked
 };
 Computing computing;
@@ -57,13 +59,26 @@ bool resume_called() {
     computing.executive->make_ready(*channel->computing);
     return any = true;
   });
+  if (any) computing.silence.end();
   return any;
 }
 
+// At most as long, if it is not 0.
 void sleep_until_called(int64_t longest_ns) {
+  const int64_t quiet_ns = computing.silence.look(computing.channels);
   computing.bell->is_crowded.store(is_crowded(), std::memory_order_relaxed);
-  sleep_until(*computing.bell, any_has_called, longest_ns);
+  sleep_until(*computing.bell, any_has_called,
+              longest_ns == 0 ? quiet_ns : std::min(longest_ns, quiet_ns));
   computing.bell->is_crowded.store(0, std::memory_order_relaxed);
+}
+
+// Sleeps until `is_there()`, of which the thread is a reason.
+template <typename Condition>
+void sleep_for_one(Channel& channel, Condition&& is_there) {
+  Channel* const awaited[] = {&channel};
+  computing.silence.end();
+  while (!sleep_until(*computing.bell, is_there, computing.silence.look(awaited))) {
+  }
 }
 
 // Looks which threads wait for others of their process. Whether that is so for all that compute.
@@ -125,24 +140,24 @@ bool resume_if_any(void*) {
 
 }  // namespace
 
-void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive,
-                     void (*ended_in_call)(const Process& process)) {
-  computing.bell = &bell;
-  computing.at_once = at_once;
-  computing.executive = &executive;
-  computing.ended_in_call = ended_in_call;
-  executive.set_outside_hook(resume_if_any, nullptr);
+void start_computing(const ComputingStart& start) {
+  computing.bell = &start.bell;
+  computing.at_once = start.at_once;
+  computing.executive = &start.executive;
+  computing.ended_in_call = start.ended_in_call;
+  computing.silence = Silence(start.silence_ns);
+  start.executive.set_outside_hook(resume_if_any, nullptr);
 }
 
 void await_alone(Channel& channel) {
   const auto is_there = [&] { return has_called(&channel); };
-  if (!look_for(channel.slot.spins, is_there)) sleep_until(*computing.bell, is_there);
+  if (!look_for(channel.slot.spins, is_there)) sleep_for_one(channel, is_there);
 }
 
 void await(Channel& channel) {
   const bool is_alone = computing.at_once == 1 && !has_threads(&channel);
   const auto is_there = [&] { return has_called(&channel) || (is_alone && has_arrived()); };
-  if (!look_for(channel.slot.spins, is_there) && is_alone) sleep_until(*computing.bell, is_there);
+  if (!look_for(channel.slot.spins, is_there) && is_alone) sleep_for_one(channel, is_there);
   if (has_called(&channel)) return;
   channel.computing = pdes::current_fiber;
   computing.channels.push_back(&channel);

@@ -15,10 +15,15 @@
 
 namespace sesame::remote {
 
-// At most `at_once` processes compute at once; 1: each fiber waits for its own. `ended_in_call` is
-// called with a process that has ended in a call, when only deadlock is left; it must end the job.
-void start_computing(Doorbell& bell, size_t at_once, pdes::Executive& executive,
-                     void (*ended_in_call)(const Process& process));
+struct ComputingStart {
+  Doorbell& bell;
+  size_t at_once;  // so many processes compute at once; 1: each fiber waits for its own
+  pdes::Executive& executive;
+  // Called with a process that has ended in a call, when only deadlock is left; must end the job.
+  void (*ended_in_call)(const Process& process);
+  int64_t silence_ns;  // how long no rank may call until this is reported (silence.h)
+};
+void start_computing(const ComputingStart& start);
 
 // Waits until the thread has made a request or has ended, while other fibers run.
 void await(Channel& channel);

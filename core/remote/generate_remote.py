@@ -29,6 +29,17 @@ UNSUPPORTED = {
     "Grequest_complete", "Grequest_start", "Info_create_env", "Register_datarep",
 }  # fmt: skip
 
+# Calls that may be deferred (core/remote/program/deferral.h), and when.
+DEFERRED = {
+    "Send": "is_plain_send(buf, count, datatype, dest, tag, comm)",
+    "Isend": "request != nullptr && is_plain_send(buf, count, datatype, dest, tag, comm)",
+    "Irecv": "request != nullptr && is_plain_receive(buf, count, datatype, source, tag, comm)",
+}
+# Those that deferral.h answers in the process where it can.
+ANSWERED = {"Comm_rank", "Comm_size", "Get_processor_name", "Initialized", "Type_size"}
+# And those after which communicators may have other handles.
+FORGETTING = {"Comm_disconnect", "Comm_free", "Finalize", "Session_finalize"}
+
 # Lengths that the table gives in another form, for the entry points.
 LENGTHS = {
     ("Dist_graph_create", "weights"): "sum_of(degrees, n)",
@@ -194,6 +205,18 @@ def program_lines(function):
     lines = [*(f"const Count {name} = {length};" for length, name in lengths.items()), *lines]
     if function.returns:
         return [*lines, "return remote_call.call_for_double();"]
+    if function.name in DEFERRED:
+        handle = "request" if function.parameter("request") else ""
+        lines = [
+            f"const bool is_plain = {DEFERRED[function.name]};",
+            *lines,
+            f"if (is_plain && remote_call.defer({handle})) return MPI_SUCCESS;",
+        ]
+    if function.name in ANSWERED:
+        arguments = ", ".join(p.name for p in function.parameters)
+        lines = [f"if (answer_{function.name}({arguments})) return MPI_SUCCESS;", *lines]
+    if function.name in FORGETTING:
+        lines = ["forget_communicators();", *lines]
     return [*lines, "const int outcome = remote_call.call();", *after, "return outcome;"]
 
 
@@ -210,7 +233,8 @@ def write_program(functions, path):
     cases = "\n".join(f"    case CallId::{name}:" for name in many)
     path.write_text(
         "// Made from core/mpi/functions.table by generate_remote.py; do not edit.\n"
-        '#include "core/mpi/api.h"\n#include "core/remote/program/requests.h"\n\n'
+        '#include "core/mpi/api.h"\n#include "core/remote/program/comm_facts.h"\n'
+        '#include "core/remote/program/deferral.h"\n#include "core/remote/program/requests.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wunused-parameter"\n\n'
         "namespace sesame::mpi {\n\nusing namespace remote;\n\n"
         + "\n".join(program_definition(f) for f in remote_functions(functions))

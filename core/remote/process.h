@@ -43,9 +43,10 @@ class ProcessMemory {
     if (count < windows_.size()) windows_.resize(count);
   }
 
-  // From now on all writes are made at once.
+  // From now on all writes are made at once, and the process defers no calls.
   void share() {
     make_writes();
+    slot_.may_defer = 0;
     is_shared_ = true;
   }
   // Of the rank; before it is read or written.

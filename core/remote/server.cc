@@ -8,6 +8,7 @@
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/remote/computing.h"
+#include "core/remote/deferred.h"
 #include "core/remote/incoming.h"
 #include "core/remote/threads.h"
 
@@ -39,6 +40,8 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   header.write_bytes = channel.process.memory.hand_over_writes();
   header.clock_ps = strand.now.ps();
   channel.slot.must_sleep = 0;
+  if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0)
+    reserve_requests(channel.slot);
   give_turn_to_program(channel.slot);
   // The thread that ran before waits: it must not keep a processor from this one.
   static Channel* last = nullptr;
@@ -171,6 +174,7 @@ void serve(Channel& channel, const Header& header, const char* values) {
       sleep_for(SimTime::from_ps(Reader(values).get<int64_t>()));
       return finish_with(channel, 0);
     case RequestKind::kJoin:
+    case RequestKind::kFlush:
       return finish_with(channel, 0);
     case RequestKind::kThreadEnd:
       if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kClock);
@@ -184,17 +188,19 @@ void serve(Channel& channel, const Header& header, const char* values) {
   }
 }
 
-// Serves the request in the slot, whose values it copies: functions of the program that the call
-// runs may use the slot.
+// Serves the request in the slot, whose values it copies: functions of the program that calls run
+// may use the slot.
 void serve_request(Channel& channel) {
   const Header header = channel.slot.header;
   if (header.bytes <= kOnStack) {
     alignas(16) char values[kOnStack];
     std::memcpy(values, channel.slot.message, header.bytes);
+    serve_deferred(channel);
     return serve(channel, header, values);
   }
   const auto values = std::make_unique_for_overwrite<char[]>(header.bytes);
   std::memcpy(values.get(), channel.slot.message, header.bytes);
+  serve_deferred(channel);
   serve(channel, header, values.get());
 }
 
@@ -238,6 +244,7 @@ void serve_rank(Process& process) {
   process.main.strand = &self();
   this_rank().world.meter.give(SimTime::zero());
   while (await_request(process.main, await)) serve_request(process.main);
+  serve_deferred(process.main);
 }
 
 void serve_thread(Channel& channel) {

@@ -2,6 +2,7 @@
 // the lengths of arrays that a program gives without them.
 #include "core/mpi/api.h"
 #include "core/mpi/calls/array_lengths.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/remote/incoming.h"
 
@@ -99,6 +100,13 @@ void serve_length(Incoming& call) {
   call.reply().put<int64_t>(length(call.value<Comm>()));
 }
 
+// Size and rank, as CommFacts (program/comm_facts.h) has them.
+void serve_describe_comm(Incoming& call) {
+  const CommObject* const comm = find_comm(this_rank(), call.value<Comm>());
+  call.reply().put<int64_t>(comm == nullptr ? -1 : comm->is_inter ? 0 : comm->size());
+  call.reply().put<int64_t>(comm == nullptr ? -1 : comm->rank);
+}
+
 void serve_root_peers(Incoming& call) {
   const auto comm = call.value<Comm>();
   call.reply().put<int64_t>(root_peers(call.value<int>(), comm));
@@ -132,6 +140,8 @@ Serve serve_special(SpecialCall what) {
       return serve_length<out_neighbors>;
     case SpecialCall::kDimensions:
       return serve_length<dimensions>;
+    case SpecialCall::kDescribeComm:
+      return serve_describe_comm;
   }
   return nullptr;
 }

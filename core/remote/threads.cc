@@ -278,6 +278,10 @@ void forget_new_threads() {
     process->seen_threads = process->main.slot.threads_created.load();
 }
 
+bool any_runs(const Process& process) {
+  return !std::ranges::all_of(observe(process, Look::kAll), does_nothing);
+}
+
 bool any_thread_runs() {
   // A process that a thread of it or a signal ends kills threads in MPI.
   std::vector<std::vector<Observation>> first;

@@ -42,6 +42,8 @@ bool any_new_thread_runs();
 // Takes the threads created so far for ones that will not call.
 void forget_new_threads();
 
+// Whether any thread of the process does something.
+bool any_runs(const Process& process);
 // Whether any thread of any process does something, also one that has never called. Threads that
 // wait in MPI sleep soon.
 bool any_thread_runs();

@@ -15,6 +15,11 @@
 // 8 bytes (messages.h). A reply is followed by what the simulator has written to the rank's memory:
 // address, size and bytes for each write. Times are picoseconds of simulated time unless a comment
 // says host time.
+//
+// Calls whose results the program knows already are deferred: it adds them to Slot::deferred, and
+// the simulator runs them before the next request. No event fires while a program computes, so this
+// changes no result. A request that such a call makes has a handle which the simulator has
+// reserved.
 #pragma once
 
 #include <linux/futex.h>
@@ -34,7 +39,9 @@ namespace sesame::remote {
 
 inline constexpr size_t kMessageBytes = 64 << 10;
 inline constexpr size_t kWriteBytes = 64 << 10;
-inline constexpr size_t kCallbackBytes = 512;    // of the arguments or results of a callback
+inline constexpr size_t kCallbackBytes = 512;  // of the arguments or results of a callback
+inline constexpr size_t kDeferredBytes = 8 << 10;
+inline constexpr uint32_t kReservedRequests = 32;
 inline constexpr size_t kMostInline = 16 << 10;  // of one array; longer ones stay where they are
 // Smaller addresses stand for constants (null, MPI_UNWEIGHTED, MPI_STATUSES_IGNORE): the first page
 // is never mapped.
@@ -61,6 +68,7 @@ enum class RequestKind : uint16_t {
   kCallbackDone,
   kJoin,       // the first one of a further thread
   kThreadEnd,  // the last one of it; the next thread of the process may take its slot
+  kFlush,      // nothing but that deferred calls be served
   kGoodbye,    // the process ends by exit()
 };
 
@@ -92,6 +100,8 @@ inline constexpr int32_t kNotInitialized = -1;
 // Of a request that belongs to a call of the program.
 inline constexpr uint8_t kOpensScope = 1;
 inline constexpr uint8_t kClosesScope = 2;
+// Of a deferred call: takes the next reserved handle for its request.
+inline constexpr uint8_t kTakesRequest = 4;
 
 struct Header {
   uint16_t kind;      // RequestKind or ReplyKind
@@ -128,6 +138,7 @@ enum class SpecialCall : uint16_t {
   kInNeighbors,
   kOutNeighbors,
   kDimensions,
+  kDescribeComm,  // what CommFacts has (program/comm_facts.h)
 };
 
 // Wakes the simulator, which waits for several ranks at once.
@@ -156,8 +167,14 @@ struct alignas(4096) Slot {
   double target_time;  // for a unit of measured host time; 0: computation is not measured
   std::atomic<int32_t> thread_level;  // of MPI, as granted, or kNotInitialized; of the first slot
   char node_name[256];
-  mpi::ComputeMeter meter;  // configured
+  mpi::ComputeMeter meter;          // configured
+  std::atomic<uint32_t> may_defer;  // calls; the simulator ends that
+  // Handles of requests; the first `reserved_taken` of them have been taken by deferred calls.
+  int32_t reserved[kReservedRequests];
+  uint32_t reserved_taken;
+  std::atomic<uint32_t> deferred_bytes;
   alignas(64) Header header;
+  alignas(64) char deferred[kDeferredBytes];  // a Header and its values for each call
   alignas(64) char message[kMessageBytes];
   char writes[kWriteBytes];
 };

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/mpi/call_ids.h"
@@ -68,6 +70,14 @@ void report_end_in_call(const remote::Process& process) {
                          rank.name() + " ended with exit status " + std::to_string(status) + where);
 }
 
+// After how long without a call of any rank a line says which ones compute.
+int64_t longest_silence_ns() {
+  constexpr double kUsualS = 10, kShortestS = 0.001;
+  const char* const text = getenv("SESAME_REPORT_SILENCE_S");
+  const double seconds = text == nullptr ? kUsualS : strtod(text, nullptr);
+  return static_cast<int64_t>(std::max(seconds, kShortestS) * 1e9);
+}
+
 // That this process may use.
 int count_processors() {
   cpu_set_t processors;
@@ -83,6 +93,8 @@ void Processes::prepare_slots(const ProcessStart& start, int processors) {
     slot.cores = start.cores[static_cast<size_t>(process->rank)];
     slot.epoch_ns = start.epoch_ns;
     slot.spins = processors > 1 ? kSpins : 0;
+    slot.may_defer = 1;
+    slot.reserved_taken = remote::kReservedRequests;  // none is there yet
     slot.meter = start.world.meter;
     const mpi::ComputeOptions& compute = slot.meter.options();
     const double slowdown = start.world.ranks[static_cast<size_t>(process->rank)]->slowdown;
@@ -98,8 +110,8 @@ Result<> Processes::start(const ProcessStart& start) {
   const int processors = count_processors();
   prepare_slots(start, processors);
   world = &start.world;
-  remote::start_computing(launch_->bell(), static_cast<size_t>(processors), start.world.executive,
-                          report_end_in_call);
+  remote::start_computing({launch_->bell(), static_cast<size_t>(processors), start.world.executive,
+                           report_end_in_call, longest_silence_ns()});
   remote::start_serving(launch_->processes(), start.connected);
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});

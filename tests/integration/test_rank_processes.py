@@ -110,6 +110,19 @@ def test_a_program_as_processes_has_the_records_of_fibers(
 
 
 @pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
+@pytest.mark.parametrize("compute", ["none", "fixed:1us"])
+def test_deferred_calls_have_the_records_of_fibers(
+    both_ways: Callable[..., None], compiled: Compiled, mpi: str, compute: str
+) -> None:
+    # Messages of 900 bytes wait for their receive.
+    options = (
+        "--machine", "infiniband", "--placement", "cyclic",
+        "--compute", compute, "--set", "network.eager_limit=512B",
+    )  # fmt: skip
+    both_ways(3, compiled("tests/programs/processes/deferred.c", mpi), options=options)
+
+
+@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
 def test_an_executable_at_a_fixed_address_runs_as_processes(
     simulate: Simulate, compiled: Compiled, mpi: str
 ) -> None:
@@ -379,6 +392,39 @@ def test_the_way_a_rank_ended_is_reported(
     outcome = simulate("-n", 3, *ON_INFINIBAND, "--", program, way)
     assert outcome.status == status
     assert message in outcome.stderr
+
+
+def test_a_rank_that_ends_has_made_its_deferred_calls(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", program, "sends")
+    assert outcome.status == 1
+    assert "0: received 7" in outcome.stdout
+    assert "rank 1 has ended without calling MPI_Finalize" in outcome.stderr
+
+
+@pytest.mark.parametrize("prefix", [(), ("taskset", "-c", "0")])
+@pytest.mark.parametrize(
+    ("way", "what"),
+    [("computes", "computes"), ("sleeps", "waits for something outside of MPI")],
+)
+def test_a_rank_without_a_call_for_long_is_named(
+    compiled: Compiled, tmp_path: Path, prefix: Sequence[str], way: str, what: str
+) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    command = [
+        *prefix, *SESAME, "simulate", "-n", "3", *ON_INFINIBAND, "--", str(program), way,
+    ]  # fmt: skip
+    environment = {**os.environ, "SESAME_REPORT_SILENCE_S": "0.2"}
+    outcome = run(command, tmp_path, env=environment)
+    assert outcome.status == 0, outcome.stderr
+    lines = [line for line in outcome.stderr.splitlines() if "no call of a rank" in line]
+    assert lines
+    assert lines[0].startswith("sesame: no call of a rank for 0.2")
+    assert f"rank 1 {what} since simulated time" in lines[0]
+    assert "rank 0" not in lines[0]
+    assert len(lines) <= 4  # at 0.2, 0.4, 0.8 and 1.6 s
 
 
 def processes_with(word: str) -> list[int]:

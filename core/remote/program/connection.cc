@@ -197,8 +197,30 @@ Slot* sesame_rank_join() {
 
 void sesame_rank_count_thread() {
   if (sesame_rank_slot() == nullptr) return;
+  // The thread begins after the calls so far.
+  if (connection.slot->deferred_bytes != 0) sesame_rank_exchange(header_of(RequestKind::kFlush));
   connection.slot->threads_created.fetch_add(1);
   connection.bell->threads_created.fetch_add(1);
+}
+
+bool sesame_rank_may_defer() {
+  const Caller* const caller = this_caller();
+  return caller != nullptr && caller->depth == 0 && caller->slot.may_defer != 0 &&
+         caller->slot.threads_created == 0 && !has_team();
+}
+
+bool sesame_rank_defer(Header header, const char* values) {
+  Caller& caller = *this_caller();
+  Slot& slot = caller.slot;
+  const uint32_t begin = slot.deferred_bytes;
+  const uint32_t end = begin + static_cast<uint32_t>(sizeof header) + header.bytes;
+  if (end > kDeferredBytes) return false;
+  header.computed_ps = computed(caller).ps();
+  std::memcpy(slot.deferred + begin, &header, sizeof header);
+  if (header.bytes > 0) std::memcpy(slot.deferred + begin + sizeof header, values, header.bytes);
+  slot.deferred_bytes = end;  // last: a process that is killed has made whole calls
+  caller.meter.resume();
+  return true;
 }
 
 bool sesame_rank_is_busy() { return this_caller()->depth > 0; }

@@ -33,6 +33,11 @@ SESAME_SHARED Slot* sesame_rank_thread_slot();
 SESAME_SHARED void sesame_rank_count_thread();
 // Sends the request whose values have been written to the slot, and waits for its reply.
 SESAME_SHARED void sesame_rank_exchange(Header header);
+// Whether the thread, which has a slot, may defer calls: it is the only one of the process, and in
+// no function that MPI has called.
+SESAME_SHARED bool sesame_rank_may_defer();
+// Defers a call with these values (Slot::deferred); false: there is no space.
+SESAME_SHARED bool sesame_rank_defer(Header header, const char* values);
 // Whether a request of the thread waits for its reply, so that no other one may start.
 SESAME_SHARED bool sesame_rank_is_busy();
 

@@ -128,12 +128,9 @@ CallRequest::CallRequest(uint16_t function)
       reader_(slot_.message) {}
 
 void CallRequest::put_window(const void* buffer, Count count, Datatype datatype) {
-  // A predefined type has its size in its handle (core/mpi/objects/constants.h).
-  const bool is_predefined = (datatype >> 26) == (MPI_BYTE >> 26);
-  const Count size = is_predefined ? datatype >> 8 & 0xff : 0;
-  constexpr Count kMostBytes = 1024;
+  const Count size = predefined_size(datatype);
   const bool is_small = buffer != nullptr && reinterpret_cast<intptr_t>(buffer) > 0 && size > 0 &&
-                        count > 0 && count <= kMostBytes / size;
+                        count > 0 && count <= kMostWindow / size;
   const auto bytes = static_cast<size_t>(is_small ? count * size : 0);
   writer_.put(bytes);
   writer_.put_bytes(buffer, bytes);
@@ -160,6 +157,27 @@ void CallRequest::send() {
   sesame_rank_exchange(header);
   // Set last: a function of the program that this request runs may make requests, too.
   current.is_raised = opens && !current.many;
+}
+
+bool may_defer() {
+  const Scope& current = scope();
+  return current.depth == 1 && !current.is_open && !current.many && sesame_rank_may_defer();
+}
+
+bool defer_scope() {
+  own_slot();
+  return scope().is_open = sesame_rank_defer(header_in_call(RequestKind::kEmptyScope), nullptr);
+}
+
+bool CallRequest::defer(Request* handle) {
+  if (handle != nullptr && slot_.reserved_taken == kReservedRequests) return false;
+  Header header = header_in_call(RequestKind::kCall, writer_.bytes());
+  header.function = function_;
+  header.flags = handle == nullptr ? 0 : kTakesRequest;
+  if (!sesame_rank_defer(header, slot_.message)) return false;
+  if (handle != nullptr) *handle = slot_.reserved[slot_.reserved_taken++];
+  scope().is_open = true;
+  return true;
 }
 
 int CallRequest::call() {

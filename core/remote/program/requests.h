@@ -20,6 +20,9 @@ namespace sesame::remote {
 
 using namespace sesame::mpi;
 
+// Data up to this size come with a call (put_window()). Bytes.
+inline constexpr Count kMostWindow = 1024;
+
 class CallRequest {
  public:
   explicit CallRequest(uint16_t function);
@@ -41,6 +44,8 @@ class CallRequest {
 
   // Sends the request; its outcome.
   int call();
+  // Defers the call (deferral.h), whose request gets a handle if there is one; false: not possible.
+  bool defer(Request* handle = nullptr);
   double call_for_double();
   // Sends a question that is no call of the program; its answer.
   int64_t query();
@@ -64,6 +69,17 @@ class CallRequest {
   Reader reader_;
   std::vector<std::unique_ptr<Count[]>> wide_;  // long arrays, widened
 };
+
+// The bytes of a value of a predefined type, which its handle has (core/mpi/objects/constants.h);
+// 0: it is another type.
+inline Count predefined_size(Datatype datatype) {
+  return (datatype >> 26) == (MPI_BYTE >> 26) ? datatype >> 8 & 0xff : 0;
+}
+
+// Whether the call that runs is one of the program, and may be deferred.
+bool may_defer();
+// Defers the record of a call that has been answered; false: not possible.
+bool defer_scope();
 
 // The slot of this process. Ends the process with a message when it is no rank.
 Slot& own_slot();

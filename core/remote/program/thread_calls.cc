@@ -34,8 +34,8 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(
   using namespace sesame::remote;
   static const auto real =
       reinterpret_cast<decltype(&::pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
-  auto* const start = new Start{function, argument, clock_for_new_thread()};
   sesame_rank_count_thread();
+  auto* const start = new Start{function, argument, clock_for_new_thread()};
   const int error = real(thread, attributes, run_thread, start);
   if (error != 0) delete start;
   return error;

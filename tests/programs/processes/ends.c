@@ -1,9 +1,12 @@
 /* Rank 1 ends as the argument says, while the others wait for it. */
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -39,6 +42,24 @@ int main(int argc, char **argv) {
     execlp("sleep", argv[2], argv[2], NULL); /* outlives its parent */
     _exit(1);
   }
+  if (strcmp(way, "sends") == 0) {
+    const int value = 7;
+    MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    _exit(0);
+  }
+  if (argc > 1 && strcmp(argv[1], "sends") == 0) {
+    int value = 0;
+    MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("0: received %d\n", value);
+    fflush(stdout);
+  }
+  struct timespec begin, now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &begin); /* of the host */
+  if (strcmp(way, "computes") == 0) do
+      syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    while (now.tv_sec + now.tv_nsec * 1e-9 < begin.tv_sec + begin.tv_nsec * 1e-9 + 0.7);
+  if (strcmp(way, "sleeps") == 0)
+    syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 700 * 1000 * 1000}, NULL);
   if (strcmp(way, "loop") == 0)
     for (;;) getppid();
   MPI_Barrier(MPI_COMM_WORLD);
