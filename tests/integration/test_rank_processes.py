@@ -456,6 +456,15 @@ def test_a_child_of_a_rank_ends_with_the_run(simulate: Simulate, compiled: Compi
     assert none_left(seconds)
 
 
+def test_a_child_that_a_rank_forks_is_no_rank(simulate: Simulate, compiled: Compiled) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    outcome = simulate("-n", 3, *ON_INFINIBAND, "--", program, "fork")
+    assert outcome.status == 0, outcome.stderr
+    assert "the child's clock is the host's" in outcome.stdout
+    assert "the child ended with 2 of 3 ranks, the clock is simulated" in outcome.stdout
+    assert "a process that is no rank of the simulation called MPI" in outcome.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_leaves_no_process(
     compiled: Compiled, tmp_path: Path, number: signal.Signals

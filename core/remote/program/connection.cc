@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,28 @@ struct Connection {
   Slot* slot = nullptr;  // of the thread that connected
   Doorbell* bell = nullptr;
   pid_t process = 0;
+  const bool* is_own = nullptr;  // false in children that the process forks; null: ask the kernel
   CallbackRunner runner = nullptr;
   std::mutex mutex;
   std::vector<std::pair<int, Slot*>> free;  // slots of threads that have ended, by number
 };
 Connection connection;
+
+// Whether this process has connected, and is no child of the one that has.
+bool is_connected() {
+  return connection.is_own != nullptr ? *connection.is_own : connection.process == getpid();
+}
+
+// A variable that the kernel clears in children. Null where it cannot.
+const bool* make_own() {
+  constexpr size_t kPage = 4096;
+  void* const page =
+      mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, kPage, MADV_WIPEONFORK) == 0) return new (page) bool(true);
+  munmap(page, kPage);
+  return nullptr;
+}
 
 [[noreturn]] void stop(const char* why) {
   std::fprintf(stderr, "sesame: %s\n", why);
@@ -182,11 +200,11 @@ Slot* join() {
 
 }  // namespace
 
-Slot* sesame_rank_slot() { return connection.process == getpid() ? connection.slot : nullptr; }
+Slot* sesame_rank_slot() { return is_connected() ? connection.slot : nullptr; }
 
 Slot* sesame_rank_thread_slot() {
   const Caller* const caller = this_caller();
-  return caller != nullptr && connection.process == getpid() ? &caller->slot : nullptr;
+  return caller != nullptr && is_connected() ? &caller->slot : nullptr;
 }
 
 Slot* sesame_rank_join() {
@@ -237,6 +255,7 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   add_caller(*new Caller(*slot));
   start_team(slot->cores);
   connection.process = getpid();
+  connection.is_own = make_own();
   connection.slot = slot;
   Writer writer(slot->message, kMessageBytes);
   writer.put_text(interface);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,23 @@ int main(int argc, char **argv) {
     MPI_Win window;
     if (rank == 1) setrlimit(RLIMIT_NOFILE, &none);
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  }
+  if (strcmp(way, "fork") == 0) {
+    struct timespec now;
+    int status, size = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+      clock_gettime(CLOCK_MONOTONIC, &now); /* of the host, which started long ago */
+      printf("the child's clock %s\n", now.tv_sec > 0 ? "is the host's" : "is simulated");
+      fflush(stdout);
+      MPI_Comm_size(MPI_COMM_WORLD, &size);
+      _exit(0);
+    }
+    waitpid(child, &status, 0);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("the child ended with %d of %d ranks, the clock %s\n", WEXITSTATUS(status), size,
+           now.tv_sec > 0 ? "is the host's" : "is simulated");
   }
   if (strcmp(way, "child") == 0 && fork() == 0) {
     execlp("sleep", argv[2], argv[2], NULL); /* outlives its parent */
