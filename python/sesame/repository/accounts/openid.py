@@ -16,9 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
 from sqlalchemy import Engine, RowMapping, delete, insert, select
 
 from sesame.errors import InputError
@@ -154,6 +151,11 @@ class OpenId:
         return found
 
     def _claims(self, id_token: str, nonce: str) -> dict[str, Any]:
+        # Only sites with a provider need them, at a sign-in.
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
         registry = jwt.JWTClaimsRegistry(
             leeway=LEEWAY_S,
             iss={"essential": True, "value": self.provider.issuer},

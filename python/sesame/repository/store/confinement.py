@@ -65,8 +65,10 @@ def confine(
 
 
 def environment() -> dict[str, str]:
-    """The variables with which a process starts that will confine itself: no secrets."""
-    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    """The variables with which a process starts that will confine itself: no secrets. Its
+    libraries start no threads, which it does not use."""
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return inherited | {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def _reason() -> str:
