@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests import postgres, s3_server
 from tests.browser import axe_script, faults, paste_picture, problems_of
-from tests.command_line import SESAME
+from tests.command_line import SESAME, sesame
 from tests.python.made_runs import write_run
 
 SECONDS = 60
@@ -65,8 +65,9 @@ def site(request, tmp_path) -> Iterator[str]:
         head = f'title = "a site"\naddress = "{url}"\nlisten = "127.0.0.1:{port}"\n'
         config.write_text(head + places)
         for name, role in ROLES.items():
-            command = [*SESAME, "serve", "user", "add", str(config), name, "--role", role]
-            subprocess.run(command, input=f"{PASSWORD}\n", text=True, check=True)
+            words = ["serve", "user", "add", str(config), name, "--role", role]
+            added = sesame(*words, stdin=f"{PASSWORD}\n")
+            assert added.status == 0, added.stderr
         server = subprocess.Popen([*SESAME, "serve", "--config", str(config)])
         try:
             wait_for(url, server)

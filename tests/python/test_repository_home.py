@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from html.parser import HTMLParser
@@ -68,12 +69,13 @@ def test_every_documented_record_type_has_a_section_and_every_link_of_the_manual
     client, _ = served
     without = [name for name in all_record_types() if not pages_about(name)]
     assert len(without) < len(all_record_types()) / 4, without
+    got = functools.cache(client.get)
     for one in documents().values():
-        text = client.get(one.address).text
+        text = got(one.address).text
         for path, anchor in re.findall(r'href="(/docs/[^"#]*)(?:#([^"]*))?"', text):
-            assert client.get(path).status_code == 200, (one.name, path)
+            assert got(path).status_code == 200, (one.name, path)
             if anchor and path.count("/") > 2:
-                assert f'id="{anchor}"' in client.get(path).text, (one.name, path, anchor)
+                assert f'id="{anchor}"' in got(path).text, (one.name, path, anchor)
 
 
 def test_each_analysis_leads_to_its_part_of_the_report(served):
