@@ -49,9 +49,10 @@ def trace(tmp_path: Path) -> Callable[..., Outcome]:
 
 @pytest.fixture
 def writer(tmp_path: Path) -> list[str]:
-    """A command: Python writes N numbers, and perhaps ends itself by a signal."""
+    """A command: Python writes N numbers, and perhaps ends itself by a signal. Without packages
+    (-S): their number is in each listing of their directory, which is traced before the writes."""
     (tmp_path / "writer.py").write_text(WRITER)
-    return [sys.executable, "writer.py"]
+    return [sys.executable, "-S", "writer.py"]
 
 
 @pytest.mark.parametrize("mpi", ["debian", "openmpi"])
