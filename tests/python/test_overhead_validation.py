@@ -12,9 +12,11 @@ import pytest
 pytest.importorskip("scipy")
 pytest.importorskip("httptools")
 
+from test_collector import FakeNode
+
 from sesame.cli import overhead_validate
 from sesame.errors import InputError, SesameError
-from sesame.overhead import read_model
+from sesame.overhead import read_model, real_daemon
 from sesame.overhead.beside import Repeated, program_of
 from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting, append_run, fit_costs, read_runs
 from sesame.overhead.real_daemon import RealDaemon
@@ -238,3 +240,21 @@ def test_a_wrong_plan_is_refused_before_a_daemon_starts(sesame, tmp_path, bare, 
     assert done.status == 2
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == [bare]
+
+
+def test_a_reading_that_is_written_in_two_parts_arrives_once(tmp_path, monkeypatch):
+    """However long the collector waits for a processor between them."""
+    journal = real_daemon._Journal(tmp_path, 60)
+    reading = FakeNode("a").read().encode()
+    path = tmp_path / ".journal-1"
+    path.write_bytes(reading[:50])
+    looks = iter(range(100))
+
+    def look_again(_: float) -> None:
+        if next(looks) == 10:
+            path.write_bytes(reading)
+
+    monkeypatch.setattr(real_daemon.time, "sleep", look_again)
+    journal.wait()
+    assert [size for _, size in journal.arrivals] == [len(reading)]
+    assert len(journal.latencies_s(0)) == 1

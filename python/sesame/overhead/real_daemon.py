@@ -27,7 +27,7 @@ import numpy as np
 
 from sesame.errors import SesameError
 from sesame.measurement.control import Nodes
-from sesame.measurement.frames import decode_readings
+from sesame.measurement.frames import decode_readings, whole_bytes
 from sesame.overhead.beside import NOTHING, Repeated, end_process
 from sesame.overhead.daemon_runs import DaemonRun, DaemonSetting
 from sesame.web.server.tokens import read_token
@@ -160,20 +160,26 @@ class _Journal:
             size = 0 if self._path is None else self._path.stat().st_size
             if size > self._size:
                 now = time.monotonic()
-                self._size = self._whole(size)
+                self._size = self._whole(size, end)
                 self.arrivals.append((now, self._size))
                 return
             time.sleep(LOOK_S)
-        raise SesameError(f"no reading has arrived at the collector in {self._patience_s:.0f} s")
+        raise self._nothing()
 
-    def _whole(self, size: int) -> int:
-        """The size when it has stopped growing: a write is seen page by page."""
+    def _nothing(self) -> SesameError:
+        return SesameError(f"no reading has arrived at the collector in {self._patience_s:.0f} s")
+
+    def _whole(self, size: int, end: float) -> int:
+        """The size when it has stopped growing at the end of an item: a write is seen page by
+        page, and the collector may have to wait for a processor between two pages."""
         assert self._path is not None
-        while True:
+        while time.monotonic() < end:
             time.sleep(LOOK_S)
             before, size = size, self._path.stat().st_size
-            if size == before:
+            written = self._path.read_bytes()[self._size : size]
+            if size == before and whole_bytes(BytesIO(written)) == len(written):
                 return size
+        raise self._nothing()
 
     def latencies_s(self, first: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Of the readings in all messages from the `first` on."""
