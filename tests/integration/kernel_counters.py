@@ -71,9 +71,8 @@ class Event:
 
 STARTED = {"started": [Event("exceptions/page_fault_user"), Event("exceptions/page_fault_kernel")]}
 # While a process reads or changes a map by bpf(2), Linux calls no program of a perf event on that
-# processor, and counts none as missed (bpf_disable_instrumentation in kernel/bpf). A call from
-# before the programs are on is seen at its end.
-MAP_CALLS = {"bpf": [Event("syscalls/sys_enter_bpf"), Event("syscalls/sys_exit_bpf")]}
+# processor, and counts none as missed (bpf_disable_instrumentation in kernel/bpf).
+MAP_CALLS = {"bpf": [Event("syscalls/sys_enter_bpf")]}
 FAULTS = {"all": [Event(MINOR_FAULTS), Event(MAJOR_FAULTS)], "major": [Event(MAJOR_FAULTS)]}
 
 
