@@ -23,6 +23,7 @@ class DragonflyRoutes : public Routes {
   uint64_t first_global() const override { return uint64_t{groups_} * routers_ * routers_; }
   uint64_t links() const override { return first_global() + uint64_t{groups_} * groups_ * ports_; }
   LinkPlace place_of(uint32_t link) const override;
+  uint32_t node_of(uint32_t link) const override;
   Route choose(Ends ends, uint64_t draw, const Waits& waits) const override;
   bool next(Route& route, uint32_t* link) const override;
 
@@ -51,6 +52,14 @@ LinkPlace DragonflyRoutes::place_of(uint32_t link) const {
   if (link < first_global()) return {kLocalLink, link, 0};
   const uint32_t global = link - static_cast<uint32_t>(first_global());
   return {kGlobalLink, global / ports_, global % ports_};
+}
+
+uint32_t DragonflyRoutes::node_of(uint32_t link) const {
+  if (link < first_global()) return link / routers_ * nodes_per_router_;
+  const LinkPlace place = place_of(link);
+  const auto group = static_cast<uint32_t>(place.number / groups_);
+  const auto other = static_cast<uint32_t>(place.number % groups_);
+  return (group * routers_ + group_links_.router_of(place.port, group, other)) * nodes_per_router_;
 }
 
 // Adaptive: the one with less delay, the minimal one if both have the same.

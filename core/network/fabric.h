@@ -37,6 +37,11 @@ class Fabric {
   SimTime time_of(const Link& link, uint64_t bytes) const;
 
   const std::vector<Link>& links() const { return links_; }
+  Link& at(uint32_t link) { return links_[link]; }
+  uint32_t number_of(const Link& link) const {
+    return static_cast<uint32_t>(&link - links_.data());
+  }
+  uint32_t node_of(uint32_t link) const { return routes_->node_of(link); }
   LinkPlace place_of(size_t link) const { return routes_->place_of(static_cast<uint32_t>(link)); }
 
  private:

@@ -18,6 +18,9 @@ class GridRoutes : public Routes {
   uint64_t links() const override { return 2 * nodes_ * dims_.size(); }
   bool begin_at_node() const override { return true; }
   LinkPlace place_of(uint32_t link) const override { return {kGridLink, link, 0}; }
+  uint32_t node_of(uint32_t link) const override {
+    return link / static_cast<uint32_t>(2 * dims_.size());
+  }
 
   Route choose(Ends ends, uint64_t /*draw*/, const Waits& /*waits*/) const override {
     return {.at = ends.from, .to = ends.to};

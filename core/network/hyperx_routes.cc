@@ -23,6 +23,7 @@ class HyperXRoutes : public Routes {
 
   uint64_t links() const override { return uint64_t{routers_} * ports_; }
   LinkPlace place_of(uint32_t link) const override { return {kHyperXLink, link, 0}; }
+  uint32_t node_of(uint32_t link) const override { return link / ports_ * nodes_per_router_; }
 
   // Valiant's: by way of any router, each as likely, the two ends among them.
   Route choose(Ends ends, uint64_t draw, const Waits& /*waits*/) const override {

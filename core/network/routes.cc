@@ -13,6 +13,7 @@ class CrossbarRoutes : public Routes {
   Route choose(Ends, uint64_t, const Waits&) const override { return {}; }
   bool next(Route&, uint32_t*) const override { return false; }
   LinkPlace place_of(uint32_t) const override { return {}; }
+  uint32_t node_of(uint32_t) const override { return 0; }
 };
 
 std::unique_ptr<Routes> routes_of(const machine::Machine& machine) {

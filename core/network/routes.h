@@ -80,6 +80,9 @@ class Routes {
   // last.
   virtual bool next(Route& route, uint32_t* link) const = 0;
   virtual LinkPlace place_of(uint32_t link) const = 0;
+  // The first node at the router where the link begins; fat tree: below its lower end. There may be
+  // no node with this number where a machine has fewer than its topology.
+  virtual uint32_t node_of(uint32_t link) const = 0;
 
   // Whether the first link of a route begins at the node's own router. Otherwise the message has a
   // hop behind it when it gets there.

@@ -2,10 +2,18 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "core/base/mixing.h"
+#include "core/base/pool.h"
+#include "core/network/distance.h"
 #include "core/network/transfer_time.h"
 
 namespace sesame::network {
+// What lies in front of each link and at least in front of the receiver's card.
+static SimTime hop_between(SimTime latency, int hops, const SimTime& hop_latency) {
+  return std::min(hop_latency, latency / (hops + 1));
+}
+
 void Transit::fire() { traffic_->advance(*this); }
 
 Traffic::Traffic(const machine::Machine& machine, const Network& network, pdes::EventQueue& events)
@@ -13,6 +21,7 @@ Traffic::Traffic(const machine::Machine& machine, const Network& network, pdes::
   if (machine.sharing.mode == machine::SharingMode::kLinks) {
     fabric_ = std::make_unique<Fabric>(machine);
     hop_latency_ = machine.network.hop_latency;
+    diameter_ = Distance(machine.topology, machine.nodes).diameter();
   }
   if (machine.sharing.memory_bandwidth > 0) {
     memory_ps_per_byte_ = 1e12 / machine.sharing.memory_bandwidth;
@@ -69,11 +78,110 @@ void Traffic::continue_at_receiver(Transit& transit, int from, int to, uint64_t 
   transit.to_ = to;
   transit.receive_card_ = &cards_.of_rank(to);
   transit.bytes_ = bytes;
-  transit.head_ = passage.head;
-  transit.tail_ = passage.tail;
+  set_passage(transit, passage);
+  if (!walks(transit)) schedule(transit);
+}
+
+void Traffic::divide_links(std::vector<int> process_of_node, int here, SendWalk send) {
+  process_of_node_ = std::move(process_of_node);
+  here_ = here;
+  send_walk_ = std::move(send);
+}
+
+// The rest of the latency behind the last link is at least that of a hop, and hops are shortest
+// between the nodes that are furthest apart or nearest: a third of each hop is in the latency of
+// any message.
+SimTime Traffic::least_step(SimTime shortest) const {
+  if (fabric_ == nullptr || diameter_ <= 1) return shortest;
+  const int hops = diameter_ - 1;
+  return std::min(shortest, hop_between(shortest + hop_latency_ / 3 * hops, hops, hop_latency_));
+}
+
+Passage Traffic::passage_of(const Transit& transit) const {
+  Passage passage{.head_ps = transit.head_.ps(),
+                  .tail_ps = transit.tail_.ps(),
+                  .latency_ps = transit.latency_.ps(),
+                  .hop_ps = transit.hop_.ps(),
+                  .number = transit.number_,
+                  .route = transit.route_};
+  if (transit.stage_ == Transit::Stage::kLink) passage.link = fabric_->number_of(*transit.link_);
+  return passage;
+}
+
+void Traffic::set_passage(Transit& transit, const Passage& passage) {
+  const bool has_link = passage.link != Passage::kNoLink;
+  transit.head_ = passage.head();
+  transit.tail_ = SimTime::from_ps(passage.tail_ps);
+  transit.latency_ = SimTime::from_ps(passage.latency_ps);
+  transit.hop_ = SimTime::from_ps(passage.hop_ps);
   transit.number_ = passage.number;
-  transit.stage_ = Transit::Stage::kReceive;
-  schedule(transit);
+  transit.route_ = passage.route;
+  transit.link_ = has_link ? &fabric_->at(passage.link) : nullptr;
+  transit.stage_ = has_link ? Transit::Stage::kLink : Transit::Stage::kReceive;
+}
+
+// Where a walk continues: at its next link, or at the end where its receiver is.
+int Traffic::process_of(const Walk& walk) const {
+  const uint32_t node = walk.passage.link != Passage::kNoLink
+                            ? fabric_->node_of(walk.passage.link)
+                            : static_cast<uint32_t>(network_.node_of(walk.to));
+  return process_of_node_[std::min(size_t{node}, process_of_node_.size() - 1)];
+}
+
+// A transit on the links of this process whose receiver is in another one.
+class Traffic::Walker final : public Transit, public Pooled<Walker> {
+ public:
+  Walker(Traffic& traffic, const Walk& walk) : traffic_(traffic), walk_(walk) {}
+
+ private:
+  bool hand_over(const Passage& passage) override {
+    walk_.passage = passage;
+    const int next = traffic_.process_of(walk_);
+    if (next == traffic_.here_) return false;
+    traffic_.send_walk_(next, walk_);
+    delete this;
+    return true;
+  }
+  void arrives(SimTime /*time*/) override { CHECK(false); }
+
+  Traffic& traffic_;
+  Walk walk_;
+};
+
+void Traffic::take_walk(const Walk& walk) {
+  const bool is_back = process_of_node_[static_cast<size_t>(network_.node_of(walk.to))] == here_;
+  if (is_back) {
+    auto& transit = *reinterpret_cast<Transit*>(static_cast<uintptr_t>(walk.transit));
+    set_passage(transit, walk.passage);
+    return schedule(transit);
+  }
+  auto* walker = new Walker(*this, walk);
+  static_cast<Transit*>(walker)->traffic_ = this;
+  walker->from_ = walk.from;
+  walker->to_ = walk.to;
+  walker->bytes_ = walk.bytes;
+  set_passage(*walker, walk.passage);
+  schedule(*walker);
+}
+
+// Whether the transit is now with another process, or waits for its walk over the links of others.
+bool Traffic::continues_elsewhere(Transit& transit) {
+  if (!send_walk_ || transit.is_of_file()) return false;
+  return transit.hand_over(passage_of(transit)) || walks(transit);
+}
+
+// Lets the next link, if it is of another process, send the transit on.
+bool Traffic::walks(Transit& transit) {
+  if (transit.stage_ != Transit::Stage::kLink || !send_walk_) return false;
+  const Walk walk{.passage = passage_of(transit),
+                  .from = transit.from_,
+                  .to = transit.to_,
+                  .bytes = transit.bytes_,
+                  .transit = reinterpret_cast<uintptr_t>(&transit)};
+  const int next = process_of(walk);
+  if (next == here_) return false;
+  send_walk_(next, walk);
+  return true;
 }
 
 void Traffic::schedule(Transit& transit) {
@@ -89,15 +197,14 @@ void Traffic::advance(Transit& transit) {
     switch (transit.stage_) {
       case Transit::Stage::kSend:
         send(transit);
-        if (transit.stage_ == Transit::Stage::kReceive &&
-            transit.hand_over({transit.head_, transit.tail_, transit.number_}))
-          return;
+        if (!begins_at_node() && continues_elsewhere(transit)) return;
         break;
       case Transit::Stage::kEnter:
         enter_fabric(transit);
         break;
       case Transit::Stage::kLink:
         pass_link(transit);
+        if (continues_elsewhere(transit)) return;
         break;
       case Transit::Stage::kReceive:
         return receive(transit);
@@ -124,11 +231,8 @@ void Traffic::send(Transit& transit) {
 // chosen in an event of their own when the card starts to send the message.
 void Traffic::enter_fabric(Transit& transit) {
   const int hops = network_.hops(transit.from_, transit.to_) - 1;
-  transit.hop_ = hop_latency_;
-  if (hops > 0) {
-    transit.hop_ = std::min(hop_latency_, transit.latency_ / hops);
-    transit.latency_ -= transit.hop_ * hops;
-  }
+  transit.hop_ = hop_between(transit.latency_, hops, hop_latency_);
+  transit.latency_ -= transit.hop_ * hops;
   const uint64_t draw = mix64(
       {static_cast<uint64_t>(transit.from_), static_cast<uint64_t>(transit.to_), transit.number_});
   transit.route_ = fabric_->choose(network_.node_of(transit.from_), network_.node_of(transit.to_),

@@ -8,10 +8,15 @@
 // its arrival is certain and arrives() is called. The code that starts a transit owns it; arrives()
 // may delete it.
 //
+// The processes of a parallel simulation (docs/models/parallel.md) divide_links() among them. A
+// transit then belongs to the process of its receiver from hand_over() on. A walk carries it over
+// the links of others, and brings it back behind the last one.
+//
 // Sizes are bytes, times simulated. Nothing here fails. One thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -45,11 +50,28 @@ struct FileMessage {
   const MessageCost& cost;
 };
 
-// Where a message is between the card of its sender and that of its receiver.
+// Where a message is between the card of its sender and that of its receiver. It goes into frames.
 struct Passage {
-  SimTime head;         // when the head of the message is at the receiver's card
-  SimTime tail;         // when its end would be there
-  uint32_t number = 0;  // RankMessage::number
+  static constexpr uint32_t kNoLink = UINT32_MAX;
+
+  int64_t head_ps = 0;      // when the head of the message is at the next link or receiver's card
+  int64_t tail_ps = 0;      // when its end would be there
+  int64_t latency_ps = 0;   // behind the last link
+  int64_t hop_ps = 0;       // between links
+  uint32_t number = 0;      // RankMessage::number
+  uint32_t link = kNoLink;  // the next one; none: the receiver's card is next
+  Route route;              // behind that link
+
+  SimTime head() const { return SimTime::from_ps(head_ps); }
+};
+
+// A message on its way over the links of other processes than its receiver's.
+struct Walk {
+  Passage passage;
+  int from = 0;  // ranks
+  int to = 0;
+  uint64_t bytes = 0;
+  uint64_t transit = 0;  // of the receiver's process, where it waits for the walk
 };
 
 class Transit : public pdes::ConditionalEvent {
@@ -57,8 +79,9 @@ class Transit : public pdes::ConditionalEvent {
   void fire() final;
 
  protected:
-  // It has left the sender's card, and shares no links. True: another process continues it
-  // (continue_at_receiver()). Then the transit is not used any more and may be deleted.
+  // It has left the sender's card, or the first link if that begins at the node. True: another
+  // process continues it (continue_at_receiver()). Then the transit is not used any more and may be
+  // deleted. Messages that use the same card and link first are handed over in their order.
   virtual bool hand_over(const Passage& passage) {
     static_cast<void>(passage);
     return false;
@@ -117,6 +140,16 @@ class Traffic {
   // at the same time those of files are served first, in the order of calls, then those of ranks.
   void start(Transit& transit, const FileMessage& message);
 
+  // Divides the links: `process_of_node` has the process of each node's ranks (of a node without
+  // ranks any), `here` is this one. `send` brings a walk to take_walk() of another process. From
+  // now on a transit may be handed over.
+  using SendWalk = std::function<void(int process, const Walk& walk)>;
+  void divide_links(std::vector<int> process_of_node, int here, SendWalk send);
+  void take_walk(const Walk& walk);
+  // The least time from one thing that messages between nodes share to the next one that may belong
+  // to another process. `shortest`: the least latency between two nodes.
+  SimTime least_step(SimTime shortest) const;
+
   // Continues a transit between the two ranks that another process has handed over. Only
   // `arrives()` will be called.
   void continue_at_receiver(Transit& transit, int from, int to, uint64_t bytes,
@@ -128,8 +161,10 @@ class Traffic {
   Cards& cards() { return cards_; }
   const Cards& cards() const { return cards_; }
   const Fabric* fabric() const { return fabric_.get(); }
+  Fabric* fabric() { return fabric_.get(); }
 
  private:
+  class Walker;
   friend class Transit;
   void prepare(Transit& transit, uint64_t bytes, SimTime start, const MessageCost& cost);
   void advance(Transit& transit);
@@ -139,6 +174,12 @@ class Traffic {
   void pass_link(Transit& transit);
   void approach_next(Transit& transit, SimTime hop);
   static void approach_receiver(Transit& transit);
+  Passage passage_of(const Transit& transit) const;
+  void set_passage(Transit& transit, const Passage& passage);
+  int process_of(const Walk& walk) const;
+  bool begins_at_node() const { return fabric_ != nullptr && fabric_->begins_at_node(); }
+  bool continues_elsewhere(Transit& transit);
+  bool walks(Transit& transit);
   void receive(Transit& transit);
   void copy(Transit& transit);
   void count(Server& server, const Transit& transit, SimTime begin, SimTime time) const;
@@ -149,6 +190,11 @@ class Traffic {
   Cards cards_;
   std::unique_ptr<Fabric> fabric_;  // null: messages share no links
   SimTime hop_latency_;
+  int diameter_ = 0;  // the most hops between two nodes; if they share links
+  // Of several processes:
+  SendWalk send_walk_;  // empty: there is only this one
+  int here_ = 0;
+  std::vector<int> process_of_node_;
   bool keeps_history_ = false;
   double memory_ps_per_byte_ = 0;  // of all copies inside a node; 0: they share nothing
   [[no_unique_address]] Parameter memory_key_;

@@ -404,5 +404,115 @@ TEST(Links, TheOrderOfCallsDoesNotMatter) {
   }
 }
 
+// The same run divided among processes, which fire events up to a common bound in any order.
+class Divided {
+ public:
+  Divided(const std::string& topology, int ranks, int processes)
+      : machine_(*machine::parse_machine(machine_with(topology), "test.toml", {})),
+        network_(*Network::create(machine_, ranks)),
+        processes_(static_cast<size_t>(processes)) {
+    for (int node = 0; node < machine_.nodes; ++node)
+      process_of_node_.push_back(node * processes / machine_.nodes);
+    for (int i = 0; i < processes; ++i) {
+      Process& process = processes_[static_cast<size_t>(i)];
+      process.traffic = std::make_unique<Traffic>(machine_, network_, process.events);
+      process.traffic->divide_links(process_of_node_, i, [this](int process, const Walk& walk) {
+        ++walks_;
+        processes_[static_cast<size_t>(process)].traffic->take_walk(walk);
+      });
+    }
+  }
+
+  std::vector<SimTime> send(const std::vector<Sent>& messages) {
+    std::vector<SimTime> arrivals(messages.size());
+    uint32_t number = 0;
+    for (const Sent& message : messages) {
+      auto* transit = new Shipped(*this, message, &arrivals[number]);
+      traffic_at(message.from)
+          .start(*transit, {.from = message.from,
+                            .to = message.to,
+                            .bytes = message.bytes,
+                            .start = message.start,
+                            .number = ++number,
+                            .cost = network_.cost(message.from, message.to, message.bytes)});
+    }
+    while (fire_round()) {
+    }
+    return arrivals;
+  }
+  int walks() const { return walks_; }
+
+ private:
+  struct Process {
+    pdes::EventQueue events;
+    std::unique_ptr<Traffic> traffic;
+  };
+
+  class Shipped final : public Transit {
+   public:
+    Shipped(Divided& run, const Sent& message, SimTime* arrival)
+        : run_(run), message_(message), arrival_(arrival) {}
+
+   private:
+    bool hand_over(const Passage& passage) override {
+      Traffic& target = run_.traffic_at(message_.to);
+      if (is_there_ || &target == &run_.traffic_at(message_.from)) return false;
+      is_there_ = true;
+      target.continue_at_receiver(*this, message_.from, message_.to, message_.bytes, passage);
+      return true;
+    }
+    void arrives(SimTime time) override {
+      *arrival_ = time;
+      delete this;
+    }
+
+    Divided& run_;
+    const Sent message_;
+    SimTime* const arrival_;
+    bool is_there_ = false;
+  };
+
+  Traffic& traffic_at(int rank) {
+    const auto node = static_cast<size_t>(network_.node_of(rank));
+    return *processes_[static_cast<size_t>(process_of_node_[node])].traffic;
+  }
+  bool fire_round() {
+    SimTime first = SimTime::never();
+    for (const Process& process : processes_) first = std::min(first, process.events.earliest());
+    if (first == SimTime::never()) return false;
+    const SimTime bound = first + processes_[0].traffic->least_step(network_.least_latency());
+    for (Process& process : processes_)
+      while (process.events.earliest() < bound) process.events.take_earliest().fire();
+    return true;
+  }
+
+  machine::Machine machine_;
+  Network network_;
+  std::vector<int> process_of_node_;
+  std::vector<Process> processes_;
+  int walks_ = 0;
+};
+
+TEST(Links, ProcessesThatDivideThemGiveTheSameArrivals) {
+  std::mt19937 random(1);
+  std::vector<Sent> messages;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const int from = static_cast<int>(random() % 20);
+    const int to = (from + 1 + static_cast<int>(random() % 19)) % 20;
+    messages.push_back({from, to, random() % 3 * 20'000, SimTime::from_ns(random() % 400 * 100)});
+  }
+  for (const std::string& topology :
+       {std::string(kGrid), std::string(kTree), kHyperX, kHyperX + "routing = \"valiant\"\n",
+        kDragonfly, kDragonfly + "routing = \"valiant\"\nglobal_links = 3\n"}) {
+    Simulated alone = run_on(topology, 20);
+    alone.send(messages);
+    for (const int processes : {2, 3, 4}) {
+      Divided run(topology, 20, processes);
+      EXPECT_EQ(run.send(messages), alone.arrivals()) << topology << processes;
+      EXPECT_GT(run.walks(), 100);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sesame::network

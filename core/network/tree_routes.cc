@@ -57,6 +57,10 @@ class TreeRoutes : public Routes {
     const uint32_t cable = (link - offsets_[level]) / 2;
     return {tree_link(level, link % 2 == 1), cable / trunks_[level], cable % trunks_[level]};
   }
+  uint32_t node_of(uint32_t link) const override {
+    const LinkPlace place = place_of(link);
+    return static_cast<uint32_t>(place.number) * below_[(place.kind - tree_link(0, false)) / 2];
+  }
 
  private:
   std::vector<uint32_t> uplinks_;

@@ -57,6 +57,17 @@ Json card_state(const network::Cards& cards) {
   return state;
 }
 
+Json link_state(const network::Fabric& fabric) {
+  Json state = Json::array();
+  for (size_t i = 0; i < fabric.links().size(); ++i)
+    if (fabric.links()[i].messages > 0) state.push_back({i, to_json(fabric.links()[i])});
+  return state;
+}
+
+void take_in_links(const Json& state, network::Fabric* fabric) {
+  for (const Json& entry : state) take_in(entry.at(1), &fabric->at(entry.at(0)));
+}
+
 void take_in_cards(const Json& state, network::Cards* cards) {
   for (const Json& entry : state) {
     network::Card& card = cards->at(entry.at(0));

@@ -76,8 +76,9 @@ std::pair<std::string, std::string> what_is_not_simulated(const machine::Machine
   const std::string one = std::string("use ") + one_worker();
   if (has_process_ranks) return {"a program whose ranks are processes", one};
   if (sizeof(SimTime) > sizeof(int64_t)) return {"a run that calculates sensitivities", one};
-  if (machine.sharing.mode == machine::SharingMode::kLinks)
-    return {"a network whose links messages share",
+  if (machine.sharing.mode == machine::SharingMode::kLinks &&
+      machine.topology.routing == machine::Routing::kAdaptive)
+    return {"routes that adapt to the waits at links (topology.routing = \"adaptive\")",
             one + ", or " +
                 spelled("--set network.sharing=interface",
                         "settings={\"network.sharing\": \"interface\"}")};
@@ -87,7 +88,9 @@ std::pair<std::string, std::string> what_is_not_simulated(const machine::Machine
 }
 
 SimTime look_ahead_of(const mpi::World& world) {
-  const SimTime messages = world.network.least_latency();
+  const SimTime shortest = world.network.least_latency();
+  const SimTime messages =
+      world.traffic != nullptr ? world.traffic->least_step(shortest) : shortest;
   const SimTime collectives = world.collective_tables.hardware_latency;
   return collectives > SimTime::zero() ? std::min(messages, collectives) : messages;
 }
@@ -123,6 +126,9 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
                  "use fewer workers");
   if (world.network.least_latency() <= SimTime::zero())
     return error(asked + "they need a latency between nodes, and this machine has none",
+                 std::string("use ") + one_worker());
+  if (look_ahead_of(world) <= SimTime::zero())
+    return error(asked + "links that messages share need a latency of a hop (hop_latency)",
                  std::string("use ") + one_worker());
   return check_protocol(scenario, machine, look_ahead_of(world));
 }

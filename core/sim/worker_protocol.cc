@@ -42,15 +42,20 @@ Result<> check_protocol(const Scenario& scenario, const machine::Machine& machin
   }
   if (scenario.quantum > SimTime::zero())
     return error("the protocol " + scenario.protocol + " has no quantum");
+  if (announcements_of(scenario.protocol) == nullptr)
+    return error("there is no protocol " + scenario.protocol,
+                 "there are quantum, null, conditional and null+conditional");
+  if (machine.sharing.mode == machine::SharingMode::kLinks)
+    return error(
+        "the protocol " + scenario.protocol + " is not for a network whose links messages share",
+        "use the protocol quantum");
   if (has_null_messages(scenario) && (machine.sharing.mode != machine::SharingMode::kNone ||
                                       machine.collective_tables.hardware_latency > SimTime::zero()))
     return error(
         "the protocol " + scenario.protocol +
             " is not for a network whose cards messages share, or that does collectives itself",
         "use the protocol quantum or conditional");
-  if (announcements_of(scenario.protocol) != nullptr) return {};
-  return error("there is no protocol " + scenario.protocol,
-               "there are quantum, null, conditional and null+conditional");
+  return {};
 }
 
 std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario, SimTime look_ahead,

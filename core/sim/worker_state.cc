@@ -107,6 +107,17 @@ StorageTotals storage_totals_from(const Json& json) {
   return {json.at(0), json.at(1), json.at(2), json.at(3)};
 }
 
+Json network_state(const network::Traffic& traffic) {
+  Json json{{"cards", card_state(traffic.cards())}};
+  if (traffic.fabric() != nullptr) json["links"] = link_state(*traffic.fabric());
+  return json;
+}
+
+void take_in_network(const Json& json, network::Traffic& traffic) {
+  take_in_cards(json.at("cards"), &traffic.cards());
+  if (traffic.fabric() != nullptr) take_in_links(json.at("links"), traffic.fabric());
+}
+
 Json file_state(const mpi::World& world, const WorkerRecorder* recorder) {
   Json uses = Json::array();
   if (recorder != nullptr) {
@@ -142,7 +153,7 @@ std::string worker_state(const mpi::World& world, const WorkerRecorder* recorder
   for (const mpi::SizeClass& size : world.sizes) json["sizes"].push_back({size.count, size.bytes});
   for (const auto& rank : world.ranks)
     if (world.is_here(rank->id)) json["ranks"].push_back(to_json(*rank));
-  if (world.traffic != nullptr) json["cards"] = card_state(world.traffic->cards());
+  if (world.traffic != nullptr) json["network"] = network_state(*world.traffic);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -157,7 +168,7 @@ Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals
     world.sizes[i].count += size.at(0).get<uint64_t>();
     world.sizes[i].bytes += size.at(1).get<uint64_t>();
   }
-  if (world.traffic != nullptr) take_in_cards(json.at("cards"), &world.traffic->cards());
+  if (world.traffic != nullptr) take_in_network(json.at("network"), *world.traffic);
   totals->host += host_use_from(json.at("host"));
   totals->switches += json.at("switches").get<uint64_t>();
   for (const std::string name : json.at("libraries")) totals->libraries.insert(name);

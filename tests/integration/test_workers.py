@@ -150,7 +150,6 @@ def test_workers_measure_computation(simulate, compiled, tmp_path):
 REFUSED = {
     "a cancelled send": ("cancel", (), "MPI_Cancel of a send to a rank of another worker"),
     "a port": ("port", (), "MPI_Open_port"),
-    "links": ("", ("--set", "network.sharing=links"), "a network whose links messages share"),
     "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
     "a kind": (

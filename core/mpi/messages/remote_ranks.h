@@ -21,7 +21,8 @@
 
 namespace sesame::network {
 struct Passage;
-}
+struct Walk;
+}  // namespace sesame::network
 
 namespace sesame::mpi {
 

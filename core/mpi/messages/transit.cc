@@ -54,7 +54,7 @@ class MessageTransit final : public OrderedTransit, public Pooled<MessageTransit
   bool hand_over(const network::Passage& passage) override {
     if (world_.is_here(target_)) return false;
     passage_ = passage;
-    arrives(passage.head);
+    arrives(passage.head());
     return true;
   }
 

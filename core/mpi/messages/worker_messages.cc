@@ -28,14 +28,15 @@ struct WorkerMessages::Frame {
     kClearance,
     kData,
     kModule,
-    kInterface
+    kInterface,
+    kWalk
   };
 
   Kind kind = Kind::kMessage;
   bool rendezvous = false;
   bool is_buffered = false;
   bool has_data = false;
-  bool is_shipped = false;  // shares cards: `time_ps`, `tail_ps` and `number` are its Passage
+  bool is_shipped = false;  // shares cards: `passage` says where it is
   Module module{};
   int32_t target = 0;  // the rank that the frame is for
   int32_t source = 0;  // of the message: the rank in its sender's group
@@ -46,20 +47,15 @@ struct WorkerMessages::Frame {
   uint64_t bytes = 0;  // of the message
   int64_t sent_ps = 0;
   int64_t time_ps = 0;  // of the effect
-  int64_t tail_ps = 0;
-  uint32_t number = 0;
   int64_t receive_overhead_ps = 0;
   uint64_t send = 0;     // MessageEnvelope::origin
   uint64_t receive = 0;  // the receiver's Expected
+  network::Passage passage;
 
-  void set(const network::Passage& passage) {
+  void set(const network::Passage& where) {
     is_shipped = true;
-    time_ps = passage.head.ps();
-    tail_ps = passage.tail.ps();
-    number = passage.number;
-  }
-  network::Passage passage() const {
-    return {SimTime::from_ps(time_ps), SimTime::from_ps(tail_ps), number};
+    time_ps = where.head_ps;
+    passage = where;
   }
 };
 
@@ -121,7 +117,33 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
       world_(world),
       worker_(worker),
       refuse_(std::move(refuse)),
-      take_any_(std::move(take_any)) {}
+      take_any_(std::move(take_any)) {
+  if (world_.traffic != nullptr) divide_links();
+}
+
+// A link belongs to the worker of the node at which it begins, or of the last one before with
+// ranks.
+void WorkerMessages::divide_links() {
+  std::vector<int> workers(static_cast<size_t>(world_.network.nodes()), -1);
+  for (int rank = 0; rank < world_.size(); ++rank)
+    workers[static_cast<size_t>(world_.network.node_of(rank))] = worker_of(rank);
+  int last = 0;
+  for (int& worker : workers) last = worker = worker < 0 ? last : worker;
+  world_.traffic->divide_links(
+      std::move(workers), worker_.number(),
+      [this](int worker, const network::Walk& walk) { send_walk(worker, walk); });
+}
+
+void WorkerMessages::send_walk(int worker, const network::Walk& walk) {
+  Frame frame;
+  frame.kind = Frame::Kind::kWalk;
+  frame.target = walk.to;
+  frame.source_world = walk.from;
+  frame.bytes = walk.bytes;
+  frame.receive = walk.transit;
+  frame.set(walk.passage);
+  worker_.send(worker, {reinterpret_cast<const char*>(&frame), sizeof frame}, {});
+}
 
 // Answers to messages are sent from the time at which their receive was posted.
 static SimTime next_send_of(const Rank& rank) {
@@ -282,6 +304,12 @@ void WorkerMessages::take(std::span<const char> bytes) {
       world_.ranks[static_cast<size_t>(frame.target)]->interface.free() =
           SimTime::from_ps(frame.time_ps);
       return;
+    case Frame::Kind::kWalk:
+      return world_.traffic->take_walk({.passage = frame.passage,
+                                        .from = frame.source_world,
+                                        .to = frame.target,
+                                        .bytes = frame.bytes,
+                                        .transit = frame.receive});
   }
 }
 
@@ -306,7 +334,7 @@ void WorkerMessages::take_message(const Frame& frame, std::span<const char> data
     std::memcpy(message->payload, data.data(), data.size());
   }
   if (frame.is_shipped)
-    return continue_shared_message(world_, frame.target, message, frame.passage());
+    return continue_shared_message(world_, frame.target, message, frame.passage);
   if (world_.traffic != nullptr && is_behind_others(world_, frame.target, *message))
     return send_shared_request(world_, frame.target, message);
   reach_queue(world_, frame.target, message);
@@ -341,7 +369,7 @@ void WorkerMessages::take_data(const Frame& frame) {
   const MessageRecord record = expected->record;
   world_.traffic->continue_at_receiver(*new ExpectedTransit(*this, std::move(expected)),
                                        record.source, record.destination, record.bytes,
-                                       frame.passage());
+                                       frame.passage);
 }
 
 void WorkerMessages::finish(std::unique_ptr<Expected> expected, const SimTime& arrival) {

@@ -56,6 +56,8 @@ class WorkerMessages final : public RemoteRanks {
   struct Frame;
   struct Expected;
   class ExpectedTransit;
+  void divide_links();
+  void send_walk(int worker, const network::Walk& walk);
   void post(int target, const Frame& frame, std::span<const char> data = {});
   void post_with_data(int target, Frame& frame, const Data& data);
   void finish(std::unique_ptr<Expected> expected, const SimTime& arrival);

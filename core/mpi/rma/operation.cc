@@ -40,7 +40,7 @@ class RemoteOperation::RequestTransit final : public OrderedTransit, public Pool
     WindowObject& window = operation_.window_;
     if (window.rank.world.is_here(window.world_rank(operation_.target_))) return false;
     passage_ = passage;
-    arrives(passage.head);
+    arrives(passage.head());
     return true;
   }
 

@@ -27,25 +27,13 @@ namespace sesame::mpi {
 class RemoteOperation;
 struct World;
 
-// Where a message is that shares cards, in a frame.
-struct FramePassage {
-  FramePassage() = default;
-  FramePassage(const network::Passage& passage)
-      : head(passage.head), tail(passage.tail), number(passage.number) {}
-  operator network::Passage() const { return {head, tail, number}; }
-
-  FrameTime head;
-  FrameTime tail;
-  uint32_t number = 0;
-};
-
 // An operation on its way to its target. `ranges` ranges of the target's memory and the data
 // follow. Ranks are those of the window's group.
 struct OperationFrame {
   OperationKind kind{};
   bool is_shipped = false;  // shares cards: `passage` is where it is; otherwise it arrives at
   FrameTime arrival;        // this time
-  FramePassage passage;
+  network::Passage passage;
   int origin = 0;
   int target = 0;
   uint32_t order = 0;   // EventOrder::number
@@ -64,7 +52,7 @@ struct OperationFrame {
 struct ReplyFrame {
   bool is_shipped = false;  // as above
   FrameTime back;
-  FramePassage passage;
+  network::Passage passage;
   bool has_data = false;  // false: only the acknowledgement, at `back`
   FrameTime effect;
   FrameTime sent;

@@ -1,0 +1,138 @@
+"""Runs on networks whose links messages share give the same data set with several workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.integration.orders import differences
+
+COMMON = ("--compute", "none", "--placement", "cyclic")
+# Messages of more than 16 kB are sent by rendezvous, whose data has shorter hops.
+MACHINE = """
+name = "test"
+[node]
+cores = 2
+[node.network]
+latency = "1 us"
+bandwidth = "1 GB/s"
+[network]
+latency = "2 us"
+bandwidth = "1 GB/s"
+eager_limit = "16 kB"
+hop_latency = "300 ns"
+sharing = "links"
+[topology]
+"""
+TREE = 'kind = "fat_tree"\narity = [2, 2, 3]\nuplinks = [1, 2]\n'
+DRAGONFLY = 'kind = "dragonfly"\ngroups = 4\nrouters = 3\nnodes_per_router = 1\n'
+HYPERX = 'kind = "hyperx"\ndims = [3, 2]\nnodes_per_router = 2\n'
+TOPOLOGIES = {
+    "mesh": 'kind = "mesh"\ndims = [3, 4]\n',
+    "torus": 'kind = "torus"\ndims = [4, 3]\n',
+    "tree": TREE,
+    "hashed": TREE + 'routing = "hashed"\n',
+    "hyperx": HYPERX,
+    "hyperx valiant": HYPERX + 'routing = "valiant"\n',
+    "dragonfly": DRAGONFLY,
+    "dragonfly valiant": DRAGONFLY + 'routing = "valiant"\n',
+    "parallel links": DRAGONFLY + 'routing = "valiant"\nglobal_links = 2\n',
+}
+ADAPTIVE = DRAGONFLY + 'routing = "adaptive"\n'
+SCHEDULE = "tests/programs/model/schedule.c"
+
+
+@pytest.fixture
+def machine_of(tmp_path: Path) -> Callable[[str], Path]:
+    def write(topology: str) -> Path:
+        path = tmp_path / "machine.toml"
+        path.write_text(MACHINE + topology, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[..., None]:
+    """same(topology, ranks, command): the data sets with 2, 3 and 4 workers are those of one, also
+    with random delays."""
+
+    def check(topology: str, ranks: int, *command: object) -> None:
+        machine = machine_of(TOPOLOGIES[topology])
+
+        def run(*options: object) -> Path:
+            output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
+            given = (*COMMON, "--machine", machine, "-n", ranks, *options)
+            done = simulate("-o", output, *given, "--", *command)
+            assert done.status == 0, done.stderr[:2000]
+            return output
+
+        alone = run()
+        found = {count: differences(alone, run("--workers", count)) for count in (2, 3, 4)}
+        found["delayed"] = differences(alone, run("--workers", 3, "--shuffle", 1))
+        assert not any(found.values()), found
+
+    return check
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_random_programs(topology, compiled, same):
+    same(topology, 12, compiled(SCHEDULE), 700 + list(TOPOLOGIES).index(topology), 16)
+
+
+@pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly valiant"])
+def test_random_programs_of_one_sided_communication(topology, compiled, same):
+    program = compiled("tests/programs/model/windows.c")
+    same(topology, 7, program, 800 + list(TOPOLOGIES).index(topology), 16)
+
+
+@pytest.mark.parametrize("size", [512, 100_000])
+@pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly", "dragonfly valiant"])
+def test_all_pairs(topology, size, compiled, same):
+    same(topology, 12, compiled("bench/programs/published.c"), "alltoall", size)
+
+
+def test_a_halo(compiled, same):
+    same("torus", 12, compiled("examples/heat.c"), 96, 20)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("seed", range(10))
+def test_hundred_random_programs(topology, seed, compiled, same):
+    same(topology, 12 + seed, compiled(SCHEDULE), 900 + seed, 30)
+
+
+REFUSED = {
+    "adaptive routes": (
+        (ADAPTIVE, ()),
+        "routes that adapt to the waits at links",
+        "--workers 1",
+    ),
+    "conditional events": (
+        (TREE, ("--protocol", "conditional")),
+        "the protocol conditional is not for a network whose links messages share",
+        "use the protocol quantum",
+    ),
+    "null messages": (
+        (TREE, ("--protocol", "null")),
+        "the protocol null is not for a network whose links messages share",
+        "use the protocol quantum",
+    ),
+    "no hop latency": (
+        (TREE, ("--set", "network.hop_latency=0us")),
+        "links that messages share need a latency of a hop (hop_latency)",
+        "--workers 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_simulated_is_refused(case, machine_of, compiled, simulate, tmp_path):
+    (topology, options), message, advice = REFUSED[case]
+    command = ("--workers", 2, "-n", 6, "--machine", machine_of(topology), *COMMON, *options)
+    done = simulate(*command, "-o", tmp_path / "run.sesame", "--", compiled(SCHEDULE), 1, 2)
+    done.assert_refused(message)
+    assert advice in done.stderr
+    assert not (tmp_path / "run.sesame").exists()
