@@ -10,7 +10,7 @@
 
 namespace sesame::network {
 // What lies in front of each link and at least in front of the receiver's card.
-static SimTime hop_between(SimTime latency, int hops, const SimTime& hop_latency) {
+static SimTime latency_of_hop(SimTime latency, int hops, const SimTime& hop_latency) {
   return std::min(hop_latency, latency / (hops + 1));
 }
 
@@ -79,10 +79,10 @@ void Traffic::continue_at_receiver(Transit& transit, int from, int to, uint64_t 
   transit.receive_card_ = &cards_.of_rank(to);
   transit.bytes_ = bytes;
   set_passage(transit, passage);
-  if (!walks(transit)) schedule(transit);
+  if (!send_walk(transit)) schedule(transit);
 }
 
-void Traffic::divide_links(std::vector<int> process_of_node, int here, SendWalk send) {
+void Traffic::divide_among_processes(std::vector<int> process_of_node, int here, SendWalk send) {
   process_of_node_ = std::move(process_of_node);
   here_ = here;
   send_walk_ = std::move(send);
@@ -94,7 +94,7 @@ void Traffic::divide_links(std::vector<int> process_of_node, int here, SendWalk 
 SimTime Traffic::least_step(SimTime shortest) const {
   if (fabric_ == nullptr || diameter_ <= 1) return shortest;
   const int hops = diameter_ - 1;
-  return std::min(shortest, hop_between(shortest + hop_latency_ / 3 * hops, hops, hop_latency_));
+  return std::min(shortest, latency_of_hop(shortest + hop_latency_ / 3 * hops, hops, hop_latency_));
 }
 
 Passage Traffic::passage_of(const Transit& transit) const {
@@ -164,14 +164,14 @@ void Traffic::take_walk(const Walk& walk) {
   schedule(*walker);
 }
 
-// Whether the transit is now with another process, or waits for its walk over the links of others.
-bool Traffic::continues_elsewhere(Transit& transit) {
+// True: the transit is now with another process, or waits for its walk over the links of others.
+bool Traffic::pass_to_other_process(Transit& transit) {
   if (!send_walk_ || transit.is_of_file()) return false;
-  return transit.hand_over(passage_of(transit)) || walks(transit);
+  return transit.hand_over(passage_of(transit)) || send_walk(transit);
 }
 
-// Lets the next link, if it is of another process, send the transit on.
-bool Traffic::walks(Transit& transit) {
+// Sends a walk to the next link if that is of another process, and returns whether it is.
+bool Traffic::send_walk(Transit& transit) {
   if (transit.stage_ != Transit::Stage::kLink || !send_walk_) return false;
   const Walk walk{.passage = passage_of(transit),
                   .from = transit.from_,
@@ -197,14 +197,14 @@ void Traffic::advance(Transit& transit) {
     switch (transit.stage_) {
       case Transit::Stage::kSend:
         send(transit);
-        if (!begins_at_node() && continues_elsewhere(transit)) return;
+        if (!begins_at_node() && pass_to_other_process(transit)) return;
         break;
       case Transit::Stage::kEnter:
         enter_fabric(transit);
         break;
       case Transit::Stage::kLink:
         pass_link(transit);
-        if (continues_elsewhere(transit)) return;
+        if (pass_to_other_process(transit)) return;
         break;
       case Transit::Stage::kReceive:
         return receive(transit);
@@ -231,7 +231,7 @@ void Traffic::send(Transit& transit) {
 // chosen in an event of their own when the card starts to send the message.
 void Traffic::enter_fabric(Transit& transit) {
   const int hops = network_.hops(transit.from_, transit.to_) - 1;
-  transit.hop_ = hop_between(transit.latency_, hops, hop_latency_);
+  transit.hop_ = latency_of_hop(transit.latency_, hops, hop_latency_);
   transit.latency_ -= transit.hop_ * hops;
   const uint64_t draw = mix64(
       {static_cast<uint64_t>(transit.from_), static_cast<uint64_t>(transit.to_), transit.number_});

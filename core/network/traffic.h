@@ -8,9 +8,10 @@
 // its arrival is certain and arrives() is called. The code that starts a transit owns it; arrives()
 // may delete it.
 //
-// The processes of a parallel simulation (docs/models/parallel.md) divide_links() among them. A
-// transit then belongs to the process of its receiver from hand_over() on. A walk carries it over
-// the links of others, and brings it back behind the last one.
+// The processes of a parallel simulation (docs/models/parallel.md) divide cards and links among
+// them (divide_among_processes()). A transit then belongs to the process of its receiver from
+// hand_over() on. A walk carries it over the links of others, and brings it back behind the last
+// one.
 //
 // Sizes are bytes, times simulated. Nothing here fails. One thread.
 #pragma once
@@ -79,9 +80,11 @@ class Transit : public pdes::ConditionalEvent {
   void fire() final;
 
  protected:
-  // It has left the sender's card, or the first link if that begins at the node. True: another
-  // process continues it (continue_at_receiver()). Then the transit is not used any more and may be
-  // deleted. Messages that use the same card and link first are handed over in their order.
+  // It has left the sender's card, where the first link does not begin at the node, or a link.
+  // True: another process, that of the receiver, continues it (continue_at_receiver()). Then the
+  // transit is not used any more and may be deleted. False if the receiver is here, always so after
+  // continue_at_receiver(). Messages that use the same card and link first are handed over in their
+  // order.
   virtual bool hand_over(const Passage& passage) {
     static_cast<void>(passage);
     return false;
@@ -140,18 +143,18 @@ class Traffic {
   // at the same time those of files are served first, in the order of calls, then those of ranks.
   void start(Transit& transit, const FileMessage& message);
 
-  // Divides the links: `process_of_node` has the process of each node's ranks (of a node without
-  // ranks any), `here` is this one. `send` brings a walk to take_walk() of another process. From
-  // now on a transit may be handed over.
+  // Divides cards and links: `process_of_node` has the process of each node's ranks (of a node
+  // without ranks any), `here` is this one. `send` brings a walk to take_walk() of another process.
+  // From now on a transit may be handed over.
   using SendWalk = std::function<void(int process, const Walk& walk)>;
-  void divide_links(std::vector<int> process_of_node, int here, SendWalk send);
+  void divide_among_processes(std::vector<int> process_of_node, int here, SendWalk send);
   void take_walk(const Walk& walk);
-  // The least time from one thing that messages between nodes share to the next one that may belong
-  // to another process. `shortest`: the least latency between two nodes.
+  // The least time between two events of a message at cards or links of different processes.
+  // `shortest`: the least latency between two nodes.
   SimTime least_step(SimTime shortest) const;
 
-  // Continues a transit between the two ranks that another process has handed over. Only
-  // `arrives()` will be called.
+  // Continues a transit between the two ranks that another process has handed over.
+  // hand_over(), which must return false, and arrives() will be called.
   void continue_at_receiver(Transit& transit, int from, int to, uint64_t bytes,
                             const Passage& passage);
 
@@ -178,8 +181,8 @@ class Traffic {
   void set_passage(Transit& transit, const Passage& passage);
   int process_of(const Walk& walk) const;
   bool begins_at_node() const { return fabric_ != nullptr && fabric_->begins_at_node(); }
-  bool continues_elsewhere(Transit& transit);
-  bool walks(Transit& transit);
+  bool pass_to_other_process(Transit& transit);
+  bool send_walk(Transit& transit);
   void receive(Transit& transit);
   void copy(Transit& transit);
   void count(Server& server, const Transit& transit, SimTime begin, SimTime time) const;

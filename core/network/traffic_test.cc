@@ -200,10 +200,14 @@ TEST(Traffic, TheOrderOfCallsDoesNotMatter) {
 }
 
 // A machine of one rank a node with links of 10 GB/s and this topology.
-std::string machine_with(const std::string& topology, const std::string& sharing = "links") {
-  return "name = \"test\"\n[network]\nlatency = \"2 us\"\nbandwidth = \"10 GB/s\"\n"
-         "hop_latency = \"100 ns\"\nsharing = \"" +
-         sharing + "\"\n[topology]\n" + topology;
+const char* const kShortHops = "hop_latency = \"100 ns\"\n";
+// The data of a rendezvous has not so much latency for each of its hops.
+const char* const kLongHops = "hop_latency = \"1 us\"\neager_limit = \"30 kB\"\n";
+
+std::string machine_with(const std::string& topology, const std::string& sharing = "links",
+                         const std::string& hops = kShortHops) {
+  return "name = \"test\"\n[network]\nlatency = \"2 us\"\nbandwidth = \"10 GB/s\"\n" + hops +
+         "sharing = \"" + sharing + "\"\n[topology]\n" + topology;
 }
 
 Simulated run_on(const std::string& topology, int ranks, std::vector<std::string> overrides = {}) {
@@ -407,8 +411,8 @@ TEST(Links, TheOrderOfCallsDoesNotMatter) {
 // The same run divided among processes, which fire events up to a common bound in any order.
 class Divided {
  public:
-  Divided(const std::string& topology, int ranks, int processes)
-      : machine_(*machine::parse_machine(machine_with(topology), "test.toml", {})),
+  Divided(const std::string& machine, int ranks, int processes)
+      : machine_(*machine::parse_machine(machine, "test.toml", {})),
         network_(*Network::create(machine_, ranks)),
         processes_(static_cast<size_t>(processes)) {
     for (int node = 0; node < machine_.nodes; ++node)
@@ -416,10 +420,13 @@ class Divided {
     for (int i = 0; i < processes; ++i) {
       Process& process = processes_[static_cast<size_t>(i)];
       process.traffic = std::make_unique<Traffic>(machine_, network_, process.events);
-      process.traffic->divide_links(process_of_node_, i, [this](int process, const Walk& walk) {
-        ++walks_;
-        processes_[static_cast<size_t>(process)].traffic->take_walk(walk);
-      });
+      process.traffic->divide_among_processes(
+          process_of_node_, i, [this](int process, const Walk& walk) {
+            ++walks_;
+            EXPECT_GE(walk.passage.head(),
+                      bound_);  // as what the other process has not seen yet must
+            processes_[static_cast<size_t>(process)].traffic->take_walk(walk);
+          });
     }
   }
 
@@ -457,6 +464,7 @@ class Divided {
     bool hand_over(const Passage& passage) override {
       Traffic& target = run_.traffic_at(message_.to);
       if (is_there_ || &target == &run_.traffic_at(message_.from)) return false;
+      EXPECT_GE(passage.head(), run_.bound_);
       is_there_ = true;
       target.continue_at_receiver(*this, message_.from, message_.to, message_.bytes, passage);
       return true;
@@ -480,9 +488,9 @@ class Divided {
     SimTime first = SimTime::never();
     for (const Process& process : processes_) first = std::min(first, process.events.earliest());
     if (first == SimTime::never()) return false;
-    const SimTime bound = first + processes_[0].traffic->least_step(network_.least_latency());
+    bound_ = first + processes_[0].traffic->least_step(network_.least_latency());
     for (Process& process : processes_)
-      while (process.events.earliest() < bound) process.events.take_earliest().fire();
+      while (process.events.earliest() < bound_) process.events.take_earliest().fire();
     return true;
   }
 
@@ -490,6 +498,7 @@ class Divided {
   Network network_;
   std::vector<int> process_of_node_;
   std::vector<Process> processes_;
+  SimTime bound_;  // of the round's events
   int walks_ = 0;
 };
 
@@ -504,12 +513,15 @@ TEST(Links, ProcessesThatDivideThemGiveTheSameArrivals) {
   for (const std::string& topology :
        {std::string(kGrid), std::string(kTree), kHyperX, kHyperX + "routing = \"valiant\"\n",
         kDragonfly, kDragonfly + "routing = \"valiant\"\nglobal_links = 3\n"}) {
-    Simulated alone = run_on(topology, 20);
-    alone.send(messages);
-    for (const int processes : {2, 3, 4}) {
-      Divided run(topology, 20, processes);
-      EXPECT_EQ(run.send(messages), alone.arrivals()) << topology << processes;
-      EXPECT_GT(run.walks(), 100);
+    for (const char* const hops : {kShortHops, kLongHops}) {
+      const std::string machine = machine_with(topology, "links", hops);
+      Simulated alone(20, {}, machine.c_str());
+      alone.send(messages);
+      for (const int processes : {2, 3, 4}) {
+        Divided run(machine, 20, processes);
+        EXPECT_EQ(run.send(messages), alone.arrivals()) << machine << processes;
+        EXPECT_GT(run.walks(), 100);
+      }
     }
   }
 }

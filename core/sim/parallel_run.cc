@@ -129,7 +129,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
                  std::string("use ") + one_worker());
   if (look_ahead_of(world) <= SimTime::zero())
     return error(asked + "links that messages share need a latency of a hop (hop_latency)",
-                 std::string("use ") + one_worker());
+                 std::string("use network.sharing = \"interface\", or ") + one_worker());
   return check_protocol(scenario, machine, look_ahead_of(world));
 }
 

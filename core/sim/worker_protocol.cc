@@ -23,6 +23,11 @@ const pdes::Announcements* announcements_of(const std::string& protocol) {
   return nullptr;
 }
 
+bool has_links(const machine::Machine& machine) {
+  return machine.sharing.mode == machine::SharingMode::kLinks &&
+         machine.topology.kind != machine::TopologyKind::kCrossbar;
+}
+
 }  // namespace
 
 bool has_null_messages(const Scenario& scenario) {
@@ -35,17 +40,18 @@ Result<> check_protocol(const Scenario& scenario, const machine::Machine& machin
   if (scenario.quantum < SimTime::zero()) return error("a quantum is a time of 0 or more");
   if (scenario.protocol == "quantum") {
     if (scenario.quantum <= look_ahead || scenario.inexact) return {};
-    return error("a quantum of " + format_duration(scenario.quantum) +
-                     " gives wrong results: messages between nodes take " +
-                     format_duration(look_ahead) + " or more",
-                 "use a shorter one, or the key \"inexact\" of the scenario");
+    return error(
+        "a quantum of " + format_duration(scenario.quantum) +
+            " gives wrong results: what a rank does may have an effect on another worker after " +
+            format_duration(look_ahead),
+        "use a shorter one, or the key \"inexact\" of the scenario");
   }
   if (scenario.quantum > SimTime::zero())
     return error("the protocol " + scenario.protocol + " has no quantum");
   if (announcements_of(scenario.protocol) == nullptr)
     return error("there is no protocol " + scenario.protocol,
                  "there are quantum, null, conditional and null+conditional");
-  if (machine.sharing.mode == machine::SharingMode::kLinks)
+  if (has_links(machine))
     return error(
         "the protocol " + scenario.protocol + " is not for a network whose links messages share",
         "use the protocol quantum");

@@ -58,12 +58,12 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
     """same(topology, ranks, command): the data sets with 2, 3 and 4 workers are those of one, also
     with random delays."""
 
-    def check(topology: str, ranks: int, *command: object) -> None:
+    def check(topology: str, ranks: int, *command: object, settings: tuple[str, ...] = ()) -> None:
         machine = machine_of(TOPOLOGIES[topology])
 
         def run(*options: object) -> Path:
             output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
-            given = (*COMMON, "--machine", machine, "-n", ranks, *options)
+            given = (*COMMON, "--machine", machine, "-n", ranks, *settings, *options)
             done = simulate("-o", output, *given, "--", *command)
             assert done.status == 0, done.stderr[:2000]
             return output
@@ -95,6 +95,11 @@ def test_all_pairs(topology, size, compiled, same):
 
 def test_a_halo(compiled, same):
     same("torus", 12, compiled("examples/heat.c"), 96, 20)
+
+
+@pytest.mark.parametrize("topology", ["dragonfly valiant", "hyperx valiant", "tree"])
+def test_routes_lead_through_places_without_nodes(topology, compiled, same):
+    same(topology, 8, compiled(SCHEDULE), 750, 16, settings=("--set", "nodes=8"))
 
 
 @pytest.mark.long

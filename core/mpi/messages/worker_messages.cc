@@ -118,18 +118,18 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
       worker_(worker),
       refuse_(std::move(refuse)),
       take_any_(std::move(take_any)) {
-  if (world_.traffic != nullptr) divide_links();
+  if (world_.traffic != nullptr) divide_traffic();
 }
 
 // A link belongs to the worker of the node at which it begins, or of the last one before with
 // ranks.
-void WorkerMessages::divide_links() {
+void WorkerMessages::divide_traffic() {
   std::vector<int> workers(static_cast<size_t>(world_.network.nodes()), -1);
   for (int rank = 0; rank < world_.size(); ++rank)
     workers[static_cast<size_t>(world_.network.node_of(rank))] = worker_of(rank);
   int last = 0;
   for (int& worker : workers) last = worker = worker < 0 ? last : worker;
-  world_.traffic->divide_links(
+  world_.traffic->divide_among_processes(
       std::move(workers), worker_.number(),
       [this](int worker, const network::Walk& walk) { send_walk(worker, walk); });
 }

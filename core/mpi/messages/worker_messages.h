@@ -56,7 +56,7 @@ class WorkerMessages final : public RemoteRanks {
   struct Frame;
   struct Expected;
   class ExpectedTransit;
-  void divide_links();
+  void divide_traffic();
   void send_walk(int worker, const network::Walk& walk);
   void post(int target, const Frame& frame, std::span<const char> data = {});
   void post_with_data(int target, Frame& frame, const Data& data);
