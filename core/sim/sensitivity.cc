@@ -11,9 +11,14 @@ void add_sensitivity(const mpi::World&, nlohmann::json&) {}
 
 #else
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "core/loader/images.h"
@@ -44,6 +49,15 @@ const char* name_of(PathKind kind) {
   return "";
 }
 
+// The name of a function as its source has it; names that are not of C++ stay as they are.
+std::string source_name(const char* symbol) {
+  if (symbol == nullptr) return "";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  return name == nullptr ? symbol : name.get();
+}
+
 // Numbers the places of calls in programs and libraries: those of different ranks are one place.
 class CallSiteTable {
  public:
@@ -60,7 +74,7 @@ class CallSiteTable {
       const char* function = copy.image->file.nearest_function(address, &offset);
       described_.push_back({{"object", copy.image->file.path()},
                             {"address", address},
-                            {"function", function == nullptr ? "" : function}});
+                            {"function", source_name(function)}});
     }
     return known->second;
   }

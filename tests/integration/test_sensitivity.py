@@ -238,6 +238,17 @@ def test_the_critical_path_leads_from_the_begin_to_the_end(measured):
     assert list(times) == sorted(times) and len(times) == len(ranks)
 
 
+def test_functions_of_cxx_have_their_names_of_the_source(compiled, simulate, tmp_path):
+    program = compiled("tests/programs/model/methods.cc")
+    done = simulate(
+        "-n", 2, "--machine", "infiniband", "--sensitivity", "-o", "run.sesame", "--", program
+    )
+    assert done.status == 0, done.stderr
+    path = critical_path_of(sesame.open(tmp_path / "run.sesame"))
+    places = [place.name for place in path.by_place()]
+    assert "MPI_Sendrecv in ring::Exchange::shift(int) const" in places
+
+
 def test_whatif_is_what_the_simulator_predicts(measured, tmp_path):
     shown = whatif(tmp_path, "run.sesame")
     assert shown.status == 0, shown.stderr

@@ -20,6 +20,7 @@ from sesame.web.chart import time_unit
 Array = np.ndarray[Any, Any]
 MOST_POINTS = 4_000  # of the line; more do not fit a screen
 MOST_BARS = 16
+MOST_BOLD_STEPS = 1_000  # of the line that is drawn with 2 pixels
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def path_plot(data_set: DataSet) -> Plot:
         ranks = int(data_set.info["ranks"])
         chart, note = timeline_chart(ranks, f"simulated time ({unit})", end_s * factor), ""
     times, ranks_of = path.line()
-    chart.line("critical path", times * factor, ranks_of, "ink", width=2)
+    width = 2 if len(times) <= MOST_BOLD_STEPS else 0.7  # the calls below it are to be seen
+    chart.line("critical path", times * factor, ranks_of, "ink", width=width)
     most = path.by_rank()
     on = f"{len(most)} ranks" if len(most) > 1 else most[0].name
     share = 100 * most[0].seconds / end_s if end_s else 100.0

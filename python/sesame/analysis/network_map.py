@@ -20,7 +20,8 @@ CLASSES = (
     (0.3, "busy 30 to 60 %", "orange"),
     (0.6, "busy more than 60 %", "vermillion"),
 )
-APART = 0.07  # between the two directions of a link
+APART = 0.07  # of a direction of a link from the line between its ends, in cells
+MOST_APART = 0.1  # of it, as a part of that line: short links are drawn closer together
 WRAP = 0.4  # how far the link that closes a ring is drawn
 PLANE_DOWN = 0.3  # each plane is lower than the one before, so that links between them are seen
 Point = tuple[float, float]
@@ -29,11 +30,8 @@ Point = tuple[float, float]
 def network_map(data_set: DataSet) -> Plot:
     """Every link at its place, coloured by its mean share; both directions side by side."""
     use = link_use(data_set)
-    chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False)
-    chart.x("", grid=False, ticks=[])
-    chart.y("", grid=False, ticks=[], reversed=True)
     if use is None:
-        return Plot(chart, NOT_SHOWN)
+        return Plot(_empty_map(), NOT_SHOWN)
 
     # A large tree is drawn up to the last node that the run used.
     nodes = 1 + max(number for kind, number, _ in use.all if kind in (IN, OUT))
@@ -42,6 +40,7 @@ def network_map(data_set: DataSet) -> Plot:
         return Layout(use.topology.kind, use.topology.shape, nodes, apart)
 
     layout = layout_of(APART)
+    chart = _empty_map(equalUnits=layout.has_circles)
     busiest = sorted(use.all, key=lambda link: -link[2])[:MOST_DRAWN]
     drawn = [
         (*ends, share, use.topology.name(kind, number))
@@ -64,6 +63,13 @@ def network_map(data_set: DataSet) -> Plot:
     return Plot(chart, f"{'; '.join(counts)}. {layout.about} Links without messages are not drawn.")
 
 
+def _empty_map(**settings: bool) -> Chart:
+    chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False, **settings)
+    chart.x("", grid=False, ticks=[])
+    chart.y("", grid=False, ticks=[], reversed=True)
+    return chart
+
+
 def _places(layout: Layout, links: list[tuple[int, int, float]]) -> tuple[list[float], list[float]]:
     """Where links begin and end: nodes, routers and switches."""
     ends = [layout.ends(kind, number) for kind, number, _ in links]
@@ -79,6 +85,11 @@ class Layout:
     ) -> None:
         self._kind, self._shape, self._nodes = kind, shape, nodes
         self._apart = apart  # between a link's middle line and each direction
+
+    @property
+    def has_circles(self) -> bool:
+        """Its distances mean the same in both directions."""
+        return self._kind not in ("mesh", "torus", "fat_tree")
 
     @property
     def about(self) -> str:
@@ -204,7 +215,8 @@ class Layout:
         """Moves a line a little to its right, so that both directions of a link are seen."""
         dx, dy = end[0] - begin[0], end[1] - begin[1]
         length = math.hypot(dx, dy) or 1.0
-        x, y = -dy / length * self._apart, dx / length * self._apart
+        apart = min(self._apart / length, MOST_APART)
+        x, y = -dy * apart, dx * apart
         return (begin[0] + x, begin[1] + y), (end[0] + x, end[1] + y)
 
 

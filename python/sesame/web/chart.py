@@ -31,8 +31,9 @@ class Chart:
     """
 
     def __init__(self, height: int = 320, **settings: Any) -> None:
-        """`height` is in pixels. `settings`: `width` (at most, in pixels), `square`, `zoomY`,
-        `legend` (also for one mark)."""
+        """`height` is in pixels. `settings`: `width` (at most, in pixels), `square`,
+        `equalUnits` (one of x is as many pixels as one of y), `zoomY`, `legend` (also for one
+        mark)."""
         self.settings = {"height": height, **settings}
         self.axes: dict[str, dict[str, Any]] = {"x": {"title": ""}, "y": {"title": ""}}
         self.marks: list[dict[str, Any]] = []

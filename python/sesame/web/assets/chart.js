@@ -206,6 +206,13 @@ function scaleFor(axis, range) {
   return { time: false, auto: false, min: range[0], max: range[1], dir: axis.reversed ? -1 : 1, range: (_, least, most) => [least, most], ...log };
 }
 
+// Ranges that are larger on one axis, so that a unit of both axes is as many pixels long.
+function withEqualUnits({ x, y }, { width, height }) {
+  const unit = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height);
+  const around = ([least, most], pixels) => [(least + most - unit * pixels) / 2, (least + most + unit * pixels) / 2];
+  return { x: around(x, width), y: around(y, height) };
+}
+
 function setRange(chart, x, y) {
   chart.plot.batch(() => {
     chart.plot.setScale("x", { min: x[0], max: x[1] });
@@ -378,6 +385,10 @@ function place(chart) {
   chart.plot = new uPlot(optionsFor(chart, width), data, chart.box);
   chart.box.append(chart.tip);
   chart.drawn = description;
+  if (description.equalUnits) {
+    chart.whole = withEqualUnits(chart.whole, chart.plot.bbox);
+    if (!was) setRange(chart, chart.whole.x, chart.whole.y);
+  }
   if (was) setRange(chart, was.x, was.y);
 }
 
