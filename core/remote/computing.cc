@@ -116,15 +116,19 @@ bool resume_some() {
 }
 
 // Waits for calls of threads that nothing in the simulation waits for: those that have not called
-// yet, and those that wait for something outside. False: a deadlock.
+// yet, and those that wait for something outside. False: a deadlock, found by two looks: threads
+// are not seen at one time, and one that kills its process may be gone while the others do not know
+// yet.
 bool resume_late() {
   int64_t waited_ns = 0;
+  bool was_stuck = false;
   for (int64_t look_ns = kFirstLookNs; !resume_called();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
     if (const Process* const ended = ended_in_call()) computing.ended_in_call(*ended);
     const bool any_runs = any_thread_runs();
-    if (!any_runs && (waited_ns >= kLongestWaitNs || !any_thread_may_wake()))
-      return resume_called();
+    const bool is_stuck = !any_runs && (waited_ns >= kLongestWaitNs || !any_thread_may_wake());
+    if (is_stuck && was_stuck) return resume_called();
+    was_stuck = is_stuck;
     waited_ns = std::max<int64_t>(waited_ns + (any_runs ? -kCountedOff : 1) * look_ns, 0);
     sleep_until_called(look_ns);
   }

@@ -1,6 +1,7 @@
 #include "core/remote/deferred.h"
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "core/base/check.h"
@@ -12,12 +13,9 @@
 namespace sesame::remote {
 namespace {
 
-// A request of the table keeps its handle from other calls until the deferred call is served.
-Request reserve_request(Rank& rank) { return rank.requests.add(new RequestObject); }
-
 // A send that was complete at once has no request of its own (kSentRequest), but the program has
 // the reserved handle.
-Request complete_request(Rank& rank) {
+Request add_completed_send(Rank& rank) {
   auto* const request = new RequestObject;
   request->kind = RequestObject::Kind::kSend;
   request->complete = true;
@@ -39,9 +37,10 @@ class TakenRequests {
   explicit TakenRequests(Channel& channel) : slot_(channel.slot) {}
 
   // Lets the request that is made next have the handle.
-  void free_next() { delete this_rank().requests.remove(slot_.reserved[next_]); }
-  void check(Request made) {
-    if (made == kSentRequest) made = complete_request(this_rank());
+  void free_next() { this_rank().requests.remove(slot_.reserved[next_]); }
+  // REQUIRES: free_next() was called before the request was made.
+  void take_next(Request made) {
+    if (made == kSentRequest) made = add_completed_send(this_rank());
     CHECK(made == slot_.reserved[next_++]);  // the index that was freed last
   }
 
@@ -64,23 +63,29 @@ void serve_one(Channel& channel, const Header& header, const char* values, Taken
   Reader result(answer);
   if (result.get<int64_t>() != MPI_SUCCESS)
     fail_late(header);  // the process has checked most arguments, but not which types there are
-  if (takes_request) taken.check(*reinterpret_cast<const Request*>(result.get_bytes(8)));
+  if (takes_request) taken.take_next(*reinterpret_cast<const Request*>(result.get_bytes(8)));
 }
 
 }  // namespace
 
 void reserve_requests(Slot& slot) {
   Rank& rank = this_rank();
-  for (uint32_t i = 0; i < slot.reserved_taken; ++i) slot.reserved[i] = reserve_request(rank);
+  // Without an object: no call finds them, also not by a copy of a handle that was freed.
+  for (uint32_t i = 0; i < slot.reserved_taken; ++i) slot.reserved[i] = rank.requests.add(nullptr);
   slot.reserved_taken = 0;
 }
 
 void serve_deferred(Channel& channel) {
-  const Slot& slot = channel.slot;
+  Slot& slot = channel.slot;
   const uint32_t bytes = slot.deferred_bytes.load();
   if (bytes == 0) return;
+  // An error handler that one of them calls may call MPI, too: the list is empty by then, and stays
+  // so.
+  const std::string calls(slot.deferred, bytes);
+  slot.deferred_bytes = 0;
+  const uint32_t may_defer = slot.may_defer.exchange(0);
   TakenRequests taken(channel);
-  for (const char* at = slot.deferred; at < slot.deferred + bytes;) {
+  for (const char* at = calls.data(); at < calls.data() + bytes;) {
     const Header& header = *reinterpret_cast<const Header*>(at);
     const char* const values = at + sizeof header;
     at = values + header.bytes;
@@ -93,7 +98,7 @@ void serve_deferred(Channel& channel) {
                             reinterpret_cast<const void*>(header.caller));
     }
   }
-  channel.slot.deferred_bytes = 0;
+  slot.may_defer = may_defer;
 }
 
 }  // namespace sesame::remote

@@ -12,7 +12,8 @@ namespace sesame::remote {
 // Replaces the reserved handles that have been taken.
 void reserve_requests(Slot& slot);
 
-// Runs the calls in the order in which they were made. They call no function of the program.
+// Runs the calls in the order in which they were made. Only a wrong one calls a function
+// of the program, its error handler, and then ends the run.
 void serve_deferred(Channel& channel);
 
 }  // namespace sesame::remote

@@ -208,7 +208,8 @@ bool sleeps_for_ever(const Process& process, int thread) {
 // Whether the process that called MPI has ended, and the rank has not yet: it soon will.
 bool is_ending(const Process& process) {
   const bool has_called = process.main.slot.owner.load() != 0;
-  return has_called && !process.has_ended.load() && observe(process, Look::kAll).empty();
+  if (process.has_ended.load()) return has_called && has_request(&process.main.slot);
+  return has_called && observe(process, Look::kAll).empty();
 }
 
 // A thread that has run between the two looks has been suspended once more. So threads that both

@@ -71,11 +71,16 @@ void report_end_in_call(const remote::Process& process) {
 }
 
 // After how long without a call of any rank a line says which ones compute.
-int64_t longest_silence_ns() {
-  constexpr double kUsualS = 10, kShortestS = 0.001;
+Result<int64_t> longest_silence_ns() {
+  constexpr double kUsualS = 10, kShortestS = 0.001, kLongestS = 1e9;
   const char* const text = getenv("SESAME_REPORT_SILENCE_S");
-  const double seconds = text == nullptr ? kUsualS : strtod(text, nullptr);
-  return static_cast<int64_t>(std::max(seconds, kShortestS) * 1e9);
+  if (text == nullptr) return static_cast<int64_t>(kUsualS * 1e9);
+  char* end = nullptr;
+  const double seconds = strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds > 0))
+    return error(std::string("SESAME_REPORT_SILENCE_S is '") + text +
+                 "', expected seconds, or inf for no report");
+  return static_cast<int64_t>(std::clamp(seconds, kShortestS, kLongestS) * 1e9);
 }
 
 // That this process may use.
@@ -103,6 +108,8 @@ void Processes::prepare_slots(const ProcessStart& start, int processors) {
 }
 
 Result<> Processes::start(const ProcessStart& start) {
+  const Result<int64_t> silence_ns = longest_silence_ns();
+  if (!silence_ns) return std::unexpected(silence_ns.error());
   const auto libraries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   auto launch = remote::Launch::create(start.scenario.ranks);
   if (!launch) return std::unexpected(launch.error());
@@ -111,7 +118,7 @@ Result<> Processes::start(const ProcessStart& start) {
   prepare_slots(start, processors);
   world = &start.world;
   remote::start_computing({launch_->bell(), static_cast<size_t>(processors), start.world.executive,
-                           report_end_in_call, longest_silence_ns()});
+                           report_end_in_call, *silence_ns});
   remote::start_serving(launch_->processes(), start.connected);
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});

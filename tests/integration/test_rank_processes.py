@@ -427,6 +427,23 @@ def test_a_rank_without_a_call_for_long_is_named(
     assert len(lines) <= 4  # at 0.2, 0.4, 0.8 and 1.6 s
 
 
+@pytest.mark.parametrize("value", ["often", "", "-1", "nan", "10 s"])
+def test_the_time_without_a_call_is_checked(compiled: Compiled, tmp_path: Path, value: str) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    command = [*SESAME, "simulate", "-n", "2", *ON_INFINIBAND, "--", str(program), "sends"]
+    outcome = run(command, tmp_path, env={**os.environ, "SESAME_REPORT_SILENCE_S": value})
+    assert outcome.status == 2
+    assert f"SESAME_REPORT_SILENCE_S is '{value}', expected seconds" in outcome.stderr
+
+
+def test_no_report_of_time_without_a_call_is_asked_for(compiled: Compiled, tmp_path: Path) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    command = [*SESAME, "simulate", "-n", "3", *ON_INFINIBAND, "--", str(program), "sleeps"]
+    outcome = run(command, tmp_path, env={**os.environ, "SESAME_REPORT_SILENCE_S": "inf"})
+    assert outcome.status == 0, outcome.stderr
+    assert "no call of a rank" not in outcome.stderr
+
+
 def processes_with(word: str) -> list[int]:
     """The processes that have this word among theirs."""
     found = []

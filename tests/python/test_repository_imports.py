@@ -180,7 +180,7 @@ def test_a_footer_that_claims_to_be_huge_is_refused(tmp_path, received, run_path
 
 def test_an_import_that_needs_too_much_memory_is_refused(tmp_path, received):
     write_msr(received / "trace.csv", random_requests(20))
-    assert "memory" in refused(received, tmp_path / "work", memory_bytes=300 << 20)
+    assert "memory" in refused(received, tmp_path / "work", memory_bytes=150 << 20)
 
 
 def test_an_import_that_takes_too_long_is_refused(tmp_path, received):

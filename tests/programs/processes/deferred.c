@@ -58,7 +58,7 @@ static void use_handles(void) {
 }
 
 static int seen_rank;
-static int look(MPI_Comm comm, int keyval, void *value, void *state) {
+static int look(MPI_Comm comm, int keyval, void* value, void* state) {
   (void)keyval, (void)value, (void)state;
   return MPI_Comm_rank(comm, &seen_rank);
 }
@@ -101,7 +101,31 @@ static void cross_groups(void) {
   MPI_Comm_free(&part);
 }
 
-int main(int argc, char **argv) {
+/* A copy of a handle stands for nothing once its request is complete, whichever request has the
+ * index next.
+ */
+static void use_stale_handles(void) {
+  int in = 0, more[3] = {0}, flag = 0, refused = 0;
+  MPI_Request request, copy, requests[3];
+  MPI_Irecv(&in, 1, MPI_INT, rank, 11, MPI_COMM_WORLD, &request);
+  copy = request;
+  MPI_Send(&rank, 1, MPI_INT, rank, 11, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  request = copy;
+  refused += MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  request = copy;
+  refused += MPI_Cancel(&request) != MPI_SUCCESS;
+  request = copy;
+  refused += MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  refused += MPI_Request_free(&copy) != MPI_SUCCESS;
+  for (int i = 0; i < 3; ++i)
+    MPI_Irecv(&more[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &requests[i]);
+  for (int i = 0; i < 3; ++i) MPI_Send(&i, 1, MPI_INT, rank, i, MPI_COMM_WORLD);
+  MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+  printf("%d: %d stale handles refused, %d%d%d\n", rank, refused, more[0], more[1], more[2]);
+}
+
+int main(int argc, char** argv) {
   int flag, size, length;
   char name[MPI_MAX_PROCESSOR_NAME];
   MPI_Initialized(&flag);
@@ -124,6 +148,7 @@ int main(int argc, char **argv) {
                         MPI_Send(&flag, -1, MPI_INT, next, 0, MPI_COMM_WORLD) != MPI_SUCCESS,
                         MPI_Send(NULL, 1, MPI_INT, next, 0, MPI_COMM_WORLD) != MPI_SUCCESS};
   printf("%d: %d, refused %d %d %d\n", rank, flag, wrong[0], wrong[1], wrong[2]);
+  use_stale_handles();
   MPI_Isend(&rank, 1, MPI_INT, rank, 9, MPI_COMM_WORLD, &(MPI_Request){0}); /* never received */
   MPI_Finalize();
   return 0;
