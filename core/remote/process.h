@@ -52,6 +52,9 @@ class ProcessMemory {
   // Of the rank; before it is read or written.
   void set_world(mpi::World& world) { world_ = &world; }
 
+  // The process has ended: from now on what is written to it is discarded.
+  void discard_writes() { has_ended_ = true; }
+
   // Puts the kept writes into the slot; returns their size there.
   uint32_t hand_over_writes();
 
@@ -79,6 +82,7 @@ class ProcessMemory {
   Slot& slot_;
   mpi::World* world_ = nullptr;
   bool is_shared_ = false;
+  bool has_ended_ = false;
   std::vector<Window> windows_;
   std::vector<Write> writes_;
   std::vector<char> kept_;  // as in a slot: address, size, data, …

@@ -36,6 +36,7 @@ void ProcessMemory::fail_at(const void* address, const char* what) {
 // Moves all ranges by as few system calls as possible.
 void ProcessMemory::transfer(Transfer call, const mpi::RemoteRange* ranges, size_t count,
                              char* packed, const char* what) {
+  if (has_ended_ && call == process_vm_writev) return;
   iovec there[IOV_MAX];
   for (size_t next = 0; next < count;) {
     const size_t batch = std::min<size_t>(count - next, IOV_MAX);

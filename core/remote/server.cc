@@ -244,6 +244,7 @@ void serve_rank(Process& process) {
   process.main.strand = &self();
   this_rank().world.meter.give(SimTime::zero());
   while (await_request(process.main, await)) serve_request(process.main);
+  process.memory.discard_writes();
   serve_deferred(process.main);
 }
 

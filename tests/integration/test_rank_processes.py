@@ -376,6 +376,7 @@ def test_labels_and_standard_input_are_those_of_ranks(simulate: Simulate) -> Non
 
 WAYS = [
     ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
+    ("receives", 139, "rank 1 ended by signal 11 (Segmentation fault)"),
     ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
     ("spawn", 2, "rank 1 called MPI_Comm_spawn, which ranks that are processes do not have yet"),
     ("files", 2, "rank 1 cannot map the 4096 bytes of a window: Too many open files"),

@@ -1,6 +1,7 @@
 #include "core/mpi/messages/worker_messages.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -48,15 +49,17 @@ struct WorkerMessages::Frame {
   int64_t sent_ps = 0;
   int64_t time_ps = 0;  // of the effect
   int64_t receive_overhead_ps = 0;
-  uint64_t send = 0;     // MessageEnvelope::origin
-  uint64_t receive = 0;  // the receiver's Expected
-  network::Passage passage;
+  uint64_t send = 0;         // MessageEnvelope::origin
+  uint64_t receive = 0;      // the receiver's Expected
+  network::Passage passage;  // last: only frames with `is_shipped` have it
 
   void set(const network::Passage& where) {
     is_shipped = true;
     time_ps = where.head_ps;
     passage = where;
   }
+  size_t size() const { return is_shipped ? sizeof(Frame) : offsetof(Frame, passage); }
+  std::span<const char> head() const { return {reinterpret_cast<const char*>(this), size()}; }
 };
 
 // A receive that waits for the data of a rendezvous of another worker.
@@ -142,7 +145,7 @@ void WorkerMessages::send_walk(int worker, const network::Walk& walk) {
   frame.bytes = walk.bytes;
   frame.receive = walk.transit;
   frame.set(walk.passage);
-  worker_.send(worker, {reinterpret_cast<const char*>(&frame), sizeof frame}, {});
+  worker_.send(worker, frame.head(), {});
 }
 
 // Answers to messages are sent from the time at which their receive was posted.
@@ -165,7 +168,7 @@ SimTime WorkerMessages::next_send() const {
 void WorkerMessages::post(int target, const Frame& frame, std::span<const char> data) {
   static_assert(std::is_trivially_copyable_v<Frame>);
   CHECK(frame.time_ps >= worker_.state().workers[worker_.number()].output_ps);  // as announced
-  worker_.send(worker_of(target), {reinterpret_cast<const char*>(&frame), sizeof frame}, data);
+  worker_.send(worker_of(target), frame.head(), data);
 }
 
 void WorkerMessages::send(int target, const MessageEnvelope& message, const Data& data,
@@ -278,17 +281,20 @@ void WorkerMessages::interface_reserved(int rank, const SimTime& free) {
   frame.target = rank;
   frame.time_ps = free.ps();
   for (int worker = 0; worker < worker_.memory().workers(); ++worker)
-    if (worker != worker_.number())
-      worker_.send(worker, {reinterpret_cast<const char*>(&frame), sizeof frame}, {});
+    if (worker != worker_.number()) worker_.send(worker, frame.head(), {});
 }
 
 void WorkerMessages::take(std::span<const char> bytes) {
   Frame frame;
-  CHECK(bytes.size() >= sizeof frame);
-  std::memcpy(&frame, bytes.data(), sizeof frame);
+  CHECK(bytes.size() >= offsetof(Frame, passage));
+  std::memcpy(&frame, bytes.data(), offsetof(Frame, passage));
+  if (frame.is_shipped) {
+    CHECK(bytes.size() >= sizeof frame);
+    std::memcpy(&frame.passage, bytes.data() + offsetof(Frame, passage), sizeof frame.passage);
+  }
   switch (frame.kind) {
     case Frame::Kind::kMessage:
-      return take_message(frame, bytes.subspan(sizeof frame));
+      return take_message(frame, bytes.subspan(frame.size()));
     case Frame::Kind::kAcknowledgement:
       return complete(request_of(frame.send), SimTime::from_ps(frame.time_ps));
     case Frame::Kind::kRelease:
@@ -299,7 +305,7 @@ void WorkerMessages::take(std::span<const char> bytes) {
     case Frame::Kind::kData:
       return take_data(frame);
     case Frame::Kind::kModule:
-      return taker(frame.module)(bytes.subspan(sizeof frame));
+      return taker(frame.module)(bytes.subspan(frame.size()));
     case Frame::Kind::kInterface:
       world_.ranks[static_cast<size_t>(frame.target)]->interface.free() =
           SimTime::from_ps(frame.time_ps);

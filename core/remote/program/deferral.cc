@@ -7,11 +7,22 @@
 namespace sesame::remote {
 namespace {
 
-bool is_initialized() { return own_slot().thread_level != kNotInitialized; }
+// Of a query that needs no communicator, between MPI_Init and MPI_Finalize.
+bool defer_query() {
+  return may_defer() && own_slot().thread_level != kNotInitialized && defer_scope();
+}
 
 bool is_peer(int peer, Comm comm) {
   const std::optional<CommFacts> facts = facts_of(comm);
   return facts && peer >= 0 && peer < facts->size;
+}
+
+bool answer(Comm comm, int* value, int CommFacts::*fact) {
+  if (value == nullptr || !may_defer()) return false;
+  const std::optional<CommFacts> facts = facts_of(comm);
+  if (!facts || facts->size == 0 || !defer_scope()) return false;
+  *value = (*facts).*fact;
+  return true;
 }
 
 }  // namespace
@@ -30,32 +41,18 @@ bool is_plain_receive(const void* buffer, Count count, Datatype datatype, int so
          predefined_size(datatype) > 0 && is_peer(source == MPI_ANY_SOURCE ? 0 : source, comm);
 }
 
-bool answer_Comm_rank(Comm comm, int* rank) {
-  if (rank == nullptr || !may_defer()) return false;
-  const std::optional<CommFacts> facts = facts_of(comm);
-  if (!facts || facts->size == 0 || !defer_scope()) return false;
-  *rank = facts->rank;
-  return true;
-}
-
-bool answer_Comm_size(Comm comm, int* size) {
-  if (size == nullptr || !may_defer()) return false;
-  const std::optional<CommFacts> facts = facts_of(comm);
-  if (!facts || facts->size == 0 || !defer_scope()) return false;
-  *size = facts->size;
-  return true;
-}
+bool answer_Comm_rank(Comm comm, int* rank) { return answer(comm, rank, &CommFacts::rank); }
+bool answer_Comm_size(Comm comm, int* size) { return answer(comm, size, &CommFacts::size); }
 
 bool answer_Type_size(Datatype datatype, Count* size) {
   const Count known = predefined_size(datatype);
-  if (size == nullptr || known == 0 || !may_defer() || !is_initialized() || !defer_scope())
-    return false;
+  if (size == nullptr || known == 0 || !defer_query()) return false;
   *size = known;
   return true;
 }
 
 bool answer_Initialized(int* flag) {
-  if (flag == nullptr || !may_defer() || !is_initialized() || !defer_scope()) return false;
+  if (flag == nullptr || !defer_query()) return false;
   *flag = 1;
   return true;
 }
@@ -65,7 +62,7 @@ bool answer_Get_processor_name(char* name, int* length) {
   const char* const node = own_slot().node_name;
   const size_t size = std::strlen(node);
   const bool is_whole = size < sizeof own_slot().node_name - 1 && size < MPI_MAX_PROCESSOR_NAME;
-  if (!is_whole || !may_defer() || !is_initialized() || !defer_scope()) return false;
+  if (!is_whole || !defer_query()) return false;
   std::strcpy(name, node);
   *length = static_cast<int>(size);
   return true;

@@ -10,23 +10,33 @@
 #include <time.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const char *way = rank == 1 ? argv[1] : "";
+  const char* way = rank == 1 ? argv[1] : "";
   if (strcmp(way, "killed") == 0) raise(SIGKILL);
   if (strcmp(way, "exit") == 0) _exit(0);
+  if (argc > 1 && strcmp(argv[1], "receives") == 0) {
+    static char data[4096];
+    MPI_Request request;
+    if (rank == 0) MPI_Send(data, sizeof data, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+      MPI_Irecv(data, sizeof data, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+      raise(SIGSEGV);
+    }
+  }
   if (strcmp(way, "spawn") == 0) {
     MPI_Comm children;
     MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
                    MPI_ERRCODES_IGNORE);
   }
-  if (strcmp(way, "pointer") == 0) MPI_Send((void *)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+  if (strcmp(way, "pointer") == 0) MPI_Send((void*)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "window") == 0) {
     static char data[5000];
     MPI_Win window;
-    MPI_Win_create(rank == 1 ? (void *)16 : data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+    MPI_Win_create(rank == 1 ? (void*)16 : data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
                    &window);
     MPI_Win_fence(0, window);
     if (rank == 0) MPI_Put(data, sizeof data, MPI_BYTE, 1, 0, sizeof data, MPI_BYTE, window);
@@ -34,7 +44,7 @@ int main(int argc, char **argv) {
   }
   if (argc > 1 && strcmp(argv[1], "files") == 0) {
     const struct rlimit none = {0, 0};
-    void *memory;
+    void* memory;
     MPI_Win window;
     if (rank == 1) setrlimit(RLIMIT_NOFILE, &none);
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);

@@ -380,16 +380,16 @@ function place(chart) {
   if (width < 50) return; // it is in a closed <details>, and is drawn when that opens
   const range = chart.plot ? { x: [chart.plot.scales.x.min, chart.plot.scales.x.max], y: [chart.plot.scales.y.min, chart.plot.scales.y.max] } : null;
   const was = chart.drawn === description ? range : null;
+  const isZoomed = was && JSON.stringify(was) !== JSON.stringify(chart.whole);
   chart.plot?.destroy();
+  chart.whole = chart.range;
   const data = [[...chart.whole.x], [...chart.whole.y]];
   chart.plot = new uPlot(optionsFor(chart, width), data, chart.box);
   chart.box.append(chart.tip);
   chart.drawn = description;
-  if (description.equalUnits) {
-    chart.whole = withEqualUnits(chart.whole, chart.plot.bbox);
-    if (!was) setRange(chart, chart.whole.x, chart.whole.y);
-  }
-  if (was) setRange(chart, was.x, was.y);
+  if (description.equalUnits) chart.whole = withEqualUnits(chart.range, chart.plot.bbox);
+  const { x, y } = isZoomed ? was : chart.whole;
+  setRange(chart, x, y);
 }
 
 // A logarithmic axis has no place for 0: such points are left out, values become gaps.
@@ -408,7 +408,7 @@ function drawChart(figure, given) {
   for (const axis of [description.x, description.y]) axis.short = axis.title || "value";
   const [x, y] = extentOf(description);
   chart.description = description;
-  chart.whole = { x: rangeOf(description.x, x, false), y: rangeOf(description.y, y, true) };
+  chart.whole = chart.range = { x: rangeOf(description.x, x, false), y: rangeOf(description.y, y, true) };
   for (const mark of description.marks) if (mark.hidden && !chart.plot) chart.hidden.add(mark.name);
   chart.above.textContent = description.y.title;
   chart.below.textContent = description.x.title;
