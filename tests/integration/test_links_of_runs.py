@@ -5,25 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.integration.linked_machine import linked_machine
 
 import sesame
 from sesame.analysis.explain.records import IN_NODE, messages_of, network_of
 from sesame.analysis.routes import KINDS, Topology
 
-MACHINE = """
-name = "test"
-[node]
-cores = 2
-[node.network]
-latency = "1 us"
-bandwidth = "1 GB/s"
-[network]
-latency = "2 us"
-bandwidth = "1 GB/s"
-hop_latency = "100 ns"
-sharing = "links"
-[topology]
-"""
 TOPOLOGIES = {
     "mesh": 'kind = "mesh"\ndims = [3, 2]',
     "torus": 'kind = "torus"\ndims = [5, 2]',
@@ -37,7 +24,8 @@ TOPOLOGIES = {
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_messages_pass_the_links_of_the_pictures(topology, compiled, simulate, tmp_path):
     machine = tmp_path / "machine.toml"
-    machine.write_text(MACHINE + TOPOLOGIES[topology], encoding="utf-8")
+    text = linked_machine(TOPOLOGIES[topology], hop_latency="100 ns")
+    machine.write_text(text, encoding="utf-8")
     program = compiled("tests/programs/model/schedule.c")
     out = tmp_path / "run.sesame"
     options = ("--compute", "none", "--machine", machine, "--placement", "cyclic", "-n", 12)

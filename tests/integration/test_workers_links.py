@@ -6,25 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.integration.linked_machine import linked_machine
 from tests.integration.orders import differences
 
 COMMON = ("--compute", "none", "--placement", "cyclic")
-# Messages of more than 16 kB are sent by rendezvous, whose data has shorter hops.
-MACHINE = """
-name = "test"
-[node]
-cores = 2
-[node.network]
-latency = "1 us"
-bandwidth = "1 GB/s"
-[network]
-latency = "2 us"
-bandwidth = "1 GB/s"
-eager_limit = "16 kB"
-hop_latency = "300 ns"
-sharing = "links"
-[topology]
-"""
 TREE = 'kind = "fat_tree"\narity = [2, 2, 3]\nuplinks = [1, 2]\n'
 DRAGONFLY = 'kind = "dragonfly"\ngroups = 4\nrouters = 3\nnodes_per_router = 1\n'
 HYPERX = 'kind = "hyperx"\ndims = [3, 2]\nnodes_per_router = 2\n'
@@ -47,7 +32,9 @@ SCHEDULE = "tests/programs/model/schedule.c"
 def machine_of(tmp_path: Path) -> Callable[[str], Path]:
     def write(topology: str) -> Path:
         path = tmp_path / "machine.toml"
-        path.write_text(MACHINE + topology, encoding="utf-8")
+        # Larger messages are sent by rendezvous, whose data has shorter hops.
+        text = linked_machine(topology, eager_limit="16 kB", hop_latency="300 ns")
+        path.write_text(text, encoding="utf-8")
         return path
 
     return write
