@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,20 @@ def test_a_data_set_is_uploaded_reviewed_and_seen(page, browser, served, tmp_pat
     page.goto(f"{served.url}/upload")
     assert "/sign-in" in page.url
     assert page.problems + reviewer.problems == []
+
+
+def test_the_form_is_sent_by_its_script_however_late_that_comes(page, served, tmp_path):
+    write_run(tmp_path / "run.sesame", 8, MESH, steps=4, title="x")
+
+    def late(route):
+        time.sleep(2)
+        route.continue_()
+
+    page.route("**/upload*.js", late)
+    sign_in(page, served, "ada", "/")
+    page.goto(f"{served.url}/upload", wait_until="commit")
+    page.set_input_files("#directory", tmp_path / "run.sesame")
+    assert "/d/" in upload(page, served, "a late script")
 
 
 def test_a_broken_connection_is_continued(page, served, tmp_path):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 from tests import postgres, s3_server
 from tests.browser import axe_script, faults, paste_picture, problems_of
 from tests.command_line import SESAME, sesame
@@ -121,7 +121,10 @@ class Visitor:
         page.get_by_label("Description, in Markdown").fill("Ranks on a *mesh*.")
         page.get_by_label("Who sees it").select_option("public")
         page.get_by_role("button", name="Upload").click()
-        page.wait_for_url(re.compile(r"/d/\w{8}$"))
+        try:
+            page.wait_for_url(re.compile(r"/d/\w{8}$"))
+        except TimeoutError as late:
+            raise AssertionError((page.url, page.inner_text("main"))) from late
         expect(page.locator("h1")).to_have_text(title)
         return page.url.removeprefix(self.site)
 

@@ -116,9 +116,11 @@
   }
 
   const button = form.querySelector("button");
-  document.getElementById("directory").addEventListener("change", (event) => {
-    document.getElementById("files").required = !event.target.files.length;
-  });
+  const directory = document.getElementById("directory");
+  const requireFiles = () => {
+    document.getElementById("files").required = !directory.files.length;
+  };
+  directory.addEventListener("change", requireFiles);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     button.disabled = true;
@@ -131,4 +133,7 @@
       bar.hidden = true;
     }
   });
+  // A person may have been faster than this script: without it, the form would be sent as a GET.
+  requireFiles();
+  button.disabled = false;
 })();
