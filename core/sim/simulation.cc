@@ -451,8 +451,10 @@ Result<> Simulation::load_ranks() {
     parallel_ = *std::move(forked);
     if (!parallel_->is_supervisor()) parallel_->join(scenario_);
   }
-  stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
-                                              static_cast<size_t>(scenario_.ranks));
+  // Not for ranks of other workers: the guard of each stack needs a page table, or two mappings.
+  const auto here =
+      std::ranges::count_if(world_->ranks, [this](const auto& rank) { return simulates(*rank); });
+  stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, static_cast<size_t>(here));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
     if (!simulates(*rank)) continue;

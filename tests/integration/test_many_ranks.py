@@ -32,6 +32,23 @@ int main(int argc, char **argv) {
 }
 """
 
+PAGE_TABLES = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv) {
+  int rank, kib = -1;
+  char line[256];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  FILE *file = rank == 0 ? fopen("/proc/self/status", "r") : NULL;
+  while (file && fgets(line, sizeof line, file)) sscanf(line, "VmPTE: %d", &kib);
+  if (rank == 0) printf("%d\\n", kib);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def startup(tmp_path_factory) -> Path:
@@ -83,6 +100,17 @@ def test_ranks_on_too_few_nodes_are_not_divided_to_have_fewer_mappings(startup, 
     limit = int(Path("/proc/sys/vm/max_map_count").read_text())
     outcome = simulate("-n", limit, *ON, "--set", f"node.cores={limit}", "--", startup)
     assert "hint: as root: sysctl -w vm.max_map_count=" in outcome.stderr
+
+
+def test_a_worker_has_stacks_for_its_own_ranks_only(tmp_path, simulate):
+    """A page table for the guard of each other stack would be memory for workers times ranks."""
+    (tmp_path / "page_tables.c").write_text(PAGE_TABLES)
+    command = ["mpicc.mpich", "-w", "-O2", "page_tables.c", "-o", "page_tables"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    ranks = 4096
+    outcome = simulate("-n", ranks, *ON, "--workers", 8, "--", tmp_path / "page_tables")
+    assert outcome.status == 0, outcome.stderr
+    assert 0 < int(outcome.stdout) < 3 * ranks  # KiB; a page table takes 4
 
 
 @pytest.mark.long
