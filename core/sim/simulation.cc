@@ -452,8 +452,7 @@ Result<> Simulation::load_ranks() {
     if (!parallel_->is_supervisor()) parallel_->join(scenario_);
   }
   // Not for ranks of other workers: the guard of each stack needs a page table, or two mappings.
-  const auto here =
-      std::ranges::count_if(world_->ranks, [this](const auto& rank) { return simulates(*rank); });
+  const auto here = std::ranges::count_if(world_->ranks, [&](auto& r) { return simulates(*r); });
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, static_cast<size_t>(here));
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
