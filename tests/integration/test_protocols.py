@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.orders import differences
 
+from sesame.errors import AlreadyReported
+from sesame.machines import find_machine
 from sesame.reproduction.counting import Counting, Setup
+from sesame.simulation import Host, Scenario
+from sesame.simulation import simulate as simulate_scenario
+from sesame.simulation.compute import parse_compute
+from sesame.simulation.host import inspect_program
 from sesame.simulation.settings import PROTOCOLS
 
 COMMON = ("--compute", "fixed:1us", "--placement", "cyclic", "--set", "network.sharing=none")
@@ -81,6 +88,54 @@ def test_null_messages_are_refused_where_events_send(protocol, why, compiled, si
     assert why in done.stderr
     assert "use the protocol quantum or conditional" in done.stderr
     assert not output.exists()
+
+
+RANDOM = ("tests/programs/model/schedule.c", 8, ("3", "20", "messages"))
+
+
+@pytest.fixture
+def random_run(compiled: Callable, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """random_run(…): the result of a random program, with these parts of a Scenario."""
+    path, ranks, arguments = RANDOM
+    program = str(compiled(path))
+
+    def run(**parts: Any) -> dict[str, Any]:
+        scenario = Scenario(
+            program,
+            arguments,
+            ranks,
+            find_machine("infiniband"),
+            placement="cyclic",
+            compute=parse_compute("none"),
+            working_directory=tmp_path,
+            workers=4,
+            **parts,
+        )
+        return simulate_scenario(scenario, Host(inspect_program(program).simulator)).result
+
+    return run
+
+
+def test_an_inexact_quantum_saves_rounds(random_run):
+    exact = random_run()
+    look_ahead_ps = round(exact["parallel"]["look_ahead_s"] * 1e12)
+    inexact = random_run(quantum_ps=100 * look_ahead_ps, inexact=True)
+    assert inexact["exit_status"] == 0
+    assert inexact["parallel"]["rounds"] < exact["parallel"]["rounds"] / 10
+
+
+def test_a_quantum_of_the_look_ahead_at_most_is_exact(random_run):
+    exact = random_run()
+    look_ahead_ps = round(exact["parallel"]["look_ahead_s"] * 1e12)
+    shorter = random_run(quantum_ps=look_ahead_ps // 3)
+    assert shorter["parallel"]["rounds"] > exact["parallel"]["rounds"]
+    assert shorter["predicted_time_s"] == exact["predicted_time_s"]
+
+
+def test_a_longer_quantum_has_to_be_called_inexact(random_run, capfd):
+    with pytest.raises(AlreadyReported):
+        random_run(quantum_ps=10**9)
+    assert "a quantum of 1.00 ms gives wrong results" in capfd.readouterr().err
 
 
 def test_a_protocol_for_one_worker_is_noted(compiled, simulate):
