@@ -120,4 +120,4 @@ def test_a_finding_of_files_fails_with_other_counts(of_files, which, changed, fi
 
 def test_the_section_has_its_experiments():
     found = find_experiments(SECTION)
-    assert [one.name for one in found] == ["figure-8-1", "figure-8-2", "figure-8-7"]
+    assert [one.name for one in found] == ["figure-8-1", "figure-8-2", "figure-8-6", "figure-8-7"]

@@ -36,6 +36,7 @@ class Variant:
     name: str = ""
     arguments: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    problem: str = "S"  # its class
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Count:
     queries: float  # the first event was not safe
     messages: int  # between ranks
     busy_s: float  # of all ranks, simulated: not waiting for a message
+    frames: int = 0  # messages between workers
 
     @property
     def rounds(self) -> float:
@@ -122,6 +124,7 @@ class Counting:
             _mean(parallel.get("queries", [])),
             result["messages"],
             _busy_s(result["rank_table"]),
+            parallel.get("frames", 0),
         )
 
     def _times(self, benchmark: str, ranks: int, variant: Variant) -> Path:
@@ -151,7 +154,7 @@ class Counting:
 
         ratio = () if self._ratio is None else (f"node.compute_ratio={self._ratio:.6g}",)
         machine = find_machine(MACHINE)
-        arguments = ("--class", "S", *variant.arguments)
+        arguments = ("--class", variant.problem, *variant.arguments)
         run = run_simulated(
             built, ranks, arguments, machine=machine, compute=compute, simulate=run_host
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sesame.reproduction import hosts
 from sesame.reproduction.calculation import Calculation, Show
 from sesame.reproduction.counting import Count, Counting, Setup, Variant
 from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
@@ -301,6 +302,12 @@ CALCULATIONS = [
         "Rounds of protocols of four NAS benchmarks, beside the quantum's synchronisations",
         f"{SOURCE}, Figures 8.2 to 8.5 and Table 8-2",
         with_counting(count_rounds),
+    ),
+    Calculation(
+        "figure-8-6",
+        "Speed-up of simulating BT on several hosts, from a model of the protocol",
+        f"{SOURCE}, Figure 8.6",
+        with_counting(hosts.calculate),
     ),
     Calculation(
         "figure-8-7",
