@@ -21,10 +21,17 @@ from tests.built_programs import build_program
 from tests.built_workloads import missing, use_cache
 from tests.command_line import SESAME, Outcome, run
 from tests.integration.installations import MPIS, OPEN_MPI, ROOT, unless_sigpipe
+from tests.products import mark_further_cases
 
 from sesame.errors import SesameError
 from sesame.measurement import LoadedProbes
 from sesame.workloads import build_workload, find_compiler, find_workload
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out those that are `long`
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    mark_further_cases(item for item in items if item.path.is_relative_to(here))
 
 
 @pytest.fixture(scope="session")

@@ -339,6 +339,7 @@ def test_events_of_a_process_are_those_that_the_kernel_has_counted_of_it(
     assert size is None or said[what][size] in sizes
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("point", ["ipc.send", "ipc.receive"])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_messages_of_a_process_are_those_that_it_sent(known, point, protocol):
