@@ -24,6 +24,9 @@ class DragonflyRoutes : public Routes {
   uint64_t links() const override { return first_global() + uint64_t{groups_} * groups_ * ports_; }
   LinkPlace place_of(uint32_t link) const override;
   uint32_t node_of(uint32_t link) const override;
+  uint32_t nodes_of_choice() const override {
+    return routing_ == Routing::kAdaptive ? routers_ * nodes_per_router_ : 1;
+  }
   Route choose(Ends ends, uint64_t draw, const Waits& waits) const override;
   bool next(Route& route, uint32_t* link) const override;
 
@@ -35,6 +38,8 @@ class DragonflyRoutes : public Routes {
     return route.via != Route::kNone ? route.via : route.to / routers_;
   }
   uint32_t shortest_port(const Route& route) const;
+  Route choose_adaptive(const Route& minimal, uint64_t draw, const Waits& waits) const;
+  uint32_t links_of_group(Route route) const;
   Route by_another_group(Route route, uint64_t draw) const;
   Route least_used(Route route, const Waits& waits) const;
   SimTime delay_of_port(const Route& route, uint32_t port, const Waits& waits) const;
@@ -62,24 +67,40 @@ uint32_t DragonflyRoutes::node_of(uint32_t link) const {
   return (group * routers_ + group_links_.router_of(place.port, group, other)) * nodes_per_router_;
 }
 
-// Adaptive: the one with less delay, the minimal one if both have the same.
 Route DragonflyRoutes::choose(Ends ends, uint64_t draw, const Waits& waits) const {
   Route minimal{.at = ends.from / nodes_per_router_, .to = ends.to / nodes_per_router_};
   minimal.port = shortest_port(minimal);
-  if (routing_ == Routing::kMinimal || minimal.at / routers_ == minimal.to / routers_) {
-    return minimal;
+  if (routing_ == Routing::kAdaptive) {
+    Route chosen = choose_adaptive(minimal, draw, waits);
+    chosen.planned = links_of_group(chosen);
+    return chosen;
   }
-  const Route indirect = by_another_group(minimal, draw);
-  if (routing_ == Routing::kValiant) return indirect;
-  const Route choices[] = {least_used(minimal, waits), least_used(indirect, waits)};
+  const bool is_inside = minimal.at / routers_ == minimal.to / routers_;
+  return routing_ == Routing::kMinimal || is_inside ? minimal : by_another_group(minimal, draw);
+}
+
+// The one with less delay, the minimal one if both have the same.
+Route DragonflyRoutes::choose_adaptive(const Route& minimal, uint64_t draw,
+                                       const Waits& waits) const {
+  if (minimal.at / routers_ == minimal.to / routers_) return minimal;
+  const Route choices[] = {least_used(minimal, waits),
+                           least_used(by_another_group(minimal, draw), waits)};
   return expected_delay(choices[1], waits) < expected_delay(choices[0], waits) ? choices[1]
                                                                                : choices[0];
+}
+
+// How many links of a route begin in the group where it is.
+uint32_t DragonflyRoutes::links_of_group(Route route) const {
+  const uint32_t group = route.at / routers_;
+  uint32_t links = 0;
+  for (uint32_t link = 0; route.at / routers_ == group && next(route, &link);) ++links;
+  return links;
 }
 
 // Any other group is as likely. With two groups there is none.
 Route DragonflyRoutes::by_another_group(Route route, uint64_t draw) const {
   if (groups_ <= 2) return route;
-  const auto [low, high] = std::minmax(route.at / routers_, route.to / routers_);
+  const auto [low, high] = std::minmax({route.at / routers_, route.to / routers_});  // by value
   route.via = static_cast<uint32_t>(draw % (groups_ - 2));
   if (route.via >= low) ++route.via;
   if (route.via >= high) ++route.via;
@@ -148,12 +169,17 @@ SimTime DragonflyRoutes::delay_of_port(const Route& route, uint32_t port,
          (is_here ? SimTime::zero() : waits.hop_latency);
 }
 
-// The longest wait on the route, and the time of its hops.
+// The longest wait on the route in the group where it is, whose routers know of each other's links,
+// and the time of all hops.
 SimTime DragonflyRoutes::expected_delay(Route route, const Waits& waits) const {
   SimTime wait;
   SimTime hops;
+  uint32_t known = links_of_group(route);
   for (uint32_t link = 0; next(route, &link); hops += waits.hop_latency) {
-    wait = later(wait, waits.at(link));
+    if (known > 0) {
+      --known;
+      wait = later(wait, waits.at(link));
+    }
   }
   return wait + hops;
 }

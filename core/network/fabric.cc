@@ -29,7 +29,7 @@ SimTime Fabric::time_of(const Link& link, uint64_t bytes) const {
 Route Fabric::choose(int from_node, int to_node, uint64_t draw, uint64_t bytes, SimTime now) {
   const Ends ends = {static_cast<uint32_t>(from_node), static_cast<uint32_t>(to_node)};
   Route route = routes_->choose(ends, draw, {links_, now, hop_latency_});
-  if (is_adaptive_) plan(route, bytes);
+  plan(route, bytes);
   return route;
 }
 
@@ -39,17 +39,21 @@ Link* Fabric::advance(Route& route) {
 }
 
 // Until the link serves the message, messages that choose see it in `expected`; then in `free`.
-SimTime Fabric::serve(const Route& route, Link& link, SimTime now, uint64_t bytes) const {
+SimTime Fabric::serve(Route& route, Link& link, SimTime now, uint64_t bytes) const {
   const SimTime time = time_of(link, bytes);
-  if (route.is_planned) link.expected -= plain(time);
+  if (route.planned > 0) {
+    --route.planned;
+    link.expected -= plain(time);
+  }
   return link.serve(now, time);
 }
 
 // Lets messages that choose later know of this one before it has got to its links.
-void Fabric::plan(Route& route, uint64_t bytes) {
-  route.is_planned = true;
+void Fabric::plan(const Route& route, uint64_t bytes) {
   Route rest = route;
-  for (uint32_t link = 0; routes_->next(rest, &link);) {
+  for (uint32_t i = 0; i < route.planned; ++i) {
+    uint32_t link = 0;
+    routes_->next(rest, &link);
     links_[link].expected += plain(time_of(links_[link], bytes));
   }
 }

@@ -192,6 +192,17 @@ TEST(Fabric, AMessageIsExpectedUntilTheLinkServesIt) {
   EXPECT_EQ(globals_of(dragonfly, 6, 0, SimTime::from_ns(200'000)), 1u) << "behind them";
 }
 
+// A choice knows only of links that begin in the group of the sender.
+TEST(Fabric, AdaptiveRoutesDoNotSeeOtherGroups) {
+  Fabric dragonfly(machine_with(kAdaptive));
+  for (Route busy = dragonfly.choose(6, 0, 0, 0, SimTime::zero());
+       Link* link = dragonfly.advance(busy);)
+    dragonfly.serve(busy, *link, SimTime::zero(), 1'000'000);
+  Route route = dragonfly.choose(0, 6, 0, 1'000'000, SimTime::zero());
+  EXPECT_EQ(route.planned, 1u);  // the link to group 1
+  EXPECT_EQ(globals_of(dragonfly, 12, 0), 1u);
+}
+
 TEST(Fabric, LinksHaveTheBandwidthOfTheFile) {
   machine::Machine machine = machine_with(kDragonfly);
   machine.sharing.link = {20e9, 5e9};

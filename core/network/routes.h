@@ -17,7 +17,7 @@
 namespace sesame::network {
 
 struct Link : Server {
-  SimTime expected;  // adaptive routes: how long it will be busy with messages that come this way
+  SimTime expected;  // adaptive routes: how long it will be busy with messages that chose it
 };
 
 // LinkPlace::kind. The first two belong to every topology, the others each to one.
@@ -49,7 +49,7 @@ struct Route {
   uint32_t port = 0;         // dragonfly: which of the parallel links; fat tree: chooses them
   uint32_t levels = 0;       // fat tree: how far it climbs
   uint32_t links_taken = 0;  // fat tree
-  bool is_planned = false;   // Link::expected has it
+  uint32_t planned = 0;      // adaptive: so many of the next links have it in Link::expected
 };
 
 struct Ends {
@@ -87,6 +87,9 @@ class Routes {
   // Whether the first link of a route begins at the node's own router. Otherwise the message has a
   // hop behind it when it gets there.
   virtual bool begin_at_node() const { return false; }
+  // A choice looks at links of the routers of so many consecutive nodes, 0 to n - 1 and so on; 1
+  // unless it is adaptive.
+  virtual uint32_t nodes_of_choice() const { return 1; }
   // The first link with the bandwidth of links between groups; all behind it have it, too.
   virtual uint64_t first_global() const { return links(); }
 };

@@ -197,10 +197,11 @@ void Traffic::advance(Transit& transit) {
     switch (transit.stage_) {
       case Transit::Stage::kSend:
         send(transit);
-        if (!begins_at_node() && pass_to_other_process(transit)) return;
+        if (has_left_node(transit) && pass_to_other_process(transit)) return;
         break;
       case Transit::Stage::kEnter:
         enter_fabric(transit);
+        if (pass_to_other_process(transit)) return;
         break;
       case Transit::Stage::kLink:
         pass_link(transit);

@@ -149,6 +149,10 @@ class Traffic {
   using SendWalk = std::function<void(int process, const Walk& walk)>;
   void divide_among_processes(std::vector<int> process_of_node, int here, SendWalk send);
   void take_walk(const Walk& walk);
+  // So many consecutive nodes, 0 to n - 1 and so on, must belong to one process (routes.h).
+  int nodes_of_choice() const {
+    return fabric_ == nullptr ? 1 : static_cast<int>(fabric_->nodes_of_choice());
+  }
   // The least time between two events of a message at cards or links of different processes.
   // `shortest`: the least latency between two nodes.
   SimTime least_step(SimTime shortest) const;
@@ -180,7 +184,11 @@ class Traffic {
   Passage passage_of(const Transit& transit) const;
   void set_passage(Transit& transit, const Passage& passage);
   int process_of(const Walk& walk) const;
-  bool begins_at_node() const { return fabric_ != nullptr && fabric_->begins_at_node(); }
+  // Behind its card, with a route if it needs one.
+  bool has_left_node(const Transit& transit) const {
+    return transit.stage_ != Transit::Stage::kEnter &&
+           (fabric_ == nullptr || !fabric_->begins_at_node());
+  }
   bool pass_to_other_process(Transit& transit);
   bool send_walk(Transit& transit);
   void receive(Transit& transit);

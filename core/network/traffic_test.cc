@@ -415,8 +415,10 @@ class Divided {
       : machine_(*machine::parse_machine(machine, "test.toml", {})),
         network_(*Network::create(machine_, ranks)),
         processes_(static_cast<size_t>(processes)) {
+    pdes::EventQueue unused;
+    const int together = Traffic(machine_, network_, unused).nodes_of_choice();
     for (int node = 0; node < machine_.nodes; ++node)
-      process_of_node_.push_back(node * processes / machine_.nodes);
+      process_of_node_.push_back(node / together * together * processes / machine_.nodes);
     for (int i = 0; i < processes; ++i) {
       Process& process = processes_[static_cast<size_t>(i)];
       process.traffic = std::make_unique<Traffic>(machine_, network_, process.events);
@@ -512,7 +514,9 @@ TEST(Links, ProcessesThatDivideThemGiveTheSameArrivals) {
   }
   for (const std::string& topology :
        {std::string(kGrid), std::string(kTree), kHyperX, kHyperX + "routing = \"valiant\"\n",
-        kDragonfly, kDragonfly + "routing = \"valiant\"\nglobal_links = 3\n"}) {
+        kDragonfly, kDragonfly + "routing = \"valiant\"\nglobal_links = 3\n",
+        kDragonfly + "routing = \"adaptive\"\n",
+        kDragonfly + "routing = \"adaptive\"\nglobal_links = 3\n"}) {
     for (const char* const hops : {kShortHops, kLongHops}) {
       const std::string machine = machine_with(topology, "links", hops);
       Simulated alone(20, {}, machine.c_str());

@@ -41,10 +41,16 @@ int64_t monotonic_ns() {
 
 const char* one_worker() { return spelled("--workers 1", "workers=1"); }
 
-std::vector<int> divide(const network::Network& network, int ranks, int workers) {
-  std::vector<int> nodes;
-  for (int rank = 0; rank < ranks; ++rank) nodes.push_back(network.node_of(rank));
-  return divide_ranks(nodes, workers);
+// How many nodes that follow each other stay together.
+int nodes_together(const mpi::World& world) {
+  return world.traffic != nullptr ? world.traffic->nodes_of_choice() : 1;
+}
+
+std::vector<int> divide(const mpi::World& world, int workers) {
+  std::vector<int> wholes;
+  for (int rank = 0; rank < world.size(); ++rank)
+    wholes.push_back(world.network.node_of(rank) / nodes_together(world));
+  return divide_ranks(wholes, workers);
 }
 
 // A file without a name in this directory; null with errno if there can be none.
@@ -71,19 +77,10 @@ std::string contents(std::FILE* file) {
 }
 
 // What several workers do not simulate of the run, and what to do instead; empty if they can.
-std::pair<std::string, std::string> what_is_not_simulated(const machine::Machine& machine,
-                                                          bool has_process_ranks) {
+std::pair<std::string, std::string> what_is_not_simulated(bool has_process_ranks) {
   const std::string one = std::string("use ") + one_worker();
   if (has_process_ranks) return {"a program whose ranks are processes", one};
   if (sizeof(SimTime) > sizeof(int64_t)) return {"a run that calculates sensitivities", one};
-  if (machine.sharing.mode == machine::SharingMode::kLinks &&
-      machine.topology.routing == machine::Routing::kAdaptive)
-    return {"routes that adapt to the waits at links (topology.routing = \"adaptive\")",
-            one + ", or " +
-                spelled("--set network.sharing=interface",
-                        "settings={\"network.sharing\": \"interface\"}")};
-  if (!machine.sharing.card.slowdown.empty())
-    return {"a card that depends on the cores that compute (network.card.slowdown)", one};
   return {};
 }
 
@@ -116,14 +113,17 @@ struct ParallelRun::Shared {
 
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
                        const mpi::World& world, bool has_process_ranks) {
-  if (const auto [what, hint] = what_is_not_simulated(machine, has_process_ranks); !what.empty())
+  if (const auto [what, hint] = what_is_not_simulated(has_process_ranks); !what.empty())
     return error(what + " is not simulated with several workers yet", hint);
   const std::string asked = std::to_string(scenario.workers) + " workers: ";
   if (scenario.workers > pdes::kMostWorkers)
     return error(asked + "expected at most " + std::to_string(pdes::kMostWorkers));
-  if (divide(world.network, world.size(), scenario.workers).empty())
-    return error(asked + "each simulates whole nodes, and the ranks are on fewer nodes",
-                 "use fewer workers");
+  if (divide(world, scenario.workers).empty()) {
+    const std::string wholes = nodes_together(world) == 1 ? "nodes" : "groups of the dragonfly";
+    return error(
+        asked + "each simulates whole " + wholes + ", and the ranks are on fewer " + wholes,
+        "use fewer workers");
+  }
   if (world.network.least_latency() <= SimTime::zero())
     return error(asked + "they need a latency between nodes, and this machine has none",
                  std::string("use ") + one_worker());
@@ -137,8 +137,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
 Result<> check_mappings(const loader::Program& program, const Scenario& scenario,
                         const machine::Machine& machine, const mpi::World& world) {
   const auto check = [&](int workers) {
-    return loader::check_mapping_limit(program,
-                                       largest_share(divide(world.network, world.size(), workers)),
+    return loader::check_mapping_limit(program, largest_share(divide(world, workers)),
                                        pdes::mappings_per_stack(pdes::available_guard()));
   };
   auto checked = check(scenario.workers);
@@ -159,8 +158,7 @@ ParallelRun::ParallelRun(mpi::World& world, std::vector<int> worker_of)
 
 Result<std::unique_ptr<ParallelRun>> ParallelRun::fork(const Scenario& scenario,
                                                        mpi::World& world) {
-  std::unique_ptr<ParallelRun> run(
-      new ParallelRun(world, divide(world.network, world.size(), scenario.workers)));
+  std::unique_ptr<ParallelRun> run(new ParallelRun(world, divide(world, scenario.workers)));
   if (auto shared = run->share(scenario); !shared) return std::unexpected(shared.error());
   if (auto started = run->start_workers(); !started) return std::unexpected(started.error());
   return run;

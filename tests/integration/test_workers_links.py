@@ -12,6 +12,7 @@ from tests.integration.orders import differences
 COMMON = ("--compute", "none", "--placement", "cyclic")
 TREE = 'kind = "fat_tree"\narity = [2, 2, 3]\nuplinks = [1, 2]\n'
 DRAGONFLY = 'kind = "dragonfly"\ngroups = 4\nrouters = 3\nnodes_per_router = 1\n'
+ADAPTIVE = DRAGONFLY + 'routing = "adaptive"\n'
 HYPERX = 'kind = "hyperx"\ndims = [3, 2]\nnodes_per_router = 2\n'
 TOPOLOGIES = {
     "mesh": 'kind = "mesh"\ndims = [3, 4]\n',
@@ -22,9 +23,10 @@ TOPOLOGIES = {
     "hyperx valiant": HYPERX + 'routing = "valiant"\n',
     "dragonfly": DRAGONFLY,
     "dragonfly valiant": DRAGONFLY + 'routing = "valiant"\n',
+    "dragonfly adaptive": ADAPTIVE,
+    "adaptive parallel links": ADAPTIVE + "global_links = 2\n",
     "parallel links": DRAGONFLY + 'routing = "valiant"\nglobal_links = 2\n',
 }
-ADAPTIVE = DRAGONFLY + 'routing = "adaptive"\n'
 SCHEDULE = "tests/programs/model/schedule.c"
 
 
@@ -45,7 +47,13 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
     """same(topology, ranks, command): the data sets with 2, 3 and 4 workers are those of one, also
     with random delays."""
 
-    def check(topology: str, ranks: int, *command: object, settings: tuple[str, ...] = ()) -> None:
+    def check(
+        topology: str,
+        ranks: int,
+        *command: object,
+        settings: tuple[str, ...] = (),
+        workers: tuple[int, ...] = (2, 3, 4),
+    ) -> None:
         machine = machine_of(TOPOLOGIES[topology])
 
         def run(*options: object) -> Path:
@@ -56,7 +64,7 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
             return output
 
         alone = run()
-        found = {count: differences(alone, run("--workers", count)) for count in (2, 3, 4)}
+        found = {count: differences(alone, run("--workers", count)) for count in workers}
         found["delayed"] = differences(alone, run("--workers", 3, "--shuffle", 1))
         assert not any(found.values()), found
 
@@ -75,7 +83,7 @@ def test_random_programs_of_one_sided_communication(topology, compiled, same):
 
 
 @pytest.mark.parametrize("size", [512, 100_000])
-@pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly", "dragonfly valiant"])
+@pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly valiant", "dragonfly adaptive"])
 def test_all_pairs(topology, size, compiled, same):
     same(topology, 12, compiled("bench/programs/published.c"), "alltoall", size)
 
@@ -89,6 +97,12 @@ def test_routes_lead_through_places_without_nodes(topology, compiled, same):
     same(topology, 8, compiled(SCHEDULE), 750, 16, settings=("--set", "nodes=8"))
 
 
+@pytest.mark.parametrize("nodes", [8, 11])  # of 12: groups without some or all of their nodes
+def test_adaptive_routes_lead_through_places_without_nodes(nodes, compiled, same):
+    settings = ("--set", f"nodes={nodes}")
+    same("dragonfly adaptive", 8, compiled(SCHEDULE), 760, 16, settings=settings, workers=(2, 3))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("seed", range(10))
@@ -97,10 +111,10 @@ def test_hundred_random_programs(topology, seed, compiled, same):
 
 
 REFUSED = {
-    "adaptive routes": (
-        (ADAPTIVE, ()),
-        "routes that adapt to the waits at links",
-        "--workers 1",
+    "more workers than groups": (
+        (ADAPTIVE, ("--workers", 3)),
+        "each simulates whole groups of the dragonfly, and the ranks are on fewer groups",
+        "use fewer workers",
     ),
     "conditional events": (
         (TREE, ("--protocol", "conditional")),

@@ -24,6 +24,10 @@ MACHINES = {
         *("sp2", "--set", "network.sharing=interface", "--set", "node.cores=2"),
         *("--set", "node.network.latency=1us", "--set", "node.network.bandwidth=1GB/s"),
     ),
+    "cards beside busy cores": (
+        *("csd3", "--set", "network.card.slowdown=[2,4]", "--set", "nodes=4"),
+        *("--compute", "fixed:3us"),
+    ),
 }
 
 
@@ -37,7 +41,7 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
         counts = [count for count in (2, 3, 4) if count <= ranks]
         for workers in ((), *(("--workers", n) for n in counts), ("--workers", 2, "--shuffle", 1)):
             output = tmp_path / f"{len(runs)}.sesame"
-            options = ("--machine", *machine, *COMMON, "-n", ranks, *workers)
+            options = (*COMMON, "--machine", *machine, "-n", ranks, *workers)
             done = simulate("-o", output, *options, "--", *command)
             assert done.status == 0, done.stderr[:2000]
             runs.append((output, sorted(done.stdout.splitlines())))

@@ -53,6 +53,16 @@ static bool may_be_repeated(CallId id) {
   }
 }
 
+// `host`: as measured or recorded, `target`: simulated.
+static void charge(Strand& strand, const SimTime& host, const SimTime& target) {
+  Rank& rank = *strand.rank;
+  if (rank.computing != nullptr)
+    rank.computing->add(plain(strand.now), plain(strand.now) + plain(target));
+  strand.now += target;
+  rank.computed += target;
+  rank.compute_before_call += host;
+}
+
 SimTime charge_compute(Strand& strand, ComputeEnd end) {
   Rank& rank = *strand.rank;
   const ComputeMeter& meter = rank.world.meter;
@@ -73,9 +83,7 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
       target = meter.scale(host, rank.slowdown);
       break;
   }
-  strand.now += target;
-  rank.computed += target;
-  rank.compute_before_call += host;
+  charge(strand, host, target);
   return target;
 }
 
@@ -89,10 +97,7 @@ void charge_before_polling(Strand& strand, SimTime polled) {
   const SimTime measured = rank.world.meter.measure();
   if (measured <= polled) return;
   const SimTime host = measured - polled;
-  const SimTime target = rank.world.meter.scale(host, rank.slowdown);
-  strand.now += target;
-  rank.computed += target;
-  rank.compute_before_call += host;
+  charge(strand, host, rank.world.meter.scale(host, rank.slowdown));
 }
 
 // For the player of a traced run (core/player): charges the computation recorded before a call on a

@@ -15,6 +15,7 @@
 
 #include "core/mpi/messages/call_profile.h"
 #include "core/mpi/messages/compute_meter.h"
+#include "core/mpi/messages/computing_times.h"
 #include "core/mpi/messages/interface.h"
 #include "core/mpi/messages/matching.h"
 #include "core/mpi/messages/measured_compute.h"
@@ -63,9 +64,10 @@ struct alignas(64) Rank final : ObjectOwner {
   bool finalized = false;
   void* process = nullptr;  // the loader::RankProcess of this rank
   Interface interface;
-  double slowdown = 1;          // how many times longer it computes than alone on its node
-  SimTime computed;             // target compute time so far
-  SimTime compute_before_call;  // host compute time before the current call, unscaled
+  double slowdown = 1;  // how many times longer it computes than alone on its node
+  SimTime computed;     // target compute time so far
+  std::unique_ptr<ComputingTimes> computing;  // if a card depends on it
+  SimTime compute_before_call;                // host compute time before the current call, unscaled
   // Arguments of the current call, for its record.
   uint64_t call_bytes = 0;
   int call_peer = -1;

@@ -127,9 +127,13 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
 // A link belongs to the worker of the node at which it begins, or of the last one before with
 // ranks.
 void WorkerMessages::divide_traffic() {
+  const int together = world_.traffic->nodes_of_choice();
   std::vector<int> workers(static_cast<size_t>(world_.network.nodes()), -1);
-  for (int rank = 0; rank < world_.size(); ++rank)
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const int first = world_.network.node_of(rank) / together * together;
+    workers[static_cast<size_t>(first)] = worker_of(rank);
     workers[static_cast<size_t>(world_.network.node_of(rank))] = worker_of(rank);
+  }
   int last = 0;
   for (int& worker : workers) last = worker = worker < 0 ? last : worker;
   world_.traffic->divide_among_processes(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/base/check.h"
@@ -98,11 +99,8 @@ World::World(network::Network network_in, int rank_count)
 
 World::~World() = default;
 
-// A rank counts as computing at `now` if its clock is ahead. If it waited for what is not certain
-// yet, it would not be; a wait whose end is known counts as computing (docs/models/sharing.md).
 static bool computes(void* world, int rank, SimTime now) {
-  const Strand& strand = static_cast<World*>(world)->ranks[static_cast<size_t>(rank)]->main;
-  return strand.now > now && !strand.ended;
+  return static_cast<World*>(world)->ranks[static_cast<size_t>(rank)]->computing->covers(now);
 }
 
 void World::share_network(const machine::Machine& machine) {
@@ -110,6 +108,14 @@ void World::share_network(const machine::Machine& machine) {
   traffic = std::make_unique<network::Traffic>(machine, network, executive.events());
   traffic->set_busy_cores(computes, this);
   interfaces.traffic = traffic.get();
+  watch_computing(0);
+}
+
+// Of this rank and those behind it.
+void World::watch_computing(int first) {
+  if (traffic == nullptr || !traffic->cards().depends_on_cores()) return;
+  for (const auto& rank : std::span(ranks).subspan(static_cast<size_t>(first)))
+    rank->computing = std::make_unique<ComputingTimes>();
 }
 
 Job* World::add_ranks(int count, SimTime begin) {
@@ -133,6 +139,7 @@ Job* World::add_job(const std::vector<int>& nodes, SimTime begin, int parent_por
   if (job == nullptr) return nullptr;
   network.add_ranks(nodes);
   if (traffic != nullptr) traffic->add_ranks(nodes);
+  watch_computing(job->first_rank);
   job->parent_port = parent_port;
   return job;
 }

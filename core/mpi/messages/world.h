@@ -152,6 +152,7 @@ struct World {
 
  private:
   Job* add_ranks(int count, SimTime begin);
+  void watch_computing(int first);
 
   MembersRef all_ranks_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const Members>> interned_;

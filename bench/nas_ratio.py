@@ -1,0 +1,93 @@
+"""How long simulating NAS codes takes, over the computation that they have really.
+
+The computation is what `sesame trace` measures under mpiexec, summed over all ranks: the time
+between their MPI calls, without that for which other processes had the processor. The simulator
+runs all ranks on one processor, so a ratio of 1 is a simulator that takes no time itself. Each
+code is traced once, and simulated --repeat times, of which the fastest counts. Traced ranks share
+the machine's processors and their caches: the ratio may be below 1. On an idle machine only.
+
+    python bench/nas_ratio.py [--only lu,bt,sp] [--ranks 16,64] [--class W] [--repeat 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from runs import SESAME, launched
+
+import sesame
+from sesame.host_load import LoadWatch
+from sesame.workloads import build_workload, find_compiler, find_workload
+
+TARGET = 1.3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="lu,bt,sp")
+    parser.add_argument("--ranks", default="16,64")
+    parser.add_argument("--class", default="W", dest="size")
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    compiler = find_compiler("mpicxx.mpich")
+    for name in options.only.split(","):
+        program = build_workload(find_workload(name), compiler).program
+        for ranks in map(int, options.ranks.split(",")):
+            watch = LoadWatch()
+            command = [str(program), "--class", options.size]
+            with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+                computed = traced_computation(ranks, command, Path(directory))
+                simulated = min(simulation(ranks, command) for _ in range(options.repeat))
+            doubts = "; ".join(map(str, watch.stop().doubts()))
+            print(
+                f"{name} class {options.size}, {ranks:3} ranks: computation {computed:7.2f} s, "
+                f"simulated in {simulated:7.2f} s, ratio {simulated / computed:.2f} "
+                f"(at most {TARGET}) {doubts}",
+                flush=True,
+            )
+
+
+def traced_computation(ranks: int, command: list[str], directory: Path) -> float:
+    """Seconds, of all ranks."""
+    output = directory / "traced.sesame"
+    run([*SESAME, "trace", "-o", str(output), "--", *launched(ranks, command)])
+    found = sesame.open(output)
+    calls, lost = (found.to_pandas(name, exact=True) for name in ("mpi", "preempted"))
+    return 1e-9 * sum(
+        between_calls(of_rank, lost[lost["rank"] == rank])
+        for rank, of_rank in calls.groupby("rank")
+    )
+
+
+def between_calls(calls: pd.DataFrame, lost: pd.DataFrame) -> int:
+    """Nanoseconds of a rank between its first call and its last, without those calls. A call that
+    completes several requests has a record for each."""
+    calls = calls.sort_values("begin_ns")
+    begins = calls["begin_ns"].to_numpy()
+    ends = np.maximum.accumulate(begins + calls["duration_ns"].to_numpy())
+    call = np.searchsorted(begins, lost["begin_ns"].to_numpy(), side="right") - 1
+    is_between = (call >= 0) & (call < len(begins) - 1)
+    is_between &= lost["begin_ns"].to_numpy() >= ends[call]
+    between = np.maximum(begins[1:] - ends[:-1], 0).sum()
+    return int(between - lost["lost_ns"].to_numpy()[is_between].sum())
+
+
+def simulation(ranks: int, command: list[str]) -> float:
+    """Seconds that the whole command takes."""
+    begin = time.monotonic()
+    run([*SESAME, "simulate", "-n", str(ranks), "--machine", "infiniband", "--", *command])
+    return time.monotonic() - begin
+
+
+def run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
