@@ -205,7 +205,7 @@ SESAME_ENTRY void ompi_comm_spawn_multiple_f(const Fint* count, const char* name
                                              int command_length, int argv_length) {
   CallScope call(CallId::Comm_spawn_multiple);
   const Comm parents = handle_of(*comm);
-  const Count number = abi::commands(*count, *root, parents);
+  const Count number = mpi::at_root(*count, *root, parents);
   const bool has_arguments = argv != fortran_constants().argvs_null;
   TextArray commands_given;
   std::vector<TextArray> arguments;

@@ -16,11 +16,6 @@ void status_out(const Status& status, AbiStatus* abi) {
   count_out(status, abi);
 }
 
-Count commands(int count, int root, Comm comm) {
-  int rank = -1;
-  return mpi::Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? count : 0;
-}
-
 // ---- Results ----
 
 namespace {

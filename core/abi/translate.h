@@ -151,9 +151,6 @@ Pointer weights_in(Pointer weights) {
 void status_in(const AbiStatus& status, Status* inside);
 void status_out(const Status& status, AbiStatus* abi);
 
-// The length of arrays of commands: others than the root need not give any.
-Count commands(int count, int root, Comm comm);
-
 // ---- Results ----
 
 // Integers; what the call does not set the program's variable keeps.

@@ -52,6 +52,9 @@ KINDS = {
     "argc": _kind("int*"),
     "argv": _kind("char**"),
     "argv_inout": _kind("char***"),
+    "commands": _kind("void*"),  # char**, of a spawn
+    "argv_array": _kind("void*"),  # char***
+    "error_codes_out": _kind("int*"),  # of a spawn: how many there are the root knows
     # Counts and displacements: int or MPI_Aint in the classic function, wider in its twin.
     "count": _kind("Count", "int", "Count"),
     "count_out": _kind("Count*", "int*", "Count*"),

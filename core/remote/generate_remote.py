@@ -24,7 +24,6 @@ BY_HAND = {
 LOCAL_SECTIONS = {"tools"}
 
 # What ranks as processes do not have yet.
-UNSUPPORTED_SECTIONS = {"dynamic processes"}
 UNSUPPORTED = {
     "Grequest_complete", "Grequest_start", "Info_create_env", "Register_datarep",
 }  # fmt: skip
@@ -54,10 +53,6 @@ IN_ARRAYS = {
 ARRAY_SUFFIXES = ("_array_out", "_array_inout")
 
 
-def is_unsupported(function):
-    return function.section in UNSUPPORTED_SECTIONS or function.name in UNSUPPORTED
-
-
 def remote_functions(functions):
     for function in functions:
         if (
@@ -84,6 +79,16 @@ NOTHING = Form(argument="{{}}")
 VALUE = Form("put({name})", "const auto {name} = call.value<{inside}>();")
 BUFFER = Form("put({name})", "const auto {name} = call.buffer<{inside}>();")
 TEXT = Form("put_text({name})", "const char* const {name} = call.text();")
+# On other ranks than the root it may be anything.
+TEXT_OF_ROOT = replace(TEXT, put="put_text({length} > 0 ? {name} : nullptr)")
+ADDRESS = Form("put({name})", "auto* const {name} = call.address<{inside}>();")
+TEXT_LISTS = {
+    "argv": Form("put_argv({name}, {length})", "TextLists {name}(call);", "{name}.first()"),
+    "commands": Form("put_commands({name}, {length})", "TextLists {name}(call);", "{name}.first()"),
+    "argv_array": Form(
+        "put_argv_array({name}, {length})", "TextLists {name}(call);", "{name}.all()"
+    ),
+}
 TEXT_OUT = Form(
     read="TextOut {name};",
     argument="{name}.get()",
@@ -118,16 +123,20 @@ ARRAY_OUT = replace(
 )
 
 
-def form_of(parameter):
+def form_of(parameter, has_root=False):
     kind = parameter.kind
     if parameter.name == "baseptr":
         return BUFFER_ADDRESS
-    if kind in ("argc", "argv", "argv_inout"):
+    if kind in ("argc", "argv_inout"):
         return NOTHING
+    if kind in TEXT_LISTS:
+        return TEXT_LISTS[kind]
+    if kind == "error_codes_out":
+        return ADDRESS
     if kind in ("buffer_in", "buffer_out"):
         return BUFFER
     if kind == "string":
-        return TEXT
+        return TEXT_OF_ROOT if has_root else TEXT
     if kind == "string_out":
         return TEXT_OUT
     if KINDS[kind].inside == ARRAYS_OF_INTEGERS:
@@ -154,6 +163,8 @@ def written(template, parameter, length=""):
 
 
 def length_of(function, parameter):
+    if parameter.kind in ("argv", "string"):
+        return "at_root(1, root, comm)"
     length = LENGTHS.get((function.name, parameter.name), parameter.length)
     if not length:
         sys.exit(f"functions.table: {function.name}: {parameter.name} needs a length")
@@ -185,7 +196,7 @@ def program_lines(function):
     after = []
     lengths = {}  # variables by expression: some expressions need a request
     for parameter in function.parameters:
-        form = form_of(parameter)
+        form = form_of(parameter, function.parameter("root") is not None)
         length = ""
         if "{length}" in form.put:
             expression = length_of(function, parameter)
@@ -222,7 +233,7 @@ def program_lines(function):
 
 def program_definition(function):
     head = declaration(function).removesuffix(";")
-    if is_unsupported(function):
+    if function.name in UNSUPPORTED:
         return f"{head} {{\n  remote::unsupported(CallId::{function.name});\n}}\n"
     body = "\n".join("  " + line for line in program_lines(function))
     return f"{head} {{\n{body}\n}}\n"
@@ -249,9 +260,7 @@ def needs_many_requests(function):
     """Whether an entry point of some interface may make several requests, or another call's."""
     if function.state == "mapped" and not function.same_as:
         return True
-    # Translating these arguments takes a call: which rank is the root, what the type consists of.
-    if function.name in ("Comm_spawn", "Comm_spawn_multiple"):
-        return True
+    # Translating these arguments takes a call: what the type consists of.
     return any(p.kind == "content_integers" for p in function.parameters)
 
 
@@ -297,7 +306,7 @@ def server_lines(function):
 
 
 def write_server(functions, path):
-    supported = [f for f in remote_functions(functions) if not is_unsupported(f)]
+    supported = [f for f in remote_functions(functions) if f.name not in UNSUPPORTED]
     parts = []
     for function in supported:
         body = "\n".join("  " + line for line in server_lines(function))

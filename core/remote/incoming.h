@@ -36,6 +36,9 @@ class Incoming {
   // The address of a buffer of the program, or a constant that stands for one.
   template <typename Pointer>
   Pointer buffer();
+  // The address of memory of the program, or null.
+  template <typename Pointer>
+  Pointer address();
   // The bytes of this buffer, as they were sent with the call.
   void window(const void* buffer);
 
@@ -116,6 +119,7 @@ class ArrayBytes {
 
   // A constant is as it is (kFirstAddress).
   void* get() const { return data_; }
+  size_t bytes() const { return bytes_; }
 
  protected:
   void store_bytes();
@@ -141,6 +145,21 @@ class OutArray : public ArrayBytes {
   using ArrayBytes::ArrayBytes;
   T* get() const { return static_cast<T*>(ArrayBytes::get()); }
   void store() { store_bytes(); }
+};
+
+// Lists of texts (kTextFollows).
+class TextLists {
+ public:
+  explicit TextLists(Incoming& call);
+  // The first list, and all: pointers, with a null pointer at the end of each list. Null: there is
+  // none.
+  char** first() { return lists_.empty() ? nullptr : lists_.front().data(); }
+  char*** all() { return lists_.empty() ? nullptr : pointers_.data(); }
+
+ private:
+  InArray<char> packed_;
+  std::vector<std::vector<char*>> lists_;
+  std::vector<char**> pointers_;
 };
 
 // A text that the call may write, of at most kMostBytes with the null byte.

@@ -1,9 +1,7 @@
 #include "core/remote/launch.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "core/base/check.h"
@@ -60,156 +59,226 @@ void end_processes() {
   if (const pid_t all = group.exchange(0); all > 0) kill(-all, SIGKILL);
 }
 
-Result<std::unique_ptr<Launch>> Launch::create(int ranks) {
-  if (ranks > mpi::kMostRemoteRanks)
-    return error(std::to_string(ranks) + " ranks are too many for processes, expected at most " +
-                 std::to_string(mpi::kMostRemoteRanks));
-  std::unique_ptr<Launch> launch(new Launch);
+namespace {
+
+std::unexpected<Error> too_many(int ranks) {
+  return error(std::to_string(ranks) + " ranks are too many for processes, expected at most " +
+               std::to_string(mpi::kMostRemoteRanks));
+}
+
+std::unexpected<Error> cannot_make_memory() {
+  return error(system_error("cannot make memory for the ranks' processes"));
+}
+
+std::unexpected<Error> cannot_map_memory() {
+  return error(system_error("cannot map memory for the ranks' processes"));
+}
+
+void prepare_slot(Slot& slot, int rank) {
+  slot.rank = rank;
+  slot.thread_level = kNotInitialized;
+  slot.is_first = 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Launch>> Launch::create(const LaunchOptions& options) {
+  const int ranks = options.ranks;
+  if (ranks > mpi::kMostRemoteRanks) return too_many(ranks);
+  std::unique_ptr<Launch> launch(new Launch(options));
   // Those of threads take memory once they are used.
   const int slots = ranks + std::max(kSlotsOfThreads, ranks * kThreadsOfRank);
   const auto bytes = static_cast<size_t>(slot_offset(ranks));
   launch->memory_ = memfd_create("sesame-ranks", MFD_CLOEXEC);
   if (launch->memory_ < 0 || ftruncate(launch->memory_, slot_offset(slots)) != 0)
-    return error(system_error("cannot make memory for the ranks' processes"));
+    return cannot_make_memory();
   void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
-  if (shared == MAP_FAILED)
-    return error(system_error("cannot map memory for the ranks' processes"));
+  if (shared == MAP_FAILED) return cannot_map_memory();
   launch->bell_ = static_cast<Doorbell*>(shared);
   launch->bell_->slots = ranks;
   launch->bell_->most_slots = slots;
   for (int rank = 0; rank < ranks; ++rank) {
     Slot& slot = *reinterpret_cast<Slot*>(static_cast<char*>(shared) + slot_offset(rank));
-    slot.rank = rank;
-    slot.thread_level = kNotInitialized;
-    launch->processes_.push_back(std::make_unique<Process>(rank, slot));
+    prepare_slot(slot, rank);
+    launch->processes_.push_back(std::make_unique<Process>(rank, slot, rank));
   }
+  launch->watcher_ = std::thread([&launch = *launch] { launch.watch(); });
   return launch;
 }
 
 Launch::~Launch() { finish(); }
 
-// In the new process.
-void Launch::run_program(const Process& process, const LaunchOptions& options, const int* outputs,
-                         int failure) {
+// The file grows, and the number of slots that may be taken; threads may have all up to there.
+Result<Process*> Launch::add_rank() {
+  const int rank = static_cast<int>(processes_.size());
+  if (rank >= mpi::kMostRemoteRanks) return too_many(rank + 1);
+  const int most = bell_->most_slots + 1 + kThreadsOfRank;
+  if (ftruncate(memory_, slot_offset(most)) != 0) return cannot_make_memory();
+  bell_->most_slots = most;
+  const int number = bell_->slots.fetch_add(1);
+  if (number >= most) return error("threads of ranks have taken all slots of shared memory");
+  void* const memory =
+      mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, slot_offset(number));
+  if (memory == MAP_FAILED) return cannot_map_memory();
+  Slot& slot = *static_cast<Slot*>(memory);
+  prepare_slot(slot, rank);
+  const std::lock_guard lock(mutex_);
+  return processes_.emplace_back(std::make_unique<Process>(rank, slot, number)).get();
+}
+
+// The program with what the libraries of its rank need.
+RankProgram Launch::prepared(const Process& process, RankProgram program) const {
+  std::vector<std::string>& environment = program.environment;
+  // Threads of a team that wait must not compute: that would be taken for work (program/team.h).
+  if (!has(environment, "OMP_WAIT_POLICY")) set(environment, "OMP_WAIT_POLICY", "passive");
+  // Logarithm of the ticks that threads of OpenBLAS look for work; 4 is the least that it takes.
+  if (!has(environment, "OPENBLAS_THREAD_TIMEOUT"))
+    set(environment, "OPENBLAS_THREAD_TIMEOUT", "4");
+  prepend(environment, "LD_PRELOAD", libraries_ + "/libsesame-rank.so");
+  prepend(environment, "LD_AUDIT", libraries_ + "/libsesame-find-mpi.so");
+  set(environment, kLibrariesVariable, libraries_);
+  set(environment, kSlotVariable,
+      std::to_string(getpid()) + ":" + std::to_string(memory_) + ":" +
+          std::to_string(process.slot_number));
+  return program;
+}
+
+namespace {
+
+// Makes the process one of the group, or the first one of a new group: that of ranks which have all
+// left it cannot be joined.
+void join_group(pid_t process) {
+  if (setpgid(process, group.load()) != 0) setpgid(process, process);
+}
+
+// In the new process. Returns if the program cannot be executed; errno says why.
+void run_program(pid_t simulator, const RankProgram& program, bool has_input, const int* outputs,
+                 char** arguments, char** environment) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != simulator) _exit(127);  // it had ended before
   for (int number : {SIGINT, SIGTERM, SIGPIPE}) signal(number, SIG_DFL);
-  if (process.rank > 0) {
+  if (!has_input) {
     const int nothing = open("/dev/null", O_RDONLY);
     dup2(nothing, 0);
     close(nothing);
   }
   dup2(outputs[0], 1);
   dup2(outputs[1], 2);
-  std::vector<std::string> arguments = options.arguments;
-  std::vector<std::string> environment = options.environment;
-  for (const std::string& variable : options.own_environment[static_cast<size_t>(process.rank)])
-    environment.push_back(variable);
-  // Threads of a team that wait must not compute: that would be taken for work (program/team.h).
-  if (!has(environment, "OMP_WAIT_POLICY")) set(environment, "OMP_WAIT_POLICY", "passive");
-  // Logarithm of the ticks that threads of OpenBLAS look for work; 4 is the least that it takes.
-  if (!has(environment, "OPENBLAS_THREAD_TIMEOUT"))
-    set(environment, "OPENBLAS_THREAD_TIMEOUT", "4");
-  prepend(environment, "LD_PRELOAD", options.libraries + "/libsesame-rank.so");
-  prepend(environment, "LD_AUDIT", options.libraries + "/libsesame-find-mpi.so");
-  set(environment, kLibrariesVariable, options.libraries);
-  set(environment, kSlotVariable,
-      std::to_string(getppid()) + ":" + std::to_string(memory_) + ":" +
-          std::to_string(process.rank));
-  execve(options.program.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());
-  const int number = errno;
-  (void)!write(failure, &number, sizeof number);
-  _exit(127);
+  if (!program.directory.empty() && chdir(program.directory.c_str()) != 0) return;
+  execve(program.path.c_str(), arguments, environment);
 }
 
-Result<> Launch::start_rank(Process& process, const LaunchOptions& options) {
+}  // namespace
+
+// Sets Process::started, before the watcher can see the process end. That is -1 if there is none.
+void Launch::fork_rank(Process& process, const RankProgram& program, const int* outputs,
+                       int failure) {
+  std::vector<std::string> arguments = program.arguments, environment = program.environment;
+  const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
+  const pid_t simulator = getpid();
+  const std::lock_guard lock(mutex_);
+  const pid_t child = fork();
+  if (child == 0) {
+    join_group(0);
+    run_program(simulator, program, process.rank == 0, outputs, const_cast<char**>(argv.data()),
+                const_cast<char**>(envp.data()));
+    const int number = errno;
+    (void)!write(failure, &number, sizeof number);
+    _exit(127);
+  }
+  process.started = child;
+  if (child < 0) return;
+  children_.push_back(child);
+  join_group(child);
+  if (getpgid(child) == child) group = child;
+}
+
+Result<> Launch::start(Process& process, const RankProgram& program) {
   int out[2], err[2], failure[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0)
     return error(system_error("cannot start the ranks' processes"), "raise ulimit -n");
-  const pid_t child = fork();
-  if (child < 0) return error(system_error("cannot start the ranks' processes"));
-  if (child == 0) {
-    setpgid(0, group.load());
-    const int outputs[] = {out[1], err[1]};
-    run_program(process, options, outputs, failure[1]);
-  }
-  setpgid(child, group.load());
-  if (group.load() == 0) group = child;
-  process.started = child;
+  const int outputs[] = {out[1], err[1]};
+  fork_rank(process, prepared(process, program), outputs, failure[1]);
+  const int fork_error = errno;
+  changed_.notify_one();
   for (int end : {out[1], err[1], failure[1]}) close(end);
-  outputs_.push_back({process.rank, 1, out[0]});
-  outputs_.push_back({process.rank, 2, err[0]});
-  int number = 0;
-  const bool failed = read(failure[0], &number, sizeof number) == sizeof number;
+  outputs_.add(process.rank, 1, out[0]);
+  outputs_.add(process.rank, 2, err[0]);
+  int number = process.started < 0 ? fork_error : 0;
+  const bool failed =
+      read(failure[0], &number, sizeof number) == sizeof number || process.started < 0;
   close(failure[0]);
   if (!failed) return {};
-  return error("cannot execute '" + options.program + "': " + strerror(number));
+  return error("cannot execute '" + program.path + "': " + strerror(number));
 }
 
-Result<> Launch::start(const LaunchOptions& options) {
-  stop_ = eventfd(0, EFD_CLOEXEC);
-  for (auto& process : processes_) {
-    if (auto started = start_rank(*process, options); !started) {
-      end_processes();
-      return started;
-    }
+namespace {
+
+// REQUIRES: the watcher does not take its status meanwhile, or the number may be another one's.
+void end(const Process& process) {
+  if (process.started > 0 && !process.has_ended.load()) kill(process.started, SIGKILL);
+}
+
+}  // namespace
+
+void Launch::remove_from(size_t rank) {
+  const std::lock_guard lock(mutex_);
+  while (processes_.size() > rank) {
+    const Process& last = *processes_.back();
+    end(last);
+    Slot* const slot = &last.main.slot;
+    processes_.pop_back();
+    munmap(slot, sizeof(Slot));
   }
-  watcher_ = std::thread([this] { watch(); });
-  forwarder_ = std::thread(&Launch::forward_output, this, options.write_output);
-  return {};
 }
 
 // Records which processes have ended, and wakes the simulator if it waits for one.
-void Launch::watch() {
-  int status = 0;
-  for (pid_t ended; (ended = waitpid(-1, &status, 0)) > 0 || errno == EINTR;) {
-    for (auto& process : processes_) {
-      if (process->started != ended) continue;
-      process->status = status;
-      process->has_ended = true;
-      Turn expected = Turn::kProgram;
-      process->main.slot.turn.compare_exchange_strong(expected, Turn::kEnded);
-      ring(*bell_);
-    }
+void Launch::note_end(pid_t ended, int status) {
+  for (auto& process : processes_) {
+    if (process->started != ended) continue;
+    process->status = status;
+    process->has_ended = true;
+    Turn expected = Turn::kProgram;
+    process->main.slot.turn.compare_exchange_strong(expected, Turn::kEnded);
+    ring(*bell_);
   }
 }
 
-void Launch::forward_output(void (*write_output)(int, int, const char*, size_t)) {
-  std::vector<pollfd> polled;
-  for (const Output& output : outputs_) polled.push_back({output.pipe, POLLIN, 0});
-  polled.push_back({stop_, POLLIN, 0});
-  size_t open_pipes = outputs_.size();
-  std::vector<char> data(64 << 10);
-  while (open_pipes > 0) {
-    // After the end of the ranks, what their pipes still have, without waiting for children.
-    const bool is_last = (polled.back().revents & POLLIN) != 0;
-    if (poll(polled.data(), polled.size(), is_last ? 0 : -1) < 0 && errno != EINTR) return;
-    bool any = false;
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (polled[i].fd < 0 || polled[i].revents == 0) continue;
-      const ssize_t size = read(outputs_[i].pipe, data.data(), data.size());
-      if (size > 0) {
-        write_output(outputs_[i].rank, outputs_[i].descriptor, data.data(),
-                     static_cast<size_t>(size));
-        any = true;
-      } else {
-        polled[i].fd = -1;
-        --open_pipes;
-      }
+void Launch::watch() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return !children_.empty() || is_ending_; });
+    if (children_.empty()) return;
+    lock.unlock();
+    siginfo_t ended{};
+    const bool is_one = waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) == 0;
+    const bool is_none = !is_one && errno == ECHILD;
+    lock.lock();
+    if (is_none) children_.clear();
+    if (!is_one) continue;
+    if (std::erase(children_, ended.si_pid) == 0) {
+      // Another child of the simulator, whose status another thread will take.
+      changed_.wait_for(lock, std::chrono::milliseconds(1));
+      continue;
     }
-    if (is_last && !any) return;
+    // With the lock: remove_from() must not end another process that has got the number.
+    int status = 0;
+    waitpid(ended.si_pid, &status, 0);
+    note_end(ended.si_pid, status);
   }
 }
 
 void Launch::finish() {
+  if (!watcher_.joinable()) return;
   end_processes();
-  if (watcher_.joinable()) watcher_.join();
-  if (forwarder_.joinable()) {
-    const uint64_t one = 1;
-    (void)!write(stop_, &one, sizeof one);
-    forwarder_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& process : processes_) end(*process);  // those that have left the group, too
+    is_ending_ = true;
   }
-  for (const Output& output : outputs_) close(output.pipe);
-  outputs_.clear();
+  changed_.notify_one();
+  watcher_.join();
+  outputs_.finish();
 }
 
 }  // namespace sesame::remote

@@ -1,41 +1,51 @@
 // Starts the processes of ranks and watches them.
 //
-// Use: create(), configure the slots through processes(), start() once, then run the ranks. Its
-// destructor, and end_processes() in a signal handler, end all processes that are left. What ranks
-// write to their standard streams is passed to `write_output` from a thread of its own, in the
-// order in which it comes. One at a time.
+// Use: create(), configure the slots through processes(), start() each rank, then run the ranks;
+// add_rank() is for one that begins later. The destructor, and end_processes() in a signal
+// handler, end all processes that are left. One at a time; one thread calls.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/remote/outputs.h"
 #include "core/remote/server.h"
 
 namespace sesame::remote {
 
 struct LaunchOptions {
-  std::string program;                   // path
-  std::vector<std::string> arguments;    // argv
-  std::vector<std::string> environment;  // of all ranks: "NAME=value"
-  // Further variables of each rank, by number.
-  std::vector<std::vector<std::string>> own_environment;
+  int ranks = 0;          // at first
   std::string libraries;  // directory of those that ranks load: libsesame-rank.so and others
-  void (*write_output)(int rank, int descriptor, const char* data, size_t size) = nullptr;
+  WriteOutput write_output = nullptr;
+};
+
+struct RankProgram {
+  std::string path;
+  std::vector<std::string> arguments;    // argv
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string directory;                 // to start in; empty: the simulator's
 };
 
 class Launch {
  public:
-  static Result<std::unique_ptr<Launch>> create(int ranks);
+  static Result<std::unique_ptr<Launch>> create(const LaunchOptions& options);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  // Starts a process for each rank. An Error if one cannot be started.
-  Result<> start(const LaunchOptions& options);
-  // Waits until all output of the processes has been passed on. Ends processes that are left.
+  // A slot for one more rank, the number after the last one's. An Error if there is no slot left.
+  Result<Process*> add_rank();
+  // Starts the process of a rank. An Error if its program cannot be executed.
+  Result<> start(Process& process, const RankProgram& program);
+  // Ends the processes of the last ranks, from this number on, and forgets these. Only of ranks
+  // that were added.
+  void remove_from(size_t rank);
+  // Ends processes that are left, and waits until all output has been passed on.
   void finish();
 
   Processes& processes() { return processes_; }
@@ -43,25 +53,25 @@ class Launch {
   int slots_file() const { return memory_; }
 
  private:
-  Launch() = default;
-  Result<> start_rank(Process& process, const LaunchOptions& options);
+  explicit Launch(const LaunchOptions& options)
+      : libraries_(options.libraries), outputs_(options.write_output) {}
+  RankProgram prepared(const Process& process, RankProgram program) const;
+  void fork_rank(Process& process, const RankProgram& program, const int* outputs, int failure);
   void watch();
-  void forward_output(void (*write_output)(int, int, const char*, size_t));
-  [[noreturn]] void run_program(const Process& process, const LaunchOptions& options,
-                                const int* outputs, int failure);
+  void note_end(pid_t ended, int status);
 
+  std::string libraries_;
+  Outputs outputs_;
   int memory_ = -1;  // of the slots: open, so that processes can map theirs
   Doorbell* bell_ = nullptr;
+  // Below: the watcher reads. So does this thread without the lock, which alone changes
+  // `processes_`.
+  std::mutex mutex_;
   Processes processes_;
-  struct Output {
-    int rank;
-    int descriptor;  // 1 or 2
-    int pipe;
-  };
-  std::vector<Output> outputs_;
-  int stop_ = -1;  // an event that ends the forwarding
+  std::vector<pid_t> children_;  // that have not been waited for
+  bool is_ending_ = false;
+  std::condition_variable changed_;
   std::thread watcher_;
-  std::thread forwarder_;
 };
 
 // Ends all processes of the ranks at once; may be called by a signal handler.

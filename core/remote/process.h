@@ -119,11 +119,13 @@ struct Channel {
 };
 
 struct Process {
-  Process(int rank_in, Slot& slot) : rank(rank_in), main(*this, slot), memory(slot) {}
+  Process(int rank_in, Slot& slot, int slot_number_in)
+      : rank(rank_in), slot_number(slot_number_in), main(*this, slot), memory(slot) {}
 
   bool has_threads() const { return !threads.empty(); }
 
   int rank;
+  int slot_number;  // in the file of slots
   Channel main;
   // Of threads other than the first, also of those that have ended: their slots are used again.
   std::vector<std::unique_ptr<Channel>> threads;

@@ -291,6 +291,29 @@ Pointer Incoming::buffer() {
 template void* Incoming::buffer<void*>();
 template const void* Incoming::buffer<const void*>();
 
+template <typename Pointer>
+Pointer Incoming::address() {
+  const auto address = reader_.get<uint64_t>();
+  return address == 0 ? nullptr : static_cast<Pointer>(remote_address(process_.rank, address));
+}
+template int* Incoming::address<int*>();
+
+TextLists::TextLists(Incoming& call) : packed_(call) {
+  auto* text = const_cast<char*>(packed_.get());
+  const char* const end = text + packed_.bytes();
+  std::vector<char*> list;
+  while (text < end) {
+    if (*text++ == kListEnds) {
+      list.push_back(nullptr);
+      lists_.push_back(std::exchange(list, {}));
+    } else {
+      list.push_back(text);
+      text += std::strlen(text) + 1;
+    }
+  }
+  for (auto& texts : lists_) pointers_.push_back(texts.data());
+}
+
 ArrayBytes::ArrayBytes(Incoming& call)
     : call_(call),
       address_(call.value<uint64_t>()),

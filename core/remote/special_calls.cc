@@ -107,6 +107,10 @@ void serve_describe_comm(Incoming& call) {
   call.reply().put<int64_t>(comm == nullptr ? -1 : comm->rank);
 }
 
+void serve_has_type(Incoming& call) {
+  call.reply().put<int64_t>(this_rank().datatypes.find(call.value<Datatype>()) != nullptr);
+}
+
 void serve_root_peers(Incoming& call) {
   const auto comm = call.value<Comm>();
   call.reply().put<int64_t>(root_peers(call.value<int>(), comm));
@@ -142,6 +146,8 @@ Serve serve_special(SpecialCall what) {
       return serve_length<dimensions>;
     case SpecialCall::kDescribeComm:
       return serve_describe_comm;
+    case SpecialCall::kHasType:
+      return serve_has_type;
   }
   return nullptr;
 }

@@ -43,7 +43,7 @@ bool waits_to_start(const Slot* slot) {
 // A thread that finds no slot counts, too, and ends its process.
 int slots_taken() {
   const Doorbell& bell = threads->start.bell;
-  return std::min(bell.slots.load(std::memory_order_relaxed), bell.most_slots);
+  return std::min(bell.slots.load(std::memory_order_relaxed), bell.most_slots.load());
 }
 
 void map_new_slots() {
@@ -53,7 +53,11 @@ void map_new_slots() {
     void* const slot = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, start.file,
                             slot_offset(threads->known));
     if (slot == MAP_FAILED) start.world.hooks.abort_job(2, "cannot map a thread's slot");
-    threads->unclaimed.push_back(static_cast<Slot*>(slot));
+    if (static_cast<Slot*>(slot)->is_first != 0) {
+      munmap(slot, sizeof(Slot));  // of a rank that was spawned: Launch has mapped it
+    } else {
+      threads->unclaimed.push_back(static_cast<Slot*>(slot));
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 // What a rank that is a process of its own and the simulator have in common: slots of shared
-// memory, through which calls and their results pass. The thread that started the program has the
-// slot with the rank's number; each other thread that calls MPI takes one of its own
-// (Doorbell::slots).
+// memory, through which calls and their results pass. The thread that started the program has one;
+// each other thread that calls MPI takes one of its own (Doorbell::slots).
 //
 // The slots are in one file in memory, behind a Doorbell: slot_offset() says where.
 //
@@ -46,7 +45,7 @@ inline constexpr size_t kMostInline = 16 << 10;  // of one array; longer ones st
 // Smaller addresses stand for constants (null, MPI_UNWEIGHTED, MPI_STATUSES_IGNORE): the first page
 // is never mapped.
 inline constexpr uint64_t kFirstAddress = 4096;
-// The environment variable that tells a process its slot: "PID:DESCRIPTOR:RANK" of the simulator.
+// The environment variable that tells a process its slot: "PID:DESCRIPTOR:SLOT" of the simulator.
 inline constexpr const char* kSlotVariable = "SESAME_RANK_SLOT";
 // And the one that tells it the directory of its libraries (program/find_mpi.c).
 inline constexpr const char* kLibrariesVariable = "SESAME_RANK_LIBRARIES";
@@ -97,6 +96,10 @@ enum class HandlerOwner : uint8_t { kNone, kComm, kWin, kFile, kSession };
 // Of Slot::thread_level: the program has not called MPI_Init yet.
 inline constexpr int32_t kNotInitialized = -1;
 
+// In lists of texts, each with a null byte at its end: before a text, and after a list.
+inline constexpr char kTextFollows = 1;
+inline constexpr char kListEnds = 0;
+
 // Of a request that belongs to a call of the program.
 inline constexpr uint8_t kOpensScope = 1;
 inline constexpr uint8_t kClosesScope = 2;
@@ -139,6 +142,7 @@ enum class SpecialCall : uint16_t {
   kOutNeighbors,
   kDimensions,
   kDescribeComm,  // what CommFacts has (program/comm_facts.h)
+  kHasType,
 };
 
 // Wakes the simulator, which waits for several ranks at once.
@@ -147,8 +151,8 @@ struct alignas(4096) Doorbell {
   std::atomic<uint32_t> simulator_sleeps;
   std::atomic<uint32_t> is_crowded;  // every processor computes: a rank that waits sleeps at once
   alignas(64) std::atomic<int32_t> slots;  // taken so far
-  int32_t most_slots;
-  std::atomic<uint32_t> threads_created;  // so far, by processes that are ranks
+  std::atomic<int32_t> most_slots;         // grows when ranks are spawned
+  std::atomic<uint32_t> threads_created;   // so far, by processes that are ranks
 };
 
 struct alignas(4096) Slot {
@@ -159,6 +163,7 @@ struct alignas(4096) Slot {
   alignas(64) std::atomic<int32_t> owner;
   // Set before the program starts.
   int32_t rank;
+  int32_t is_first;                       // whether it is that of a rank's first thread
   int32_t thread;                         // the kernel's number of the thread
   std::atomic<uint32_t> threads_created;  // by the process so far; of the first slot
   uint32_t spins;                         // how often a side looks before it sleeps

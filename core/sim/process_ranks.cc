@@ -40,14 +40,18 @@ std::vector<std::string> variables_in(const std::string& text) {
 
 class Processes final : public ProcessRanks {
  public:
-  Result<> start(const ProcessStart& start) override;
+  Result<> start(const ProcessStart& start, std::span<const ProcessRank> ranks) override;
+  Result<> add(std::span<const ProcessRank> ranks) override;
+  void remove_from(int rank) override;
   int run(mpi::Rank& rank) override;
   void finish() override;
 
  private:
-  void prepare_slots(const ProcessStart& start, int processors);
+  Result<> start_one(remote::Process& process, const ProcessRank& rank);
 
   std::unique_ptr<remote::Launch> launch_;
+  int processors_ = 1;
+  int64_t epoch_ns_ = 0;
 };
 
 mpi::World* world = nullptr;
@@ -89,50 +93,58 @@ int count_processors() {
   return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
 }
 
-void Processes::prepare_slots(const ProcessStart& start, int processors) {
-  for (auto& process : launch_->processes()) {
-    remote::Slot& slot = process->main.slot;
-    const auto& hooks = start.world.hooks;
-    const int node = start.world.network.node_of(process->rank);
-    strncpy(slot.node_name, hooks.node_name(node), sizeof slot.node_name - 1);
-    slot.cores = start.cores[static_cast<size_t>(process->rank)];
-    slot.epoch_ns = start.epoch_ns;
-    slot.spins = processors > 1 ? kSpins : 0;
-    slot.may_defer = 1;
-    slot.reserved_taken = remote::kReservedRequests;  // none is there yet
-    slot.meter = start.world.meter;
-    const mpi::ComputeOptions& compute = slot.meter.options();
-    const double slowdown = start.world.ranks[static_cast<size_t>(process->rank)]->slowdown;
-    slot.target_time = compute.mode == mpi::ComputeMode::kMeasured ? compute.ratio * slowdown : 0;
-  }
+// Prepares the slot, and starts the process.
+Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank) {
+  remote::Slot& slot = process.main.slot;
+  strncpy(slot.node_name, world->hooks.node_name(rank.node), sizeof slot.node_name - 1);
+  slot.cores = rank.cores;
+  slot.epoch_ns = epoch_ns_;
+  slot.spins = processors_ > 1 ? kSpins : 0;
+  slot.may_defer = 1;
+  slot.reserved_taken = remote::kReservedRequests;  // none is there yet
+  slot.meter = world->meter;
+  const mpi::ComputeOptions& compute = slot.meter.options();
+  slot.target_time =
+      compute.mode == mpi::ComputeMode::kMeasured ? compute.ratio * rank.slowdown : 0;
+  remote::RankProgram program{rank.program, rank.launch.arguments, rank.launch.environment,
+                              rank.launch.directory};
+  for (std::string& variable : variables_in(rank.own_variables))
+    program.environment.push_back(std::move(variable));
+  return launch_->start(process, program);
 }
 
-Result<> Processes::start(const ProcessStart& start) {
+Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank> ranks) {
   const Result<int64_t> silence_ns = longest_silence_ns();
   if (!silence_ns) return std::unexpected(silence_ns.error());
   const auto libraries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  auto launch = remote::Launch::create(start.scenario.ranks);
+  auto launch =
+      remote::Launch::create({static_cast<int>(ranks.size()), libraries, write_program_output});
   if (!launch) return std::unexpected(launch.error());
   launch_ = std::move(*launch);
-  const int processors = count_processors();
-  prepare_slots(start, processors);
+  processors_ = count_processors();
+  epoch_ns_ = start.epoch_ns;
   world = &start.world;
-  remote::start_computing({launch_->bell(), static_cast<size_t>(processors), start.world.executive,
+  remote::start_computing({launch_->bell(), static_cast<size_t>(processors_), start.world.executive,
                            report_end_in_call, *silence_ns});
   remote::start_serving(launch_->processes(), start.connected);
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});
   remote::start_sharing();
-  remote::LaunchOptions options;
-  options.program = start.program;
-  options.arguments = start.launch.arguments;
-  options.environment = start.launch.environment;
-  for (const std::string& variables : start.own_variables)
-    options.own_environment.push_back(variables_in(variables));
-  options.libraries = libraries;
-  options.write_output = write_program_output;
-  return launch_->start(options);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (auto started = start_one(*launch_->processes()[i], ranks[i]); !started) return started;
+  return {};
 }
+
+Result<> Processes::add(std::span<const ProcessRank> ranks) {
+  for (const ProcessRank& rank : ranks) {
+    const Result<remote::Process*> process = launch_->add_rank();
+    if (!process) return std::unexpected(process.error());
+    if (auto started = start_one(**process, rank); !started) return started;
+  }
+  return {};
+}
+
+void Processes::remove_from(int rank) { launch_->remove_from(static_cast<size_t>(rank)); }
 
 int Processes::run(mpi::Rank& rank) {
   remote::Process& process = *launch_->processes()[static_cast<size_t>(rank.id)];

@@ -2,37 +2,44 @@
 // them or not: link process_ranks.cc or no_process_ranks.cc.
 //
 // Use: make_process_ranks(), start() once, run() as the body of each rank's fiber, finish() when
-// all fibers have ended or the job has.
+// all fibers have ended or the job has. add() starts ranks that are spawned meanwhile.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/loader/loader.h"
 #include "core/mpi/messages/world.h"
-#include "core/sim/scenario.h"
 
 namespace sesame::sim {
 
-struct ProcessStart {
-  const Scenario& scenario;
+struct ProcessRank {
   const std::string& program;  // path
   const loader::LaunchArguments& launch;
-  std::vector<std::string>
-      own_variables;  // of each rank: "NAME=value" with a zero byte at its end, …
+  std::string own_variables;  // "NAME=value" with a zero byte at its end, …
+  int node = 0;
+  int cores = 1;        // of the target that the rank has
+  double slowdown = 1;  // of its computation
+};
+
+struct ProcessStart {
   // Called with the name of a process's binary interface when it connects.
   void (*connected)(const std::string& interface);
   mpi::World& world;
-  std::vector<int> cores;  // of the target that each rank has
-  int64_t epoch_ns;        // what calendar clocks show at simulated time 0
+  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
 };
 
 class ProcessRanks {
  public:
   virtual ~ProcessRanks() = default;
-  virtual Result<> start(const ProcessStart& start) = 0;
+  virtual Result<> start(const ProcessStart& start, std::span<const ProcessRank> ranks) = 0;
+  // Starts processes of further ranks, whose numbers follow. After an Error call remove_from().
+  virtual Result<> add(std::span<const ProcessRank> ranks) = 0;
+  // Ends the processes of ranks that were added, from this number on.
+  virtual void remove_from(int rank) = 0;
   // Serves the rank until its program has ended; its exit status. Ends the job if a signal ended
   // it.
   virtual int run(mpi::Rank& rank) = 0;

@@ -293,9 +293,11 @@ void Simulation::measure_compute(mpi::Rank& rank) const {
 
 // Sets the rank's slowdown. `taken` is the number of ranks on each node when this one starts.
 void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) const {
-  if (scenario_.shared_compute) return;
-  const auto node = static_cast<size_t>(world_->network.node_of(rank.id));
-  rank.slowdown = machine_.slowdown_of(taken[node]);
+  rank.slowdown = slowdown_on(world_->network.node_of(rank.id), taken);
+}
+
+double Simulation::slowdown_on(int node, const std::vector<int>& taken) const {
+  return scenario_.shared_compute ? 1 : machine_.slowdown_of(taken[static_cast<size_t>(node)]);
 }
 
 int64_t Simulation::epoch_ns() const {
@@ -376,7 +378,9 @@ std::string Simulation::own_variables(const RankPlace& place) const {
   return open_mpi_variables(place);
 }
 
+// `process`: null where ranks are processes.
 void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
+  if (process_ranks_ != nullptr) return rank.main.prepare(stack, Hooks::run_process);
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
   rank.program_address = loader::program_address(*process);
@@ -398,17 +402,6 @@ void Simulation::choose_collectives() {
       (machine_.collectives == CollectiveRules::kProgram && has_open_mpi);
 }
 
-// Ranks of a node share its cores evenly.
-std::vector<int> Simulation::cores_of_each_rank() const {
-  const std::vector<int> taken = occupied_cores(SimTime::zero());
-  std::vector<int> cores;
-  for (auto& rank : world_->ranks) {
-    const auto node = static_cast<size_t>(world_->network.node_of(rank->id));
-    cores.push_back(std::max(machine_.cores / taken[node], 1));
-  }
-  return cores;
-}
-
 Result<> Simulation::start_processes() {
   const auto program = loader::inspect_for_processes(scenario_.program);
   if (!program) return std::unexpected(program.error());
@@ -417,15 +410,19 @@ Result<> Simulation::start_processes() {
   if (auto entered = enter_working_directory(); !entered) return entered;
   stacks_ =
       std::make_unique<pdes::StackPool>(kServingStackBytes, static_cast<size_t>(scenario_.ranks));
-  ProcessStart start{scenario_,        program->path, make_launch(),        {},
-                     Hooks::connected, *world_,       cores_of_each_rank(), epoch_ns()};
-  for (const RankPlace& place : first_places()) start.own_variables.push_back(own_variables(place));
+  spawned_stacks_ = std::make_unique<pdes::StackPool>(kServingStackBytes, 1);
+  const loader::LaunchArguments& launch = make_launch();
+  const std::vector<RankPlace> places = first_places();
+  const std::vector<int> taken = occupied_cores(SimTime::zero());
+  std::vector<ProcessRank> ranks;
   for (auto& rank : world_->ranks) {
+    ranks.push_back(process_rank(program->path, launch, places[static_cast<size_t>(rank->id)],
+                                 world_->network.node_of(rank->id), taken));
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());
-    rank->main.prepare(*stack, Hooks::run_process);
+    begin_rank(*rank, nullptr, *stack);
   }
-  return process_ranks_->start(start);
+  return process_ranks_->start({Hooks::connected, *world_, epoch_ns()}, ranks);
 }
 
 Result<> Simulation::enter_working_directory() const {

@@ -60,7 +60,8 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> start_processes();
-  std::vector<int> cores_of_each_rank() const;
+  ProcessRank process_rank(const std::string& program, const loader::LaunchArguments& launch,
+                           const RankPlace& place, int node, const std::vector<int>& taken) const;
   const loader::LaunchArguments& make_launch();
   std::vector<RankPlace> first_places() const;
   Result<> enter_working_directory() const;
@@ -77,6 +78,7 @@ class Simulation {
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
+  double slowdown_on(int node, const std::vector<int>& taken) const;
   int64_t epoch_ns() const;
   void set_hooks();
   bool simulates(const mpi::Rank& rank) const;
@@ -99,9 +101,17 @@ class Simulation {
   // May fail only before the ranks are part of the run; spawn() then gives back what was loaded.
   Result<> start_spawned(std::vector<mpi::ProgramStart>& programs, int parent_port,
                          std::vector<Loaded>* copies);
-  // `nodes`: those of the ranks, command after command.
+  // How each command is started; appended to launches_.
+  void add_launches(const std::vector<mpi::ProgramStart>& programs);
+  // `nodes`: those of the ranks, command after command. Their last launches are those of the
+  // commands.
   Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs,
                         const std::vector<int>& nodes, std::vector<Loaded>* copies);
+  // The same with processes, which have none of the copy's process.
+  Result<> start_spawned_processes(const std::vector<mpi::ProgramStart>& programs,
+                                   const std::vector<int>& nodes, std::vector<Loaded>* copies);
+  Result<std::string> find_process_program(const mpi::ProgramStart& start) const;
+  Result<> check_interface(const std::string& command, loader::BinaryInterface interface) const;
   // The program ready for copying.
   Result<loader::ProgramImage*> open_image(const std::string& command);
   Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,

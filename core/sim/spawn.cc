@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 #include "core/base/spelling.h"
@@ -33,8 +34,9 @@ bool is_program(const std::string& path) {
 }
 
 // The path of a command: searched in the directories of the keys `path` and `wdir`, and last in the
-// run's working directory, as MPICH's launcher does.
-std::string find_command(const ProgramStart& program) {
+// run's working directory, as MPICH's launcher does. `is_usable` looks on PATH.
+template <typename IsUsable>
+std::string find_command(const ProgramStart& program, IsUsable&& is_usable) {
   const std::string& command = program.command;
   if (command.starts_with('/')) return command;
   const bool has_directory = command.find('/') != std::string::npos;
@@ -44,9 +46,7 @@ std::string find_command(const ProgramStart& program) {
   for (const std::string& directory : directories) {
     if (is_program(directory + "/" + command)) return directory + "/" + command;
   }
-  if (!has_directory && is_program(command) && !loader::inspect_program(command)) {
-    return "./" + command;
-  }
+  if (!has_directory && is_program(command) && !is_usable(command)) return "./" + command;
   return command;
 }
 
@@ -126,20 +126,21 @@ Result<loader::ProgramImage*> Simulation::open_image(const std::string& command)
     if (!opened) return std::unexpected(opened.error());
     image = std::move(*opened);
   }
-  if (interface_ && *interface_ != program->interface) {
-    return error("\"" + command +
-                     "\" is built for another MPI binary interface than the program "
-                     "that spawns it",
-                 "build both with the same MPI compiler");
-  }
+  if (auto same = check_interface(command, program->interface); !same)
+    return std::unexpected(same.error());
   interface_ = program->interface;
   return image.get();
 }
 
-Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
-                                  const std::vector<int>& nodes, std::vector<Loaded>* copies) {
-  const int ranks = static_cast<int>(nodes.size());
-  const std::vector<RankPlace> places = places_of(nodes, occupied_cores(mpi::self().now));
+Result<> Simulation::check_interface(const std::string& command,
+                                     loader::BinaryInterface interface) const {
+  if (!interface_ || *interface_ == interface) return {};
+  return error("\"" + command +
+                   "\" is built for another MPI binary interface than the program that spawns it",
+               "build both with the same MPI compiler");
+}
+
+void Simulation::add_launches(const std::vector<ProgramStart>& programs) {
   std::vector<StartedProgram> started;
   for (const ProgramStart& program : programs) {
     StartedProgram& one = started.emplace_back();
@@ -148,21 +149,34 @@ Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
     one.ranks = program.started;
   }
   for (size_t i = 0; i < programs.size(); ++i) {
+    loader::LaunchArguments& launch = launches_.emplace_back();
+    launch.arguments = started[i].arguments;
+    launch.environment = launches_.front().environment;
+    add_open_mpi_variables(&launch, started, i);
+    launch.directory = programs[i].directory;
+  }
+}
+
+Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
+                                  const std::vector<int>& nodes, std::vector<Loaded>* copies) {
+  const int ranks = static_cast<int>(nodes.size());
+  const std::vector<RankPlace> places = places_of(nodes, occupied_cores(mpi::self().now));
+  const size_t first = launches_.size() - programs.size();
+  const auto is_usable = [](const std::string& command) {
+    return loader::inspect_program(command).has_value();
+  };
+  for (size_t i = 0; i < programs.size(); ++i) {
     const ProgramStart& program = programs[i];
-    auto image = open_image(find_command(program));
+    auto image = open_image(find_command(program, is_usable));
     if (!image) return std::unexpected(image.error());
     const int stack_mappings = pdes::mappings_per_stack(pdes::available_guard());
     auto fit =
         loader::check_mapping_limit((*image)->program(), world_->size() + ranks, stack_mappings);
     if (!fit) return fit;
-    loader::LaunchArguments& launch = launches_.emplace_back();
-    launch.arguments = started[i].arguments;
-    launch.environment = launches_.front().environment;
-    add_open_mpi_variables(&launch, started, i);
-    launch.directory = program.directory;
     for (int j = 0; j < program.started; ++j) {
       const int number = world_->size() + static_cast<int>(copies->size());
-      auto process = (*image)->load(number, launch, own_variables(places[copies->size()]));
+      auto process =
+          (*image)->load(number, launches_[first + i], own_variables(places[copies->size()]));
       if (!process) return std::unexpected(process.error());
       auto stack = spawned_stacks_->take();
       if (!stack) return std::unexpected(stack.error());
@@ -172,12 +186,64 @@ Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
   return {};
 }
 
+// The path of the command's program, if processes of it can be ranks of this run.
+Result<std::string> Simulation::find_process_program(const ProgramStart& start) const {
+  const auto is_usable = [](const std::string& command) {
+    return loader::inspect_for_processes(command).has_value();
+  };
+  const auto program = loader::inspect_for_processes(find_command(start, is_usable));
+  if (!program) return std::unexpected(program.error());
+  if (program->interface) {
+    auto same = check_interface(start.command, *program->interface);
+    if (!same) return std::unexpected(same.error());
+  }
+  if (!start.directory.empty() && !std::filesystem::is_directory(start.directory))
+    return error_at(start.directory, 0, "cannot work in this directory: there is none");
+  return std::filesystem::absolute(program->path);
+}
+
+// Ranks of a node share its cores evenly. `taken` counts them.
+ProcessRank Simulation::process_rank(const std::string& program,
+                                     const loader::LaunchArguments& launch, const RankPlace& place,
+                                     int node, const std::vector<int>& taken) const {
+  const int cores = std::max(machine_.cores / taken[static_cast<size_t>(node)], 1);
+  return {program, launch, own_variables(place), node, cores, slowdown_on(node, taken)};
+}
+
+Result<> Simulation::start_spawned_processes(const std::vector<ProgramStart>& programs,
+                                             const std::vector<int>& nodes,
+                                             std::vector<Loaded>* copies) {
+  std::vector<int> taken = occupied_cores(mpi::self().now);
+  const std::vector<RankPlace> places = places_of(nodes, taken);
+  for (int node : nodes) ++taken[static_cast<size_t>(node)];
+  const size_t first = launches_.size() - programs.size();
+  std::vector<std::string> paths;
+  for (const ProgramStart& program : programs) {
+    auto path = find_process_program(program);
+    if (!path) return std::unexpected(path.error());
+    paths.push_back(*std::move(path));
+  }
+  std::vector<ProcessRank> ranks;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    for (int j = 0; j < programs[i].started; ++j) {
+      const size_t number = ranks.size();
+      ranks.push_back(
+          process_rank(paths[i], launches_[first + i], places[number], nodes[number], taken));
+      auto stack = spawned_stacks_->take();
+      if (!stack) return std::unexpected(stack.error());
+      copies->push_back({nullptr, *stack, static_cast<int>(i)});
+    }
+  }
+  return process_ranks_->add(ranks);
+}
+
 Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port) {
   const loader::HostScope host;
   const size_t launches = launches_.size();
   std::vector<Loaded> copies;
   auto started = start_spawned(programs, parent_port, &copies);
   if (started) return started;
+  if (process_ranks_ != nullptr) process_ranks_->remove_from(world_->size());
   for (Loaded& copy : copies) {
     copy.process.reset();
     spawned_stacks_->give_back(copy.stack);
@@ -191,7 +257,9 @@ Result<> Simulation::start_spawned(std::vector<ProgramStart>& programs, int pare
   const SimTime now = mpi::self().now;
   auto nodes = place_spawned(programs, now);
   if (!nodes) return std::unexpected(nodes.error());
-  auto loaded = load_spawned(programs, *nodes, copies);
+  add_launches(programs);
+  auto loaded = process_ranks_ != nullptr ? start_spawned_processes(programs, *nodes, copies)
+                                          : load_spawned(programs, *nodes, copies);
   if (!loaded) return loaded;
   if (world_->mounts != nullptr) {
     auto extended = extend_file_systems(*world_->mounts, std::ranges::max(*nodes) + 1, scenario_,

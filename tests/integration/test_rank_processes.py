@@ -38,6 +38,9 @@ SOURCES = [
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/ports.c", ()),
+    ("tests/programs/answers/spawn.c", ()),
+    ("tests/programs/answers/spawn.f90", ()),
     ("tests/programs/answers/topologies.c", ()),
     ("tests/programs/answers/wildcards.c", ()),
     ("tests/programs/answers/mpif.f90", ()),
@@ -120,6 +123,12 @@ def test_deferred_calls_have_the_records_of_fibers(
         "--compute", compute, "--set", "network.eager_limit=512B",
     )  # fmt: skip
     both_ways(3, compiled("tests/programs/processes/deferred.c", mpi), options=options)
+
+
+def test_a_type_that_does_not_exist_is_an_error_of_the_call(
+    both_ways: Callable[..., None], compiled: Compiled
+) -> None:
+    both_ways(2, compiled("tests/programs/processes/wrong_type.c"))
 
 
 @pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
@@ -378,7 +387,8 @@ WAYS = [
     ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
     ("receives", 139, "rank 1 ended by signal 11 (Segmentation fault)"),
     ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
-    ("spawn", 2, "rank 1 called MPI_Comm_spawn, which ranks that are processes do not have yet"),
+    ("spawn killed", 137, "(rank 0 of those spawned as "),
+    ("spawn killed", 137, ") ended by signal 9 (Killed)"),
     ("files", 2, "rank 1 cannot map the 4096 bytes of a window: Too many open files"),
     ("pointer", 139, "rank 1: the simulator cannot read its buffer at 0x10: Bad address"),
     ("window", 139, "rank 1: the simulator cannot write its buffer at 0x10: Bad address"),
@@ -390,7 +400,7 @@ def test_the_way_a_rank_ended_is_reported(
     simulate: Simulate, compiled: Compiled, way: str, status: int, message: str
 ) -> None:
     program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
-    outcome = simulate("-n", 3, *ON_INFINIBAND, "--", program, way)
+    outcome = simulate("-n", 3, *ON_INFINIBAND, "--", program, *way.split())
     assert outcome.status == status
     assert message in outcome.stderr
 
@@ -483,6 +493,15 @@ def test_a_child_that_a_rank_forks_is_no_rank(simulate: Simulate, compiled: Comp
     assert "a process that is no rank of the simulation called MPI" in outcome.stderr
 
 
+def test_a_child_of_vfork_reads_the_clock_of_the_host(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", program, "vfork")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout == "the child's clock is the host's, the parent's is simulated\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_leaves_no_process(
     compiled: Compiled, tmp_path: Path, number: signal.Signals
@@ -496,6 +515,21 @@ def test_an_interrupted_run_leaves_no_process(
         time.sleep(0.05)
     started.send_signal(number)
     assert started.wait(30) == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    assert none_left(word)
+
+
+def test_an_interrupted_run_leaves_no_spawned_process(compiled: Compiled, tmp_path: Path) -> None:
+    program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
+    word = f"spawned-{os.getpid()}"
+    ranks = ["-n", "3", *ON_INFINIBAND, "--", str(program), "spawn", "loop", word]
+    started = subprocess.Popen(
+        [*SESAME, "simulate", *ranks], cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    while len(processes_with(word)) < 5:  # the command, the ranks and the one that is spawned
+        assert started.poll() is None
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    assert started.wait(30) == 130
     assert none_left(word)
 
 

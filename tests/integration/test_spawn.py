@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
 from tests.command_line import run
-from tests.integration.installations import MPIS
+from tests.integration.installations import MPIS, ROOT
 
 from sesame.datasets import DataSet
 
@@ -19,6 +21,8 @@ ON = ("--machine", "ethernet", "--compute", "fixed:1us")
 SMALL = ("--set", "nodes=2", "--set", "node.cores=2")
 
 
+PROCESSES = ROOT / "tests/programs/processes"
+BOTH_WAYS = pytest.mark.parametrize("way", [(), ("--ranks-as", "processes")])
 REAL_RUN_S = 30
 TIMED_OUT = 124  # the exit status of `timeout`
 
@@ -29,17 +33,16 @@ def lines(outcome) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def printed_by_mpich(compiled, yielding, tmp_path_factory) -> Callable[[int], list[str]]:
-    """What the program prints under the wheel's mpiexec, by number of ranks.
+def under_mpich(yielding, tmp_path_factory) -> Callable[..., list[str]]:
+    """under_mpich(ranks, *command): what it prints under the wheel's mpiexec.
 
     MPICH 5.0.2 sometimes deadlocks in a spawn on a busy machine: such a run is ended (`timeout`
     sends SIGTERM, so that mpiexec ends its ranks) and repeated.
     """
 
     @functools.cache
-    def printed(ranks: int) -> list[str]:
-        mpi = MPIS["wheel"]
-        command = [mpi.mpiexec, "-n", str(ranks), str(compiled(SPAWN, "wheel"))]
+    def printed(ranks: int, *words: object) -> list[str]:
+        command = [MPIS["wheel"].mpiexec, "-n", str(ranks), *map(str, words)]
         for _ in range(10):
             limit = ["timeout", "--kill-after=10", str(REAL_RUN_S)]
             outcome = run([*limit, *command], tmp_path_factory.mktemp("real"), env=yielding)
@@ -53,9 +56,21 @@ def printed_by_mpich(compiled, yielding, tmp_path_factory) -> Callable[[int], li
 # Debian's MPICH is built on a transport that cannot spawn: "currently not supported with ucx".
 @pytest.mark.parametrize("built_with", ["debian", "wheel", "wheel-abi", "openmpi"])
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_a_program_spawns_as_under_mpiexec(built_with, ranks, compiled, printed_by_mpich, simulate):
-    ours = simulate("-n", ranks, *ON, "--", compiled(SPAWN, built_with))
-    assert lines(ours) == printed_by_mpich(ranks) != []
+@BOTH_WAYS
+def test_a_program_spawns_as_under_mpiexec(way, built_with, ranks, compiled, under_mpich, simulate):
+    ours = simulate("-n", ranks, *ON, *way, "--", compiled(SPAWN, built_with))
+    assert lines(ours) == under_mpich(ranks, compiled(SPAWN, "wheel")) != []
+
+
+# Under mpiexec of the mpich wheel it prints the same; that sometimes crashes on a busy machine.
+def test_python_computes_pi_by_ranks_that_it_spawns(simulate):
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed: pip install mpi4py")
+    program = (sys.executable, PROCESSES / "pi.py", PROCESSES / "pi_worker.py")
+    workers = [f"worker {rank} of 5" for rank in range(5)]
+    ours = simulate("-n", 1, *ON, "--", *program)
+    assert lines(ours) == [f"3.1416009869231249 by {workers}"]
+    assert "on 6 ranks of ethernet, 5 of them spawned" in ours.stderr
 
 
 def joined(who: str, rank: int, local: int, remote: int, merged: int) -> str:
@@ -94,9 +109,10 @@ def test_a_fortran_program_spawns(built_with, compiled, simulate):
     assert printed == expected
 
 
-def test_a_program_that_is_not_there_gives_an_error_on_all_ranks(compiled, simulate):
+@BOTH_WAYS
+def test_a_program_that_is_not_there_gives_an_error_on_all_ranks(way, compiled, simulate):
     for built_with in ("debian", "wheel-abi", "openmpi"):
-        outcome = simulate("-n", 3, *ON, "--", compiled(CASES, built_with), "missing")
+        outcome = simulate("-n", 3, *ON, *way, "--", compiled(CASES, built_with), "missing")
         assert lines(outcome) == [
             f"missing {rank}: MPI_ERR_SPAWN, 0 started, 0 there" for rank in range(3)
         ]
@@ -110,9 +126,10 @@ def test_an_error_of_a_spawn_ends_the_run_if_the_handler_says_so(compiled, simul
     assert outcome.stderr.count("no-such-program") == 1
 
 
-def test_spawned_ranks_need_free_cores(compiled, simulate):
+@BOTH_WAYS
+def test_spawned_ranks_need_free_cores(way, compiled, simulate):
     program = compiled(CASES)
-    outcome = simulate("-n", 2, *ON, *SMALL, "--", program, "capacity")
+    outcome = simulate("-n", 2, *ON, *SMALL, *way, "--", program, "capacity")
     found = lines(outcome)
     for rank in range(2):
         for line in (
@@ -138,11 +155,12 @@ def test_cyclic_placement_takes_the_nodes_in_turn(compiled, simulate):
     assert "child 1 on ethernet-1" in outcome.stdout
 
 
-def test_info_keys_place_and_find(compiled, simulate, tmp_path):
+@BOTH_WAYS
+def test_info_keys_place_and_find(way, compiled, simulate, tmp_path):
     program = compiled(CASES)
     (tmp_path / "elsewhere").mkdir()
     outcome = simulate(
-        "-n", 1, *ON, "--", program, "keys", "ethernet-3,nowhere", tmp_path / "elsewhere",
+        "-n", 1, *ON, *way, "--", program, "keys", "ethernet-3,nowhere", tmp_path / "elsewhere",
         program.name, program.parent,
     )  # fmt: skip
     found = lines(outcome)
@@ -154,7 +172,8 @@ def test_info_keys_place_and_find(compiled, simulate, tmp_path):
     assert 'no node "nowhere"' in outcome.stderr
 
 
-def test_spawned_ranks_begin_when_the_machine_file_says(compiled, simulate, tmp_path):
+@BOTH_WAYS
+def test_spawned_ranks_begin_when_the_machine_file_says(way, compiled, simulate, tmp_path):
     """Without computation: the call costs the root nothing before its children begin."""
     program = compiled(CASES)
     begin = {}
@@ -162,7 +181,7 @@ def test_spawned_ranks_begin_when_the_machine_file_says(compiled, simulate, tmp_
         name = f"{spawn_time}.sesame"
         outcome = simulate(
             "-n", 2, "--machine", "ethernet", "--compute", "none", "--set",
-            f"node.spawn_time={spawn_time}", "-o", name, "--", program, "times",
+            f"node.spawn_time={spawn_time}", *way, "-o", name, "--", program, "times",
         )  # fmt: skip
         assert outcome.status == 0, outcome.stderr
         assert ("began at once" in outcome.stderr) == (spawn_time == "0s")
@@ -213,21 +232,24 @@ def test_a_recorded_run_that_spawns_repeats(compiled, simulate, tmp_path):
         ("no-accept", "rank 1 in MPI_Comm_connect waits for rank 0 to accept"),
     ],
 )
-def test_a_deadlock_names_what_spawned_ranks_wait_for(case, said, compiled, simulate):
-    outcome = simulate("-n", 2, *ON, "--", compiled(CASES), case)
+@BOTH_WAYS
+def test_a_deadlock_names_what_spawned_ranks_wait_for(way, case, said, compiled, simulate):
+    outcome = simulate("-n", 2, *ON, *way, "--", compiled(CASES), case)
     assert outcome.status == 1
     assert re.search(said, outcome.stderr), outcome.stderr
 
 
 @pytest.mark.parametrize(("case", "status"), [("abort", 7), ("fail", 3)])
-def test_a_spawned_rank_that_fails_ends_the_run(case, status, compiled, simulate):
-    outcome = simulate("-n", 2, *ON, "--", compiled(CASES), case)
+@BOTH_WAYS
+def test_a_spawned_rank_that_fails_ends_the_run(way, case, status, compiled, simulate):
+    outcome = simulate("-n", 2, *ON, *way, "--", compiled(CASES), case)
     assert outcome.status == status
     assert "of those spawned as" in outcome.stderr
 
 
-def test_an_unknown_port_is_an_error_on_all_ranks(compiled, simulate):
-    outcome = simulate("-n", 2, *ON, "--", compiled(CASES), "ports")
+@BOTH_WAYS
+def test_an_unknown_port_is_an_error_on_all_ranks(way, compiled, simulate):
+    outcome = simulate("-n", 2, *ON, *way, "--", compiled(CASES), "ports")
     assert lines(outcome) == [
         f"unknown port {rank}: MPI_ERR_PORT, 0 started, 0 there" for rank in range(2)
     ]

@@ -64,6 +64,11 @@ Count root_peers(int root, Comm comm) {
   return is_root ? peers(comm) : 0;
 }
 
+Count at_root(int count, int root, Comm comm) {
+  int rank = MPI_PROC_NULL;
+  return Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? count : 0;
+}
+
 Count in_neighbors(Comm comm) { return count_neighbors(comm).in; }
 Count out_neighbors(Comm comm) { return count_neighbors(comm).out; }
 

@@ -8,7 +8,8 @@ namespace sesame::mpi {
 
 Count peers(Comm comm);  // of an intercommunicator: the ranks of the other group
 Count local_peers(Comm comm);
-Count root_peers(int root, Comm comm);  // of an array that only the root gives
+Count root_peers(int root, Comm comm);          // of an array that only the root gives
+Count at_root(int count, int root, Comm comm);  // likewise, of an intracommunicator
 Count in_neighbors(Comm comm);
 Count out_neighbors(Comm comm);
 Count dimensions(Comm comm);  // of a grid

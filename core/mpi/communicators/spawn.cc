@@ -15,6 +15,7 @@
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/info.h"
+#include "core/mpi/objects/memory.h"
 
 namespace sesame::mpi {
 namespace {
@@ -110,11 +111,14 @@ std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<in
 void set_error_codes(const std::vector<int>& outcome, int* codes) {
   if (codes == nullptr) return;
   const int not_started = callbacks().error_code(MPI_ERR_SPAWN);
+  std::vector<int> values;
   for (size_t i = 1; i + 1 < outcome.size(); i += 2) {
-    std::fill_n(codes, outcome[i], not_started);
-    std::fill_n(codes, outcome[i + 1], MPI_SUCCESS);
-    codes += outcome[i];
+    const auto asked = static_cast<size_t>(outcome[i]);
+    const auto started = static_cast<size_t>(outcome[i + 1]);
+    values.insert(values.end(), started, MPI_SUCCESS);
+    values.insert(values.end(), asked - started, not_started);
   }
+  if (!values.empty()) copy_bytes(codes, values.data(), sizeof(int) * values.size());
 }
 
 int check_spawn(Comm handle, int root, Comm* intercomm, CommObject** comm) {

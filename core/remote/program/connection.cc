@@ -31,8 +31,12 @@ struct Connection {
 };
 Connection connection;
 
+// Of the thread: how many children of vfork run now, which have its memory until they call exec.
+thread_local int vforked = 0;
+
 // Whether this process has connected, and is no child of the one that has.
 bool is_connected() {
+  if (vforked > 0) return false;
   return connection.is_own != nullptr ? *connection.is_own : connection.process == getpid();
 }
 
@@ -262,6 +266,15 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   sesame_rank_exchange(header_of(RequestKind::kHello, writer.bytes()));
   atexit(say_goodbye);
   return slot;
+}
+
+void sesame_before_vfork() { ++vforked; }
+
+int sesame_after_vfork(int result) {
+  --vforked;
+  if (result >= 0) return result;
+  errno = -result;
+  return -1;
 }
 
 void sesame_rank_exchange(Header header) {

@@ -41,4 +41,9 @@ SESAME_SHARED bool sesame_rank_defer(Header header, const char* values);
 // Whether a request of the thread waits for its reply, so that no other one may start.
 SESAME_SHARED bool sesame_rank_is_busy();
 
+// Called by vfork (tracer/vfork.S), the second one in the parent only: `result` is that of the
+// system call, and it returns what vfork returns.
+extern "C" __attribute__((visibility("hidden"))) void sesame_before_vfork();
+extern "C" __attribute__((visibility("hidden"))) int sesame_after_vfork(int result);
+
 }  // namespace sesame::remote

@@ -147,6 +147,31 @@ void CallRequest::put_array(IntArray values, Count count) {
   wide_.push_back(std::move(wide));
 }
 
+void CallRequest::put_texts(const char* const* const* lists, Count count) {
+  std::string& packed = *packed_.emplace_back(std::make_unique<std::string>());
+  for (Count i = 0; i < count; ++i) {
+    for (auto text = lists[i]; text != nullptr && *text != nullptr; ++text)
+      packed.append(1, kTextFollows).append(*text).append(1, '\0');
+    packed.append(1, kListEnds);
+  }
+  put_array(packed.data(), static_cast<Count>(packed.size()));
+}
+
+void CallRequest::put_argv(char** argv, Count count) { put_texts(&argv, count); }
+
+void CallRequest::put_argv_array(void* lists, Count count) {
+  put_texts(static_cast<char***>(lists), lists == nullptr ? 0 : count);
+}
+
+void CallRequest::put_commands(void* commands, Count count) {
+  auto* const given = static_cast<char**>(commands);
+  std::vector<const char*> texts;
+  for (Count i = 0; given != nullptr && i < count; ++i) texts.push_back(given[i]);
+  texts.push_back(nullptr);
+  const char* const* const list = texts.data();
+  put_texts(&list, 1);
+}
+
 void CallRequest::send() {
   Scope& current = scope();
   Header header = header_in_call(RequestKind::kCall, writer_.bytes());
@@ -220,35 +245,3 @@ void unsupported(CallId id) {
 }
 
 }  // namespace sesame::remote
-
-// ---- array_lengths.h ----
-
-namespace sesame::mpi {
-
-using remote::CallRequest;
-using remote::SpecialCall;
-
-namespace {
-
-Count ask(SpecialCall what, Comm comm) {
-  CallRequest request(static_cast<uint16_t>(what));
-  request.put(comm);
-  return request.query();
-}
-
-}  // namespace
-
-Count peers(Comm comm) { return ask(SpecialCall::kPeers, comm); }
-Count local_peers(Comm comm) { return ask(SpecialCall::kLocalPeers, comm); }
-Count in_neighbors(Comm comm) { return ask(SpecialCall::kInNeighbors, comm); }
-Count out_neighbors(Comm comm) { return ask(SpecialCall::kOutNeighbors, comm); }
-Count dimensions(Comm comm) { return ask(SpecialCall::kDimensions, comm); }
-
-Count root_peers(int root, Comm comm) {
-  CallRequest request(static_cast<uint16_t>(SpecialCall::kRootPeers));
-  request.put(comm);
-  request.put(root);
-  return request.query();
-}
-
-}  // namespace sesame::mpi

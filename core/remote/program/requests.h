@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/mpi/call_ids.h"
@@ -41,6 +42,10 @@ class CallRequest {
   template <typename T>
   void put_array(const T* values, Count count);
   void put_array(IntArray values, Count count);
+  // What a spawn starts: lists of texts, each up to a null pointer, and one list of `count` texts.
+  void put_argv(char** argv, Count count);
+  void put_argv_array(void* lists, Count count);
+  void put_commands(void* commands, Count count);
 
   // Sends the request; its outcome.
   int call();
@@ -61,6 +66,7 @@ class CallRequest {
   }
 
  private:
+  void put_texts(const char* const* const* lists, Count count);
   void send();
 
   Slot& slot_;
@@ -68,6 +74,7 @@ class CallRequest {
   Writer writer_;
   Reader reader_;
   std::vector<std::unique_ptr<Count[]>> wide_;  // long arrays, widened
+  std::vector<std::unique_ptr<std::string>> packed_;
 };
 
 // The bytes of a value of a predefined type, which its handle has (core/mpi/objects/constants.h);

@@ -13,7 +13,12 @@
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
+  MPI_Comm parent;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL && strcmp(argv[1], "killed") == 0) raise(SIGKILL);
+  if (parent != MPI_COMM_NULL)
+    for (;;) getppid();
   const char* way = rank == 1 ? argv[1] : "";
   if (strcmp(way, "killed") == 0) raise(SIGKILL);
   if (strcmp(way, "exit") == 0) _exit(0);
@@ -29,8 +34,9 @@ int main(int argc, char** argv) {
   }
   if (strcmp(way, "spawn") == 0) {
     MPI_Comm children;
-    MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+    MPI_Comm_spawn(argv[0], &argv[2], 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
                    MPI_ERRCODES_IGNORE);
+    MPI_Recv(NULL, 0, MPI_INT, 0, 0, children, MPI_STATUS_IGNORE);
   }
   if (strcmp(way, "pointer") == 0) MPI_Send((void*)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "window") == 0) {
@@ -64,6 +70,20 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     clock_gettime(CLOCK_MONOTONIC, &now);
     printf("the child ended with %d of %d ranks, the clock %s\n", WEXITSTATUS(status), size,
+           now.tv_sec > 0 ? "is the host's" : "is simulated");
+  }
+  if (strcmp(way, "vfork") == 0) {
+    static volatile time_t of_child = -1;
+    struct timespec now;
+    const pid_t child = vfork();
+    if (child == 0) { /* in the memory of its parent */
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      of_child = now.tv_sec;
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("the child's clock %s, the parent's %s\n", of_child > 0 ? "is the host's" : "is simulated",
            now.tv_sec > 0 ? "is the host's" : "is simulated");
   }
   if (strcmp(way, "child") == 0 && fork() == 0) {
