@@ -154,11 +154,13 @@ std::string worker_state(const mpi::World& world, const WorkerRecorder* recorder
   for (const auto& rank : world.ranks)
     if (world.is_here(rank->id)) json["ranks"].push_back(to_json(*rank));
   if (world.traffic != nullptr) json["network"] = network_state(*world.traffic);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string state;
+  Json::to_cbor(json, state);
+  return state;
 }
 
 Result<> take_in_state(const std::string& state, mpi::World& world, WorkerTotals* totals) {
-  const Json json = Json::parse(state, nullptr, false);
+  const Json json = Json::from_cbor(state, true, false);
   if (json.is_discarded()) return error("cannot read the state of a worker");
   world.messages += json.at("messages").get<uint64_t>();
   world.message_bytes += json.at("bytes").get<uint64_t>();

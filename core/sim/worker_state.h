@@ -1,4 +1,4 @@
-// What the ranks of a worker of a parallel simulation have done, as text from which the supervisor
+// What the ranks of a worker of a parallel simulation have done, as CBOR from which the supervisor
 // continues as if it had simulated them: clocks, totals of calls and channels, measured
 // computation, what blocked ranks wait for.
 //
