@@ -16,6 +16,7 @@
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/pack.h"
+#include "core/network/node_division.h"
 #include "core/network/traffic.h"
 
 namespace sesame::mpi {
@@ -124,20 +125,17 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
   if (world_.traffic != nullptr) divide_traffic();
 }
 
-// A link belongs to the worker of the node at which it begins, or of the last one before with
-// ranks.
+// A link belongs to the worker of the node at which it begins.
 void WorkerMessages::divide_traffic() {
   const int together = world_.traffic->nodes_of_choice();
   std::vector<int> workers(static_cast<size_t>(world_.network.nodes()), -1);
   for (int rank = 0; rank < world_.size(); ++rank) {
     const int first = world_.network.node_of(rank) / together * together;
-    workers[static_cast<size_t>(first)] = worker_of(rank);
-    workers[static_cast<size_t>(world_.network.node_of(rank))] = worker_of(rank);
+    const int end = std::min(first + together, world_.network.nodes());
+    std::fill(workers.begin() + first, workers.begin() + end, worker_of(rank));
   }
-  int last = 0;
-  for (int& worker : workers) last = worker = worker < 0 ? last : worker;
   world_.traffic->divide_among_processes(
-      std::move(workers), worker_.number(),
+      network::divide_nodes(std::move(workers), worker_.memory().workers()), worker_.number(),
       [this](int worker, const network::Walk& walk) { send_walk(worker, walk); });
 }
 
