@@ -2,8 +2,9 @@
 
 The computation is what `sesame trace` measures under mpiexec, summed over all ranks: the time
 between their MPI calls, without that for which other processes had the processor. The simulator
-runs all ranks on one processor, so a ratio of 1 is a simulator that takes no time itself. Each
-code is traced once, and simulated --repeat times, of which the fastest counts. Traced ranks share
+runs all ranks on one processor, so a ratio of 1 is a simulator that takes no time itself. The time
+of a simulation is that of the whole command. Each code is traced once, and simulated --repeat
+times, of which the fastest counts. Traced ranks share
 the machine's processors and their caches: the ratio may be below 1. On an idle machine only.
 
     python bench/nas_ratio.py [--only lu,bt,sp] [--ranks 16,64] [--class W] [--repeat 3]

@@ -24,7 +24,7 @@ class DragonflyRoutes : public Routes {
   uint64_t links() const override { return first_global() + uint64_t{groups_} * groups_ * ports_; }
   LinkPlace place_of(uint32_t link) const override;
   uint32_t node_of(uint32_t link) const override;
-  uint32_t nodes_of_choice() const override {
+  uint32_t nodes_choosing_together() const override {
     return routing_ == Routing::kAdaptive ? routers_ * nodes_per_router_ : 1;
   }
   Route choose(Ends ends, uint64_t draw, const Waits& waits) const override;

@@ -32,6 +32,7 @@ class Fabric {
   // Returns the next link of the route, or null behind the last one.
   Link* advance(Route& route);
   // The head of a message on this route is at the link at `now`. Returns when it begins to pass.
+  // `bytes` are those given to choose().
   SimTime serve(Route& route, Link& link, SimTime now, uint64_t bytes) const;
   // How long the message occupies the link.
   SimTime time_of(const Link& link, uint64_t bytes) const;
@@ -42,7 +43,7 @@ class Fabric {
     return static_cast<uint32_t>(&link - links_.data());
   }
   uint32_t node_of(uint32_t link) const { return routes_->node_of(link); }
-  uint32_t nodes_of_choice() const { return routes_->nodes_of_choice(); }
+  uint32_t nodes_choosing_together() const { return routes_->nodes_choosing_together(); }
   LinkPlace place_of(size_t link) const { return routes_->place_of(static_cast<uint32_t>(link)); }
 
  private:

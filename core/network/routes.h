@@ -89,7 +89,7 @@ class Routes {
   virtual bool begin_at_node() const { return false; }
   // A choice looks at links of the routers of so many consecutive nodes, 0 to n - 1 and so on; 1
   // unless it is adaptive.
-  virtual uint32_t nodes_of_choice() const { return 1; }
+  virtual uint32_t nodes_choosing_together() const { return 1; }
   // The first link with the bandwidth of links between groups; all behind it have it, too.
   virtual uint64_t first_global() const { return links(); }
 };

@@ -197,7 +197,7 @@ void Traffic::advance(Transit& transit) {
     switch (transit.stage_) {
       case Transit::Stage::kSend:
         send(transit);
-        if (has_left_node(transit) && pass_to_other_process(transit)) return;
+        if (may_be_handed_over(transit) && pass_to_other_process(transit)) return;
         break;
       case Transit::Stage::kEnter:
         enter_fabric(transit);

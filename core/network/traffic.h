@@ -80,11 +80,11 @@ class Transit : public pdes::ConditionalEvent {
   void fire() final;
 
  protected:
-  // It has left the sender's card, where the first link does not begin at the node, or a link.
-  // True: another process, that of the receiver, continues it (continue_at_receiver()). Then the
-  // transit is not used any more and may be deleted. False if the receiver is here, always so after
-  // continue_at_receiver(). Messages that use the same card and link first are handed over in their
-  // order.
+  // The sender's card has started to send it, where the first link does not begin at the node, or
+  // it has left a link. True: another process, that of the receiver, continues it
+  // (continue_at_receiver()). Then the transit is not used any more and may be deleted. False if
+  // the receiver is here, always so after continue_at_receiver(). Messages that use the same card
+  // and link first are handed over in their order.
   virtual bool hand_over(const Passage& passage) {
     static_cast<void>(passage);
     return false;
@@ -144,14 +144,14 @@ class Traffic {
   void start(Transit& transit, const FileMessage& message);
 
   // Divides cards and links: `process_of_node` has the process of each node's ranks (of a node
-  // without ranks any), `here` is this one. `send` brings a walk to take_walk() of another process.
-  // From now on a transit may be handed over.
+  // without ranks any, but see nodes_choosing_together()), `here` is this one. `send` brings a walk
+  // to take_walk() of another process. From now on a transit may be handed over.
   using SendWalk = std::function<void(int process, const Walk& walk)>;
   void divide_among_processes(std::vector<int> process_of_node, int here, SendWalk send);
   void take_walk(const Walk& walk);
   // So many consecutive nodes, 0 to n - 1 and so on, must belong to one process (routes.h).
-  int nodes_of_choice() const {
-    return fabric_ == nullptr ? 1 : static_cast<int>(fabric_->nodes_of_choice());
+  int nodes_choosing_together() const {
+    return fabric_ == nullptr ? 1 : static_cast<int>(fabric_->nodes_choosing_together());
   }
   // The least time between two events of a message at cards or links of different processes.
   // `shortest`: the least latency between two nodes.
@@ -184,8 +184,8 @@ class Traffic {
   Passage passage_of(const Transit& transit) const;
   void set_passage(Transit& transit, const Passage& passage);
   int process_of(const Walk& walk) const;
-  // Behind its card, with a route if it needs one.
-  bool has_left_node(const Transit& transit) const {
+  // Whether what it comes to next is known, and not on the sender's node.
+  bool may_be_handed_over(const Transit& transit) const {
     return transit.stage_ != Transit::Stage::kEnter &&
            (fabric_ == nullptr || !fabric_->begins_at_node());
   }

@@ -416,7 +416,7 @@ class Divided {
         network_(*Network::create(machine_, ranks)),
         processes_(static_cast<size_t>(processes)) {
     pdes::EventQueue unused;
-    const int together = Traffic(machine_, network_, unused).nodes_of_choice();
+    const int together = Traffic(machine_, network_, unused).nodes_choosing_together();
     for (int node = 0; node < machine_.nodes; ++node)
       process_of_node_.push_back(node / together * together * processes / machine_.nodes);
     for (int i = 0; i < processes; ++i) {

@@ -43,7 +43,7 @@ const char* one_worker() { return spelled("--workers 1", "workers=1"); }
 
 // How many nodes that follow each other stay together.
 int nodes_together(const mpi::World& world) {
-  return world.traffic != nullptr ? world.traffic->nodes_of_choice() : 1;
+  return world.traffic != nullptr ? world.traffic->nodes_choosing_together() : 1;
 }
 
 std::vector<int> divide(const mpi::World& world, int workers) {
@@ -133,7 +133,7 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
   return check_protocol(scenario, machine, look_ahead_of(world));
 }
 
-// The hint says how many workers would do, if there are so many nodes.
+// The hint says how many workers would do, if the ranks can be divided so.
 Result<> check_mappings(const loader::Program& program, const Scenario& scenario,
                         const machine::Machine& machine, const mpi::World& world) {
   const auto check = [&](int workers) {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from tests.browser import SIZES, axe_script, faults, new_page
 from tests.python.block_traces import random_requests, write_msr
 from tests.python.made_runs import write_run
@@ -100,14 +99,15 @@ def test_a_data_set_is_uploaded_reviewed_and_seen(page, browser, served, tmp_pat
 def test_the_form_is_sent_by_its_script_however_late_that_comes(page, served, tmp_path):
     write_run(tmp_path / "run.sesame", 8, MESH, steps=4, title="x")
 
-    def late(route):
-        time.sleep(2)
-        route.continue_()
-
-    page.route("**/upload*.js", late)
+    held = []
+    page.route("**/upload*.js", lambda route: held.append(route))
     sign_in(page, served, "ada", "/")
     page.goto(f"{served.url}/upload", wait_until="commit")
     page.set_input_files("#directory", tmp_path / "run.sesame")
+    expect(page.get_by_role("button", name="Upload")).to_be_disabled()
+    expect(page.locator("#message")).to_have_text("This page is loading.")
+    assert len(held) == 1
+    held[0].continue_()
     assert "/d/" in upload(page, served, "a late script")
 
 

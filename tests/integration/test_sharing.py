@@ -22,7 +22,7 @@ HYPERX = (
 SHARED = {
     "cards": ("csd3", ""),
     "cards and memory": ("csd3", "node.network.total_bandwidth=10GB/s network.card.number=2"),
-    "busy cores": ("csd3", "network.card.slowdown=[1,1.5,2,4]"),
+    "busy cores": ("csd3", "network.card.slowdown=[1.5,4] nodes=4"),
     "tree": ("frontera", "network.sharing=links"),
     "hashed": ("frontera", "network.sharing=links topology.routing=hashed"),
     "torus": ("sp2", "network.sharing=links topology.kind=torus topology.dims=[3,3] nodes=9"),
@@ -35,8 +35,12 @@ SHARED = {
 }
 
 
+# Ranks that compute, some alone on their node.
+COMPUTING = ("--compute", "fixed:3us", "--placement", "cyclic")
+
+
 def settings(sharing: str) -> list[str]:
-    return on_machine(*SHARED[sharing])
+    return [*on_machine(*SHARED[sharing]), *(COMPUTING if sharing == "busy cores" else ())]
 
 
 def on_machine(machine: str, changes: str) -> list[str]:
@@ -86,7 +90,7 @@ def test_a_renumbered_program_takes_the_same_time(sharing, compiled, simulate):
     assert up == down[::-1]
 
 
-@pytest.mark.parametrize("sharing", ["cards", "cards and memory", "tree", "adaptive"])
+@pytest.mark.parametrize("sharing", ["cards", "busy cores", "tree", "adaptive"])
 @pytest.mark.parametrize("program", ["wildcards", "spawn"])
 def test_programs_get_their_answers(program, sharing, compiled, simulate):
     options = (*COMPUTE, *settings(sharing), "--placement", "cyclic", "-n", 4)

@@ -27,6 +27,7 @@ TOPOLOGIES = {
     "adaptive parallel links": ADAPTIVE + "global_links = 2\n",
     "parallel links": DRAGONFLY + 'routing = "valiant"\nglobal_links = 2\n',
 }
+TWO_GROUPS = ADAPTIVE.replace("groups = 4", "groups = 2") + "global_links = 2\n"
 SCHEDULE = "tests/programs/model/schedule.c"
 
 
@@ -51,10 +52,10 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
         topology: str,
         ranks: int,
         *command: object,
-        settings: tuple[str, ...] = (),
+        settings: tuple[object, ...] = (),
         workers: tuple[int, ...] = (2, 3, 4),
     ) -> None:
-        machine = machine_of(TOPOLOGIES[topology])
+        machine = machine_of(TOPOLOGIES.get(topology, TWO_GROUPS))
 
         def run(*options: object) -> Path:
             output = tmp_path / f"{len(list(tmp_path.glob('*.sesame')))}.sesame"
@@ -101,6 +102,20 @@ def test_routes_lead_through_places_without_nodes(topology, compiled, same):
 def test_adaptive_routes_lead_through_places_without_nodes(nodes, compiled, same):
     settings = ("--set", f"nodes={nodes}")
     same("dragonfly adaptive", 8, compiled(SCHEDULE), 760, 16, settings=settings, workers=(2, 3))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("nodes", [(2, 5, 8), (5, 2, 8, 4), (11, 1, 7, 2, 5)])
+@pytest.mark.parametrize("topology", ["dragonfly adaptive", "two groups"])
+def test_ranks_on_some_nodes_of_each_group(nodes, topology, compiled, same, tmp_path):
+    """The first nodes of a group, whose routers have the lowest numbers, have no ranks."""
+    placement = tmp_path / "placement"
+    placement.write_text(
+        "".join(f"{one % 6 if topology == 'two groups' else one}\n" for one in nodes)
+    )
+    workers = (2,) if topology == "two groups" else (2, 3)
+    settings = ("--placement", placement)
+    same(topology, len(nodes), compiled(SCHEDULE), 770, 16, settings=settings, workers=workers)
 
 
 @pytest.mark.long

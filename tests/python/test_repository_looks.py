@@ -377,6 +377,7 @@ def test_numbers_and_pictures_of_a_view_are_downloaded(client, home):
         query = f"{look}type=event"
         svg = client.get(f"{home}/look/1/picture.svg?{query}")
         png = client.get(f"{home}/look/1/picture.png?{query}")
+        assert svg.status_code == 200, svg.text
         assert svg.headers["content-disposition"].endswith('.svg"')
         assert "A &lt;b&gt; set" in svg.text and png.content[:4] == b"\x89PNG"
         assert svg.text.count("<") < 500  # no element for each record
@@ -473,6 +474,23 @@ def test_who_waits_for_a_process_that_ends_gets_another(tmp_path):
                     time.sleep(0.001)
                 asking._drop(data_set.path, process)
             assert "values" in waits.result(timeout=30)
+    finally:
+        asking.close()
+
+
+def test_a_process_that_ends_while_it_is_asked_is_replaced(tmp_path, monkeypatch):
+    """As one does whose thread of the server has just ended."""
+    data_set = write_events(tmp_path / "run.sesame", 10, 1)
+    table = prepared(data_set, tmp_path / "out")["event"].table
+    request = {"what": "elements", "table": to_json(table), "field": "times", "row": 0}
+    asking = Asking()
+    try:
+        asking.ask(data_set.path, request)
+        (process,) = asking._processes.values()
+        process._process.kill()
+        process._process.wait()
+        monkeypatch.setattr("sesame.repository.looks.asking._Process.is_alive", True)
+        assert "values" in asking.ask(data_set.path, request)
     finally:
         asking.close()
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -24,6 +25,15 @@ TEST(ComputingTimes, AreFromTheirBeginToBeforeTheirEnd) {
   EXPECT_FALSE(times.covers(at(40)));
   EXPECT_TRUE(times.covers(at(50)));
   EXPECT_FALSE(times.covers(at(60)));
+}
+
+TEST(ComputingTimes, AreAddedBetweenEvents) {
+  ComputingTimes times;
+  for (int64_t now = 0; now < 1000; now += 10) {
+    times.add(at(now), at(now + 5));
+    EXPECT_TRUE(times.covers(at(now + 4)));
+    EXPECT_FALSE(times.covers(at(now + 5)));
+  }
 }
 
 TEST(ComputingTimes, OfSeveralThreadsOverlap) {

@@ -127,7 +127,7 @@ WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<i
 
 // A link belongs to the worker of the node at which it begins.
 void WorkerMessages::divide_traffic() {
-  const int together = world_.traffic->nodes_of_choice();
+  const int together = world_.traffic->nodes_choosing_together();
   std::vector<int> workers(static_cast<size_t>(world_.network.nodes()), -1);
   for (int rank = 0; rank < world_.size(); ++rank) {
     const int first = world_.network.node_of(rank) / together * together;

@@ -39,11 +39,17 @@ class TooLong(InputError):
     status = 503
 
 
+class _Ended(Exception):
+    """A process ended, or gave no answer that can be understood. One that has answered before may
+    have been ended by the system: it ends with the thread of the server that started it."""
+
+
 class _Process:
     def __init__(self, data_set: Path) -> None:
         self.lock = threading.Lock()  # one question at a time
         self.users = 0  # threads that ask it or wait for their turn; of `Asking`'s lock
         self.has_ended = False
+        self.has_answered = False
         self._process = subprocess.Popen(
             (sys.executable, "-I", "-m", "sesame.repository.looks.answering", str(data_set)),
             stdin=subprocess.PIPE,
@@ -100,20 +106,28 @@ class Asking:
         with self._turn(end):
             while True:
                 with self._used(data_set) as process, process.lock:
-                    if not process.has_ended:  # with the question before, which took too long
+                    if process.has_ended:  # with the question before, which took too long
+                        continue
+                    is_new = not process.has_answered
+                    try:
                         return self._answer(data_set, process, request, end)
+                    except _Ended as error:
+                        if is_new:
+                            raise InputError(str(error)) from error
 
     def _answer(
         self, data_set: Path, process: _Process, request: Mapping[str, Any], end: float
     ) -> dict[str, Array]:
         try:
             process.send(request)
-            return _read_answer(process, end)
+            found = _read_answer(process, end)
         except (OSError, ValueError, KeyError, TypeError, RecursionError, TooLong) as error:
             self._drop(data_set, process)
             if isinstance(error, TooLong):
                 raise
-            raise InputError("the process that reads these records ended") from error
+            raise _Ended("the process that reads these records ended") from error
+        process.has_answered = True
+        return found
 
     def stream(self, data_set: Path, request: Mapping[str, Any]) -> Iterator[bytes]:
         """The output of a process of its own, in chunks."""

@@ -135,5 +135,6 @@
   });
   // A person may have been faster than this script: without it, the form would be sent as a GET.
   requireFiles();
+  message.textContent = "";
   button.disabled = false;
 })();
