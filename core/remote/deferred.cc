@@ -62,7 +62,7 @@ void serve_one(Channel& channel, const Header& header, const char* values, Taken
   memory.leave_windows(windows);
   Reader result(answer);
   if (result.get<int64_t>() != MPI_SUCCESS)
-    fail_late(header);  // the process has checked most arguments, but not which types there are
+    fail_late(header);  // a guard: the process defers only calls whose arguments it has checked
   if (takes_request) taken.take_next(*reinterpret_cast<const Request*>(result.get_bytes(8)));
 }
 
