@@ -85,6 +85,7 @@ void prepare_slot(Slot& slot, int rank) {
 Result<std::unique_ptr<Launch>> Launch::create(const LaunchOptions& options) {
   const int ranks = options.ranks;
   if (ranks > mpi::kMostRemoteRanks) return too_many(ranks);
+  signal(SIGCHLD, SIG_DFL);  // ends of processes would be lost where it is ignored
   std::unique_ptr<Launch> launch(new Launch(options));
   // Those of threads take memory once they are used.
   const int slots = ranks + std::max(kSlotsOfThreads, ranks * kThreadsOfRank);
@@ -235,7 +236,8 @@ void Launch::remove_from(size_t rank) {
 // Records which processes have ended, and wakes the simulator if it waits for one.
 void Launch::note_end(pid_t ended, int status) {
   for (auto& process : processes_) {
-    if (process->started != ended) continue;
+    // A number is used again for a later process.
+    if (process->has_ended || process->started != ended) continue;
     process->status = status;
     process->has_ended = true;
     Turn expected = Turn::kProgram;

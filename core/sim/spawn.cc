@@ -197,9 +197,12 @@ Result<std::string> Simulation::find_process_program(const ProgramStart& start) 
     auto same = check_interface(start.command, *program->interface);
     if (!same) return std::unexpected(same.error());
   }
-  if (!start.directory.empty() && !std::filesystem::is_directory(start.directory))
-    return error_at(start.directory, 0, "cannot work in this directory: there is none");
-  return std::filesystem::absolute(program->path);
+  std::error_code failure;  // without it, a directory that cannot be looked up is an exception
+  if (!start.directory.empty() && !std::filesystem::is_directory(start.directory, failure))
+    return error_at(start.directory, 0,
+                    "cannot work in this directory: " +
+                        (failure ? failure.message() : std::string("it is none")));
+  return program->path;
 }
 
 // Ranks of a node share its cores evenly. `taken` counts them.

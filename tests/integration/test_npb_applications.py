@@ -9,6 +9,7 @@ APPLICATIONS = ["bt", "sp", "lu"]
 DUMPS_BYTES = 12 * 12**3 * 40
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec):

@@ -542,6 +542,20 @@ def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -
     assert "hint: leave --ranks-as out: its ranks can be processes" in outcome.stderr
 
 
+def test_ends_are_seen_where_the_caller_ignores_their_signal(compiled, tmp_path: Path) -> None:
+    command = [*SESAME, "simulate", "-n", "2", *ON_INFINIBAND, "--ranks-as", "processes", "--"]
+    ignoring = [
+        "env",
+        "--ignore-signal=CHLD",
+        *command,
+        str(compiled("examples/heat.c")),
+        "48",
+        "5",
+    ]
+    done = subprocess.run(ignoring, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_sensitivity_is_refused(simulate: Simulate, tmp_path: Path) -> None:
     script = executable(tmp_path / "script.sh", "#!/bin/sh\ntrue\n")
     outcome = simulate("-n", 2, *ON_INFINIBAND, "--sensitivity", "--", script)

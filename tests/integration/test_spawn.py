@@ -232,6 +232,7 @@ def test_a_recorded_run_that_spawns_repeats(compiled, simulate, tmp_path):
         ("no-accept", "rank 1 in MPI_Comm_connect waits for rank 0 to accept"),
     ],
 )
+@pytest.mark.every_case
 @BOTH_WAYS
 def test_a_deadlock_names_what_spawned_ranks_wait_for(way, case, said, compiled, simulate):
     outcome = simulate("-n", 2, *ON, *way, "--", compiled(CASES), case)
@@ -240,11 +241,18 @@ def test_a_deadlock_names_what_spawned_ranks_wait_for(way, case, said, compiled,
 
 
 @pytest.mark.parametrize(("case", "status"), [("abort", 7), ("fail", 3)])
+@pytest.mark.every_case
 @BOTH_WAYS
 def test_a_spawned_rank_that_fails_ends_the_run(way, case, status, compiled, simulate):
     outcome = simulate("-n", 2, *ON, *way, "--", compiled(CASES), case)
     assert outcome.status == status
     assert "of those spawned as" in outcome.stderr
+
+
+def test_arguments_that_cannot_be_used_are_errors(compiled, simulate):
+    program = compiled("tests/programs/processes/wrong_spawn.c")
+    outcome = simulate("-n", 1, *ON, "--ranks-as", "processes", "--", program)
+    assert (outcome.status, outcome.stdout) == (0, "spawn argument\n"), outcome.stderr
 
 
 @BOTH_WAYS

@@ -174,6 +174,8 @@ int Comm_spawn_multiple(int count, void* array_of_commands, void* array_of_argv,
   int error = MPI_SUCCESS;
   if (comm->rank == root) {
     if (count < 1) error = fail(MPI_ERR_COUNT, "there is no command");
+    if (error == MPI_SUCCESS && (array_of_maxprocs == nullptr || array_of_info == nullptr))
+      error = fail(MPI_ERR_ARG, "array_of_maxprocs or array_of_info is null");
     const auto* commands = static_cast<char**>(array_of_commands);
     auto* arguments = static_cast<char***>(array_of_argv);
     for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
