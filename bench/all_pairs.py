@@ -10,12 +10,11 @@ per second of the simulation, copies per second of a program that does nothing e
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from message_rate import build
+from message_rate import build, find_mpicc
 from runs import sesame
 
 ROUNDS = 4
@@ -29,9 +28,7 @@ def main() -> None:
     parser.add_argument("--bytes", type=int, default=65536)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    compiler = find_mpicc()
     sizes = [str(options.bytes), str(ROUNDS)]
     with tempfile.TemporaryDirectory(prefix="sesame-") as name:
         pairs, copies = (build(compiler, one, Path(name)) for one in ("pairs", "copies"))

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from message_rate import build, smpi_command
+from message_rate import build, find_mpicc, smpi_command
 
 RANKS = 1024
 OPTIONS = ("100", "10")  # numbers of Allreduce and Alltoall
@@ -34,10 +34,7 @@ def smpi_s(program: Path, directory: Path) -> float:
 
 
 def main() -> None:
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        print("no mpicc here")
-        return
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         ours = sesame_s(build(compiler, "collectives", directory))

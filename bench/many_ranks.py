@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from message_rate import build
+from message_rate import build, find_mpicc
 
 CALLS = ("split", "dup", "cart", "create", "group", "inter", "window")
 WAYS = ("named", "any", "tags", "probe", "iprobe", "workers")
@@ -138,9 +137,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     arguments = parser.parse_args()
     ranks = [int(count) for count in arguments.ranks.split(",")]
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         startup = build(compiler, "startup", directory)

@@ -36,6 +36,14 @@ PLATFORM = """<?xml version='1.0'?>
 """
 
 
+def find_mpicc() -> str:
+    """MPICH's compiler of C, or the machine's own. Ends the benchmark if there is none."""
+    found = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    if found is None:
+        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    return found
+
+
 def build(compiler: str, name: str, directory: Path) -> Path:
     program = directory / f"{name}.{Path(compiler).name}"
     command = [compiler, "-O2", "-w", str(PROGRAMS / f"{name}.c"), "-o", str(program)]
@@ -119,7 +127,7 @@ def main() -> None:
     arguments = parser.parse_args()
     peer_ranks = {int(n) for n in arguments.peer_ranks.split(",") if n}
     has_peer = shutil.which("smpicc") and shutil.which("smpirun")
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         for program_name, per_round in MESSAGES_PER_ROUND.items():

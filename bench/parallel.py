@@ -13,7 +13,6 @@ run take turns. Needs mpicc, mpicxx and two idle processors.
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from message_rate import build
+from message_rate import build, find_mpicc
 
 from sesame.workloads import build_workload, find_compiler, find_workload
 
@@ -100,9 +99,9 @@ def main() -> None:
     parser.add_argument("--only", help="a program")
     parser.add_argument("--small", action="store_true", help="small problems, for a first look")
     options = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None or len(PROCESSORS) < 2:
-        raise SystemExit("needs mpicc (Debian package libmpich-dev) and two processors")
+    compiler = find_mpicc()
+    if len(PROCESSORS) < 2:
+        raise SystemExit("needs two processors")
     found = find_compiler(compiler.replace("mpicc", "mpicxx"))
     with tempfile.TemporaryDirectory() as name:
         halo = build(compiler, "halo", Path(name))

@@ -9,7 +9,6 @@ docs/models/published.md. Needs mpicc.
 
 import argparse
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from message_rate import build
+from message_rate import build, find_mpicc
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "models" / "published.md"
@@ -120,9 +119,7 @@ def main() -> None:
     only = set(filter(None, options.only.split(",")))
     if options.write and only:
         parser.error("--write writes all tables: leave --only out")
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        raise SystemExit("no mpicc here")
+    compiler = find_mpicc()
     chosen = measurements(only)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
         program = build(compiler, "published", Path(name))

@@ -11,7 +11,6 @@ Needs mpicc and mpicxx.
 """
 
 import argparse
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -19,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from message_rate import PROGRAMS
+from message_rate import PROGRAMS, find_mpicc
 
 from sesame.machines import find_machine
 from sesame.simulation import Host, Scenario, simulate
@@ -101,9 +100,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--only", default="", help="part of a case's name")
     options = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    compiler = find_mpicc()
     print(f"| | exact | {' | '.join(f'{factor} L' for factor in FACTORS)} |")
     print(f"|{'---|' * (len(FACTORS) + 2)}")
     with tempfile.TemporaryDirectory() as name:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -27,7 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from message_rate import PROGRAMS, build
+from message_rate import PROGRAMS, build, find_mpicc
 
 from sesame.workloads import build_workload, find_compiler, find_workload
 
@@ -139,7 +138,7 @@ def main() -> None:
     parser.add_argument("--workload", default="ep")
     parser.add_argument("--class", dest="size", default="S")
     arguments = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         show_ping_pong(Path(name), compiler, arguments.repeat)
         show_start_up(Path(name), compiler, arguments.repeat, arguments.python_ranks)

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from message_rate import MESSAGES_PER_ROUND, build
+from message_rate import MESSAGES_PER_ROUND, build, find_mpicc
 
 WAYS = {"without -o": [], "-o --no-records": ["--no-records"], "-o": []}
 
@@ -70,9 +70,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_200_000)
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
-    if compiler is None:
-        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         program = build(compiler, "halo", Path(name))
         for ranks in (int(n) for n in arguments.ranks.split(",")):

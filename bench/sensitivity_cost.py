@@ -9,12 +9,11 @@ for each; the aim is 2.
 """
 
 import argparse
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
 
-from message_rate import MESSAGES_PER_ROUND, build, sesame_run
+from message_rate import MESSAGES_PER_ROUND, build, find_mpicc, sesame_run
 
 MESSAGES = 1_500_000
 
@@ -24,7 +23,7 @@ def main() -> None:
     parser.add_argument("--ranks", default="16,1024")
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         for program_name, per_round in MESSAGES_PER_ROUND.items():
             program = build(compiler, program_name, Path(name))

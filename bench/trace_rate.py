@@ -10,7 +10,6 @@ runs. Needs MPICH's mpicc.
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from message_rate import build, sesame_run
+from message_rate import build, find_mpicc, sesame_run
 
 from sesame.datasets import (
     DataSet,
@@ -138,7 +137,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    compiler = find_mpicc()
     with tempfile.TemporaryDirectory() as name:
         program = build(compiler, "halo", Path(name))
         for ranks in (int(n) for n in arguments.ranks.split(",")):
