@@ -14,8 +14,8 @@ TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 la
   libhdf5-openmpi-dev libhypre-dev liblttng-ust1 libnetcdf-mpi-dev liburing-dev linux-perf lttng-tools mocassin \
   munge netpipe-mpich2 netpipe-openmpi openssh-client openssh-server openssl perl postgresql scalapack-mpi-test slurm-wlm sqlite3 strace \
   systemd util-linux vim
-LONG_TEST_PACKAGES := busybox-static cp2k gromacs libns3-dev mariadb-server nwchem-openmpi petsc-dev python3-lammps \
-  python3-mpi4py python3-petsc4py qemu-system-x86 quantum-espresso slurmdbd
+LONG_TEST_PACKAGES := busybox-static cp2k gromacs libns3-dev mariadb-server nwchem-mpich nwchem-openmpi petsc-dev \
+  python3-lammps python3-mpi4py python3-petsc4py qemu-system-x86 quantum-espresso quantum-espresso-data slurmdbd
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
 .PHONY: help setup build build-tests test test-fast test-long demo docs bench lint format sanitize wheel test-wheel clean
