@@ -3,7 +3,8 @@
 A test with several `parametrize` marks has a case for each combination of their values. With real
 programs that costs minutes for few further faults: so in tests/integration as many cases run as it
 takes to have each value of each mark once, and the others are `long`. A test that needs all of them
-has the mark `every_case`.
+has the mark `every_case`. A case that would only skip must not stand for its values: leave it out
+of the product (`product` below), or give it the mark `skipif`.
 """
 
 from __future__ import annotations
@@ -53,11 +54,28 @@ def mark_further_cases(items: Iterable[pytest.Item]) -> None:
     """Marks as `long` what `make test` leaves out of each product."""
     products: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if not any(item.get_closest_marker(name) for name in ("long", "every_case")):
+        marks = [item.get_closest_marker(name) for name in ("long", "every_case", "skip")]
+        if not any(marks) and not _is_skipped(item):
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in products.values():
-        # One value for each mark, also where a mark has several arguments.
-        values = [tuple(case.callspec._idlist) for case in cases if hasattr(case, "callspec")]
+        values = [_values_of(case) for case in cases if hasattr(case, "callspec")]
         chosen = each_value_once(values)
         for number in set(range(len(values))).difference(chosen):
             cases[number].add_marker(pytest.mark.long)
+
+
+def _values_of(case: Any) -> Case:
+    """The values of each mark, as objects: equal numbers in a list of values are two values.
+
+    (Numbers in `callspec.indices` are those of cases since pytest 8.)
+    """
+    numbers = {name: id(value) for name, value in case.callspec.params.items()}
+    marks = [mark.args[0] for mark in case.iter_markers("parametrize")]
+    names = [mark.split(",") if isinstance(mark, str) else mark for mark in marks]
+    of_marks = [tuple(numbers.pop(name.strip(), 0) for name in some) for some in names]
+    return (*of_marks, *numbers.values())  # and of fixtures
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """By a mark `skipif` whose condition is already known."""
+    return any(mark.args and mark.args[0] is True for mark in item.iter_markers("skipif"))

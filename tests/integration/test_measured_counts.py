@@ -142,6 +142,7 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     return counts_of(session)
 
 
+@pytest.mark.every_case
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)

@@ -38,6 +38,7 @@ def test_a_program_on_files_says_the_same_as_under_mpiexec(
         assert said(ours.stdout) == said(real.stdout) != []
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
 @pytest.mark.parametrize("name", ["data.c", "views.c"])
 def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, simulate, tmp_path):

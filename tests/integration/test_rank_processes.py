@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import SESAME, Outcome, run
 from tests.integration.installations import ROOT
+from tests.products import product
 
 PROGRAMS = ROOT / "tests/programs/processes"
 NOT_PIE = ("-no-pie", "-fno-pie")
@@ -48,6 +49,13 @@ SOURCES = [
     ("examples/heat.c", ("96", "100")),
 ]
 MPIS_OF_SOURCES = ["debian", "openmpi", "wheel-abi"]
+# The wheel brings no Fortran.
+CASES = [
+    (source, arguments, mpi)
+    for source, arguments in SOURCES
+    for mpi in MPIS_OF_SOURCES
+    if (Path(source).suffix, mpi) != (".f90", "wheel-abi")
+]
 
 
 def tables_of(data_set: Path) -> dict[str, bytes]:
@@ -100,8 +108,7 @@ def test_a_workload_as_processes_has_the_records_of_fibers(
     both_ways(ranks, program(name), *arguments)
 
 
-@pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
-@pytest.mark.parametrize(("source", "arguments"), SOURCES)
+@pytest.mark.parametrize(("source", "arguments", "mpi"), product(CASES, "{0}-{2}".format))
 def test_a_program_as_processes_has_the_records_of_fibers(
     both_ways: Callable[..., None],
     compiled: Compiled,
@@ -302,6 +309,7 @@ def test_one_sided_communication_has_the_records_of_fibers(
     both_ways(4, compiled("tests/programs/answers/one_sided.c", mpi), options=one_node)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
 @pytest.mark.parametrize("name", ["data.c", "views.c", "whole.c"])
 @pytest.mark.parametrize("machine", ["infiniband", "paragon --collective two-phase"])
@@ -415,6 +423,7 @@ def test_a_rank_that_ends_has_made_its_deferred_calls(
     assert "rank 1 has ended without calling MPI_Finalize" in outcome.stderr
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("prefix", [(), ("taskset", "-c", "0")])
 @pytest.mark.parametrize(
     ("way", "what"),

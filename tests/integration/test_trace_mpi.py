@@ -21,6 +21,7 @@ from tests.integration.traced_mpi import (
     functions_of,
     library_of,
 )
+from tests.products import product
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
 FORTRAN_MPI = pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
@@ -319,14 +320,14 @@ def test_only_io_hides_what_mpi_does_with_files(mpi, bench):
 # --- Answers ------------------------------------------------------------------------------------
 
 ANSWERS = ["callbacks.c", "communicators.c", "environment.c", "topologies.c", "mpif.f90"]
+# Debian's Open MPI is of MPI 3.1, and the wheel brings no Fortran.
+MISSING = [("callbacks.c", "openmpi"), ("mpif.f90", "wheel"), ("mpif.f90", "wheel-abi")]
+ANSWER_CASES = [(source, mpi) for source in ANSWERS for mpi in MPIS if (source, mpi) not in MISSING]
 TIMES = re.compile(r"[0-9.e+-]+ s$", re.M)
 
 
-@EVERY_MPI
-@pytest.mark.parametrize("source", ANSWERS)
+@pytest.mark.parametrize(("source", "mpi"), product(ANSWER_CASES, "{}-{}".format))
 def test_a_program_gives_the_same_answer(source, mpi, bench):
-    if (source, mpi) == ("callbacks.c", "openmpi"):
-        pytest.skip("the program needs MPI 4")
     program = bench.compile(f"tests/programs/answers/{source}", mpi)
     plain = bench.run(mpi, 2, program, traced=False)
     traced = bench.run(mpi, 2, program)

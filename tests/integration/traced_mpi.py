@@ -70,19 +70,13 @@ class Run:
 
 
 def find_compiler(mpi: str, suffix: str = ".c") -> str:
-    compiler = MPIS[mpi].compilers.get(suffix)
-    if compiler is None or shutil.which(compiler) is None:
-        pytest.skip(_without_compiler(mpi, suffix))
+    compiler = MPIS[mpi].compilers[suffix]
+    if shutil.which(compiler) is None:
+        package = (
+            f"apt-get install {DEBIAN[mpi]} gfortran" if mpi in DEBIAN else "pip install 'mpich>=5'"
+        )
+        pytest.skip(f"there is no {compiler}: {package}")
     return compiler
-
-
-def _without_compiler(mpi: str, suffix: str) -> str:
-    if mpi in DEBIAN:
-        wrapper = MPIS[mpi].compilers[suffix]
-        return f"there is no {wrapper}: apt-get install {DEBIAN[mpi]} gfortran"
-    if suffix == ".f90":
-        return "the mpich wheel ships no Fortran wrapper; with Debian's MPICH this test runs"
-    return f"there is no {MPIS[mpi].compilers[suffix]}: pip install 'mpich>=5'"
 
 
 class Bench:

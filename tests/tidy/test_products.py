@@ -26,6 +26,16 @@ def test_all(n, m): pass
 @pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("m", "ab")
 def test_long(n, m): pass
+@pytest.mark.parametrize("m", [pytest.param("a", marks=pytest.mark.skipif(True, reason="")), "b"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_skipped(n, m): pass
+@pytest.mark.parametrize("m", [[0], [0]], ids=["same", "same"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_names(n, m): pass
+@pytest.fixture(params=["one", "two"])
+def made(request): return request.param
+@pytest.mark.parametrize("n", [1, 2])
+def test_fixture(made, n): pass
 """
 
 
@@ -67,5 +77,8 @@ def test_further_cases_of_products_are_long(tmp_path):
         *(f"test_values[{n}]" for n in range(3)),
         *(f"test_product[{case}]" for case in ("1-1-a", "1-2-b", "2-1-a")),
         *(f"test_long[{case}]" for case in ("a-1", "b-1")),
+        *(f"test_skipped[{case}]" for case in ("1-a", "1-b", "2-a", "2-b")),
+        *(f"test_names[{case}]" for case in ("1-same0", "2-same1")),
+        *(f"test_fixture[{case}]" for case in ("one-1", "two-2")),
     ], done.stdout + done.stderr
-    assert len(kept) == 9 + 6
+    assert len(kept) == 17 + 6
