@@ -15,7 +15,7 @@
 namespace sesame::mpi {
 namespace {
 
-class DatatypeTest : public testing::Test {
+class DatatypeTest : public ::testing::Test {
  protected:
   const DatatypeObject& get(Datatype handle) { return *table_.find(handle); }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr Op kOps[] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
                        MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
 
-class OpTest : public testing::Test {
+class OpTest : public ::testing::Test {
  protected:
   template <typename T>
   T reduce(Op op, Datatype type, T in, T inout) {
