@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 # Python tests at the same time. They wait often, so that more than JOBS end sooner.
-WORKERS ?= $(JOBS)
+WORKERS ?= $(shell expr $(JOBS) + $(JOBS) / 2)
 PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libtomlplusplus-dev ninja-build \
   nlohmann-json3-dev python3-dev python3-venv
 # What the tests are built with: both MPIs, whatever the machine's own is.
@@ -39,39 +39,57 @@ help:
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml tools/setup.sh
-	@bash tools/setup.sh $(VENV) $(PACKAGES)
+$(VENV)/.ready-to-build: pyproject.toml tools/setup.sh
+	@bash tools/setup.sh $(VENV) build $(PACKAGES)
 	@touch $@
 
-$(VENV)/.ready-to-build-tests: $(VENV)/.ready Makefile
-	@SESAME_DEV_MPI=yes bash tools/setup.sh $(VENV) $(BUILD_TEST_PACKAGES)
+$(VENV)/.ready: $(VENV)/.ready-to-build
+	@bash tools/setup.sh $(VENV) all
 	@touch $@
 
-$(VENV)/.ready-to-test: $(VENV)/.ready Makefile
-	@bash tools/setup.sh $(VENV) $(TEST_PACKAGES) || echo "tests skip what is not there" >&2
+$(VENV)/.ready-to-build-tests: $(VENV)/.ready-to-build Makefile
+	@bash tools/setup.sh $(VENV) mpi $(BUILD_TEST_PACKAGES)
+	@touch $@
+
+# Debian's packages come one after another, because apt does not wait for itself.
+$(VENV)/.ready-to-test: $(VENV)/.ready-to-build-tests
+	@bash tools/install_packages.sh $(TEST_PACKAGES) || echo "tests skip what is not there" >&2
 	@touch $@
 
 $(VENV)/.ready-to-test-long: $(VENV)/.ready-to-test
-	@bash tools/setup.sh $(VENV) $(LONG_TEST_PACKAGES) || echo "tests skip what is not there" >&2
+	@bash tools/install_packages.sh $(LONG_TEST_PACKAGES) || echo "tests skip what is not there" >&2
 	@touch $@
 
 INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
   --no-deps --disable-pip-version-check --editable . --config-settings=build-dir=build
 
-build: setup
+# The other packages are installed while the compiler works: pip uses one processor, or waits.
+MEANWHILE = @+$(MAKE) --no-print-directory --jobs=2
+build: $(VENV)/.ready-to-build
+	$(MEANWHILE) compile $(VENV)/.ready
+
+build-tests: $(VENV)/.ready-to-build-tests
+	$(MEANWHILE) compile-tests $(VENV)/.ready
+
+# Only parts of the targets above.
+.PHONY: compile compile-tests
+compile: $(VENV)/.ready-to-build
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
 
-build-tests: setup $(VENV)/.ready-to-build-tests
+compile-tests: $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
-test: build-tests $(VENV)/.ready-to-test
+test: $(VENV)/.ready-to-build-tests
+	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS)
 
-test-fast: build-tests $(VENV)/.ready-to-test
+test-fast: $(VENV)/.ready-to-build-tests
+	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --fast
 
-test-long: build-tests $(VENV)/.ready-to-test-long
+test-long: $(VENV)/.ready-to-build-tests
+	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test-long
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --long
 
 demo: build

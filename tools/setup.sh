@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# setup.sh VENV PACKAGE…: installs the Debian packages that are missing (as root; else names
-# them), an MPI if there is none, and makes the Python environment VENV with everything that building
-# and testing needs. With SESAME_DEV_MPI=yes also the Python package mpich, for tests.
+# setup.sh VENV WHAT PACKAGE…: installs the Debian packages that are missing (as root; else names
+# them) and, in the Python environment VENV, which it makes,
+#   build   what building needs, and what the command line imports
+#   all     what the extras and developers need
+#   mpi     the Python package mpich, for tests
+# Where there is no MPI, Debian's or, without root rights, the Python package is installed, too.
 set -euo pipefail
-venv=$1
-shift
+venv=$1 what=$2
+shift 2
 
 # Any MPI will do; Debian's default where there is none.
 command -v mpicc >/dev/null || set -- "$@" mpi-default-dev
@@ -16,20 +19,27 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
   exit 1
 fi
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-with_mpi=${SESAME_DEV_MPI:-}
-command -v mpicc >/dev/null || with_mpi=yes
+command -v mpicc >/dev/null || what="$what mpi"
 # The versions are in pyproject.toml and nowhere else.
-SESAME_DEV_MPI=$with_mpi "$venv/bin/python" - <<'LIST' >"$venv/requirements.txt"
-import os
+"$venv/bin/python" - $what <<'LIST' >"$venv/requirements-${what// /-}.txt"
+import sys
 import tomllib
 
 with open("pyproject.toml", "rb") as file:
-    project = tomllib.load(file)["project"]
+    content = tomllib.load(file)
+project = content["project"]
 extras = project["optional-dependencies"]
-if not os.environ["SESAME_DEV_MPI"]:
-    del extras["dev-mpi"]
-packages = {package for extra in extras.values() for package in extra}
-packages = {package for package in packages if not package.startswith(project["name"])}
-print(*project["dependencies"], *sorted(packages), sep="\n")
+others = [name for name in extras if name not in ("all", "dev-mpi")]
+packages = {
+    "build": [*project["dependencies"], *content["build-system"]["requires"]],
+    "all": [package for name in others for package in extras[name]],
+    "mpi": extras["dev-mpi"],
+}
+print(*sorted({package for what in sys.argv[1:] for package in packages[what]}), sep="\n")
 LIST
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$venv/requirements.txt"
+# Most files of most packages are never imported: Python compiles those that are. That takes 36 of
+# the 96 s of processor time otherwise. What each command imports is compiled now.
+more=()
+[ "${what%% *}" = build ] || more=(--no-compile)
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${more[@]}" \
+  -r "$venv/requirements-${what// /-}.txt"
