@@ -27,6 +27,8 @@ TOPOLOGIES = {
     "adaptive parallel links": ADAPTIVE + "global_links = 2\n",
     "parallel links": DRAGONFLY + 'routing = "valiant"\nglobal_links = 2\n',
 }
+# Of random programs. `make test` has two runs beside that of one process, one with random delays.
+WORKERS = pytest.mark.parametrize("workers", [(3,), pytest.param((2, 4), marks=pytest.mark.long)])
 TWO_GROUPS = ADAPTIVE.replace("groups = 4", "groups = 2") + "global_links = 2\n"
 SCHEDULE = "tests/programs/model/schedule.c"
 
@@ -45,7 +47,7 @@ def machine_of(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[..., None]:
-    """same(topology, ranks, command): the data sets with 2, 3 and 4 workers are those of one, also
+    """same(topology, ranks, command): the data sets with so many workers are those of one, also
     with random delays."""
 
     def check(
@@ -72,15 +74,19 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
     return check
 
 
+@WORKERS
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_random_programs(topology, compiled, same):
-    same(topology, 12, compiled(SCHEDULE), 700 + list(TOPOLOGIES).index(topology), 16)
+def test_random_programs(topology, workers, compiled, same):
+    seed = 700 + list(TOPOLOGIES).index(topology)
+    same(topology, 12, compiled(SCHEDULE), seed, 16, workers=workers)
 
 
+@WORKERS
 @pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly valiant"])
-def test_random_programs_of_one_sided_communication(topology, compiled, same):
+def test_random_programs_of_one_sided_communication(topology, workers, compiled, same):
     program = compiled("tests/programs/model/windows.c")
-    same(topology, 7, program, 800 + list(TOPOLOGIES).index(topology), 16)
+    seed = 800 + list(TOPOLOGIES).index(topology)
+    same(topology, 7, program, seed, 16, workers=workers)
 
 
 @pytest.mark.parametrize("size", [512, 100_000])

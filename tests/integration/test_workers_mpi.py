@@ -31,17 +31,26 @@ MACHINES = {
 }
 
 
+# Of random programs. `make test` has two runs beside that of one process, one with random delays.
+WORKERS = pytest.mark.parametrize("workers", [(3,), pytest.param((2, 4), marks=pytest.mark.long)])
+
+
 @pytest.fixture
 def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
-    """same(ranks, command): the data sets and the output with 2, 3 and 4 workers are those of one,
-    also with random delays."""
+    """same(ranks, machine, command): the data sets and the output with so many workers are those of
+    one, also with random delays."""
 
-    def check(ranks: int, machine: tuple[str, ...], *command: object) -> None:
+    def check(
+        ranks: int,
+        machine: tuple[str, ...],
+        *command: object,
+        workers: tuple[int, ...] = (2, 3, 4),
+    ) -> None:
         runs = []
-        counts = [count for count in (2, 3, 4) if count <= ranks]
-        for workers in ((), *(("--workers", n) for n in counts), ("--workers", 2, "--shuffle", 1)):
+        counts = [count for count in workers if count <= ranks]
+        for chosen in ((), *(("--workers", n) for n in counts), ("--workers", 2, "--shuffle", 1)):
             output = tmp_path / f"{len(runs)}.sesame"
-            options = (*COMMON, "--machine", *machine, "-n", ranks, *workers)
+            options = (*COMMON, "--machine", *machine, "-n", ranks, *chosen)
             done = simulate("-o", output, *options, "--", *command)
             assert done.status == 0, done.stderr[:2000]
             runs.append((output, sorted(done.stdout.splitlines())))
@@ -52,16 +61,20 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
     return check
 
 
+@WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
-def test_random_programs_of_messages(machine, compiled, same):
+def test_random_programs_of_messages(machine, workers, compiled, same):
     seed = 400 + list(MACHINES).index(machine)
-    same(6, MACHINES[machine], compiled("tests/programs/model/schedule.c"), seed, 16)
+    program = compiled("tests/programs/model/schedule.c")
+    same(6, MACHINES[machine], program, seed, 16, workers=workers)
 
 
+@WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
-def test_random_programs_of_one_sided_communication(machine, compiled, same):
+def test_random_programs_of_one_sided_communication(machine, workers, compiled, same):
     seed = 500 + list(MACHINES).index(machine)
-    same(5, MACHINES[machine], compiled("tests/programs/model/windows.c"), seed, 20)
+    program = compiled("tests/programs/model/windows.c")
+    same(5, MACHINES[machine], program, seed, 20, workers=workers)
 
 
 @pytest.mark.long
