@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <span>
 
 #include "core/base/check.h"
 
@@ -66,6 +68,10 @@ std::unexpected<Error> too_many(int ranks) {
                std::to_string(mpi::kMostRemoteRanks));
 }
 
+std::unexpected<Error> no_descriptor() {
+  return error(system_error("cannot start the ranks' processes"), "raise ulimit -n");
+}
+
 std::unexpected<Error> cannot_make_memory() {
   return error(system_error("cannot make memory for the ranks' processes"));
 }
@@ -86,7 +92,9 @@ Result<std::unique_ptr<Launch>> Launch::create(const LaunchOptions& options) {
   const int ranks = options.ranks;
   if (ranks > mpi::kMostRemoteRanks) return too_many(ranks);
   signal(SIGCHLD, SIG_DFL);  // ends of processes would be lost where it is ignored
-  std::unique_ptr<Launch> launch(new Launch(options));
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) return no_descriptor();
+  std::unique_ptr<Launch> launch(new Launch(options, wake));
   // Those of threads take memory once they are used.
   const int slots = ranks + std::max(kSlotsOfThreads, ranks * kThreadsOfRank);
   const auto bytes = static_cast<size_t>(slot_offset(ranks));
@@ -194,10 +202,33 @@ void Launch::fork_rank(Process& process, const RankProgram& program, const int* 
   if (getpgid(child) == child) group = child;
 }
 
+namespace {
+
+// A pipe: what is written to the second end comes out of the first one.
+using Pipe = int[2];
+
+void close_both(const Pipe& pipe) {
+  for (int end : pipe) close(end);
+}
+
+// All of them or none; errno says why.
+bool make_pipes(std::span<Pipe> pipes) {
+  for (size_t made = 0; made < pipes.size(); ++made) {
+    if (pipe2(pipes[made], O_CLOEXEC) == 0) continue;
+    const int number = errno;
+    for (const Pipe& pipe : pipes.first(made)) close_both(pipe);
+    errno = number;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<> Launch::start(Process& process, const RankProgram& program) {
-  int out[2], err[2], failure[2];
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0)
-    return error(system_error("cannot start the ranks' processes"), "raise ulimit -n");
+  Pipe pipes[3];
+  if (!make_pipes(pipes)) return no_descriptor();
+  auto& [out, err, failure] = pipes;
   const int outputs[] = {out[1], err[1]};
   fork_rank(process, prepared(process, program), outputs, failure[1]);
   const int fork_error = errno;
@@ -205,10 +236,13 @@ Result<> Launch::start(Process& process, const RankProgram& program) {
   for (int end : {out[1], err[1], failure[1]}) close(end);
   outputs_.add(process.rank, 1, out[0]);
   outputs_.add(process.rank, 2, err[0]);
-  int number = process.started < 0 ? fork_error : 0;
-  const bool failed =
-      read(failure[0], &number, sizeof number) == sizeof number || process.started < 0;
+  int number = 0;
+  const bool failed = read(failure[0], &number, sizeof number) == sizeof number;
   close(failure[0]);
+  if (process.started < 0)
+    return error(
+        "cannot make a process for '" + program.path + "': " + strerror(fork_error),
+        "use fewer ranks, or raise ulimit -u or the limit of the control group (pids.max)");
   if (!failed) return {};
   return error("cannot execute '" + program.path + "': " + strerror(number));
 }

@@ -53,8 +53,8 @@ class Launch {
   int slots_file() const { return memory_; }
 
  private:
-  explicit Launch(const LaunchOptions& options)
-      : libraries_(options.libraries), outputs_(options.write_output) {}
+  Launch(const LaunchOptions& options, int wake)
+      : libraries_(options.libraries), outputs_(options.write_output, wake) {}
   RankProgram prepared(const Process& process, RankProgram program) const;
   void fork_rank(Process& process, const RankProgram& program, const int* outputs, int failure);
   void watch();

@@ -1,7 +1,6 @@
 #include "core/remote/outputs.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,8 +13,8 @@ constexpr size_t kBufferBytes = 64 << 10;
 
 }  // namespace
 
-Outputs::Outputs(WriteOutput write)
-    : write_(write), wake_(eventfd(0, EFD_CLOEXEC)), thread_([this] { forward(); }) {}
+Outputs::Outputs(WriteOutput write, int wake)
+    : write_(write), wake_(wake), thread_([this] { forward(); }) {}
 
 void Outputs::wake() const {
   const uint64_t one = 1;

@@ -17,8 +17,9 @@ using WriteOutput = void (*)(int rank, int descriptor, const char* data, size_t 
 
 class Outputs {
  public:
-  // `write` is called from the thread. `descriptor` is 1 or 2.
-  explicit Outputs(WriteOutput write);
+  // `write` is called from the thread. `descriptor` is 1 or 2. `wake` is an eventfd(2), which this
+  // closes.
+  Outputs(WriteOutput write, int wake);
   ~Outputs() { finish(); }
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;

@@ -2,8 +2,8 @@
 // it ended.
 //
 // Use: Launch (launch.h) starts the processes and owns these; serve_rank() (server.h) runs a rank's
-// fiber with one. All but `has_ended` and `status` belong to the simulator's thread. Sizes are
-// bytes.
+// fiber with one. All belong to the simulator's thread but `has_ended` and `status`, which the
+// thread of Launch that waits for processes sets; it reads `started`, too. Sizes are bytes.
 #pragma once
 
 #include <sys/types.h>

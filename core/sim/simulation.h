@@ -107,7 +107,7 @@ class Simulation {
   // commands.
   Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs,
                         const std::vector<int>& nodes, std::vector<Loaded>* copies);
-  // The same with processes, which have none of the copy's process.
+  // The same where ranks are processes: Loaded::process is null, and the processes have started.
   Result<> start_spawned_processes(const std::vector<mpi::ProgramStart>& programs,
                                    const std::vector<int>& nodes, std::vector<Loaded>* copies);
   Result<std::string> find_process_program(const mpi::ProgramStart& start) const;

@@ -157,6 +157,18 @@ void Simulation::add_launches(const std::vector<ProgramStart>& programs) {
   }
 }
 
+namespace {
+
+// A program that cannot be copied may be one for processes.
+std::unexpected<Error> refused_copy(const std::string& command, Error error) {
+  if (!loader::reason_for_processes(command).empty())
+    error.hint =
+        std::string("run with ") + spelled("--ranks-as processes", "ranks_as=\"processes\"");
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
 Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
                                   const std::vector<int>& nodes, std::vector<Loaded>* copies) {
   const int ranks = static_cast<int>(nodes.size());
@@ -167,8 +179,9 @@ Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
   };
   for (size_t i = 0; i < programs.size(); ++i) {
     const ProgramStart& program = programs[i];
-    auto image = open_image(find_command(program, is_usable));
-    if (!image) return std::unexpected(image.error());
+    const std::string command = find_command(program, is_usable);
+    auto image = open_image(command);
+    if (!image) return refused_copy(command, std::move(image.error()));
     const int stack_mappings = pdes::mappings_per_stack(pdes::available_guard());
     auto fit =
         loader::check_mapping_limit((*image)->program(), world_->size() + ranks, stack_mappings);
@@ -186,12 +199,20 @@ Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs,
   return {};
 }
 
+namespace {
+
+// Whether a command on PATH is meant, rather than a program of this name in the run's working
+// directory: one that calls MPI, as with fibers, or may start one that does.
+bool is_program_for_processes(const std::string& command) {
+  const auto program = loader::inspect_for_processes(command);
+  return program && (program->interface || !loader::reason_for_processes(command).empty());
+}
+
+}  // namespace
+
 // The path of the command's program, if processes of it can be ranks of this run.
 Result<std::string> Simulation::find_process_program(const ProgramStart& start) const {
-  const auto is_usable = [](const std::string& command) {
-    return loader::inspect_for_processes(command).has_value();
-  };
-  const auto program = loader::inspect_for_processes(find_command(start, is_usable));
+  const auto program = loader::inspect_for_processes(find_command(start, is_program_for_processes));
   if (!program) return std::unexpected(program.error());
   if (program->interface) {
     auto same = check_interface(start.command, *program->interface);

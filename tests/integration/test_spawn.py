@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -253,6 +254,61 @@ def test_arguments_that_cannot_be_used_are_errors(compiled, simulate):
     program = compiled("tests/programs/processes/wrong_spawn.c")
     outcome = simulate("-n", 1, *ON, "--ranks-as", "processes", "--", program)
     assert (outcome.status, outcome.stdout) == (0, "spawn argument\n"), outcome.stderr
+
+
+ONE_SPAWN = "tests/programs/processes/one_spawn.c"
+AS_PROCESSES = ("--ranks-as", "processes")
+
+
+@pytest.mark.parametrize("spare", [3, 5])  # of six that three pipes need
+def test_a_spawn_without_descriptors_leaves_none(spare, compiled, simulate):
+    program = compiled(ONE_SPAWN)
+    outcome = simulate("-n", 1, *ON, *AS_PROCESSES, "--", program, program, spare)
+    assert outcome.stdout == "failed\n0 descriptors more\n", outcome.stderr
+    assert "Too many open files" in outcome.stderr
+
+
+def test_a_spawn_that_cannot_fork_says_so(compiled, simulate, monkeypatch):
+    source = "tests/programs/processes/no_fork.c"
+    monkeypatch.setenv("LD_PRELOAD", str(compiled(source, flags=("-shared", "-fPIC"))))
+    program = compiled(ONE_SPAWN)
+    outcome = simulate("-n", 1, *ON, *AS_PROCESSES, "--", program, program)
+    assert (outcome.status, outcome.stdout) == (0, "failed\n"), outcome.stderr
+    said = f"cannot make a process for '{program}': Resource temporarily unavailable"
+    assert said in outcome.stderr
+
+
+def write_executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_script_without_interpreter_cannot_be_executed(compiled, simulate, tmp_path):
+    """The kernel says so after the process has been made."""
+    script = write_executable(tmp_path / "lost.sh", "#!/no/such/interpreter\n")
+    spawn = simulate("-n", 1, *ON, *AS_PROCESSES, "--", compiled(ONE_SPAWN), script)
+    assert (spawn.status, spawn.stdout) == (0, "failed\n"), spawn.stderr
+    start = simulate("-n", 2, *ON, "--", script)
+    assert start.status == 2
+    for outcome in (spawn, start):
+        assert f"cannot execute '{script}': No such file or directory" in outcome.stderr
+
+
+def test_fibers_that_spawn_a_script_get_a_hint(compiled, simulate, tmp_path):
+    script = write_executable(tmp_path / "child.sh", "#!/bin/sh\n")
+    outcome = simulate("-n", 1, *ON, "--", compiled(ONE_SPAWN), script)
+    assert (outcome.status, outcome.stdout) == (0, "failed\n"), outcome.stderr
+    assert "hint: run with --ranks-as processes" in outcome.stderr
+
+
+@BOTH_WAYS
+def test_a_program_here_goes_before_one_on_the_path_without_mpi(way, compiled, simulate, tmp_path):
+    shutil.copy(compiled(ONE_SPAWN), tmp_path / "factor")
+    assert shutil.which("factor") is not None
+    outcome = simulate("-n", 1, *ON, *way, "--", compiled(ONE_SPAWN), "factor")
+    assert (outcome.status, outcome.stdout) == (0, "spawned\n"), outcome.stderr
+    assert "on 2 ranks" in outcome.stderr
 
 
 @BOTH_WAYS
