@@ -30,7 +30,7 @@ UNSUPPORTED = {
 
 # Calls that may be deferred (core/remote/program/deferral.h), and when.
 DEFERRED = {
-    "Send": "is_plain_send(buf, count, datatype, dest, tag, comm)",
+    "Send": "is_eager(count, datatype) && is_plain_send(buf, count, datatype, dest, tag, comm)",
     "Isend": "request != nullptr && is_plain_send(buf, count, datatype, dest, tag, comm)",
     "Irecv": "request != nullptr && is_plain_receive(buf, count, datatype, source, tag, comm)",
 }

@@ -204,7 +204,7 @@ void Launch::fork_rank(Process& process, const RankProgram& program, const int* 
 
 namespace {
 
-// A pipe: what is written to the second end comes out of the first one.
+// The ends to read from and to write to.
 using Pipe = int[2];
 
 void close_both(const Pipe& pipe) {

@@ -174,6 +174,7 @@ struct alignas(4096) Slot {
   char node_name[256];
   mpi::ComputeMeter meter;          // configured
   std::atomic<uint32_t> may_defer;  // calls; the simulator ends that
+  uint64_t eager_limit;             // a larger send may wait for its receive; bytes
   // Handles of requests; the first `reserved_taken` of them have been taken by deferred calls.
   int32_t reserved[kReservedRequests];
   uint32_t reserved_taken;

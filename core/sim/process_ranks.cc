@@ -52,6 +52,7 @@ class Processes final : public ProcessRanks {
   std::unique_ptr<remote::Launch> launch_;
   int processors_ = 1;
   int64_t epoch_ns_ = 0;
+  uint64_t eager_limit_ = 0;
 };
 
 mpi::World* world = nullptr;
@@ -101,6 +102,7 @@ Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank)
   slot.epoch_ns = epoch_ns_;
   slot.spins = processors_ > 1 ? kSpins : 0;
   slot.may_defer = 1;
+  slot.eager_limit = eager_limit_;
   slot.reserved_taken = remote::kReservedRequests;  // none is there yet
   slot.meter = world->meter;
   const mpi::ComputeOptions& compute = slot.meter.options();
@@ -123,6 +125,7 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   launch_ = std::move(*launch);
   processors_ = count_processors();
   epoch_ns_ = start.epoch_ns;
+  eager_limit_ = start.eager_limit;
   world = &start.world;
   remote::start_computing({launch_->bell(), static_cast<size_t>(processors_), start.world.executive,
                            report_end_in_call, *silence_ns});

@@ -29,7 +29,8 @@ struct ProcessStart {
   // Called with the name of a process's binary interface when it connects.
   void (*connected)(const std::string& interface);
   mpi::World& world;
-  int64_t epoch_ns;  // what calendar clocks show at simulated time 0
+  int64_t epoch_ns;      // what calendar clocks show at simulated time 0
+  uint64_t eager_limit;  // of any pair of ranks: a larger send may wait for its receive; bytes
 };
 
 class ProcessRanks {

@@ -422,7 +422,8 @@ Result<> Simulation::start_processes() {
     if (!stack) return std::unexpected(stack.error());
     begin_rank(*rank, nullptr, *stack);
   }
-  return process_ranks_->start({Hooks::connected, *world_, epoch_ns()}, ranks);
+  const uint64_t eager = std::min(machine_.network.eager_limit, machine_.intranode.eager_limit);
+  return process_ranks_->start({Hooks::connected, *world_, epoch_ns(), eager}, ranks);
 }
 
 Result<> Simulation::enter_working_directory() const {

@@ -132,6 +132,16 @@ def test_deferred_calls_have_the_records_of_fibers(
     both_ways(3, compiled("tests/programs/processes/deferred.c", mpi), options=options)
 
 
+@pytest.mark.parametrize(("limit", "printed"), [("512B", []), ("1kB", ["sent", "sent"])])
+def test_a_program_does_not_continue_after_a_send_that_waits_for_ever(
+    simulate: Simulate, compiled: Compiled, limit: str, printed: list[str]
+) -> None:
+    options = (*ON_INFINIBAND, "--ranks-as", "processes", "--set", f"network.eager_limit={limit}")
+    outcome = simulate("-n", 2, *options, "--", compiled(f"{PROGRAMS}/send_deadlock.c"))
+    assert outcome.stdout.splitlines() == printed
+    assert ("deadlock" in outcome.stderr) == (not printed)
+
+
 def test_a_type_that_does_not_exist_is_an_error_of_the_call(
     both_ways: Callable[..., None], compiled: Compiled
 ) -> None:

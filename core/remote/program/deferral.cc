@@ -50,6 +50,13 @@ bool is_plain_send(const void* buffer, Count count, Datatype datatype, int dest,
   return size > 0 && count <= kMostWindow / size && is_peer(dest, comm);
 }
 
+bool is_eager(Count count, Datatype datatype) {
+  const Count size = predefined_size(datatype);
+  const uint64_t limit = own_slot().eager_limit;
+  return size == 0 || count < 0 ||
+         static_cast<uint64_t>(count) <= limit / static_cast<uint64_t>(size);
+}
+
 bool is_plain_receive(const void* buffer, Count count, Datatype datatype, int source, int tag,
                       Comm comm) {
   const bool is_tag = tag >= 0 || tag == MPI_ANY_TAG;

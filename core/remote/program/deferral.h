@@ -13,6 +13,9 @@ namespace sesame::remote {
 // overwrites the slot's message.
 bool is_plain_send(const void* buffer, Count count, Datatype datatype, int dest, int tag,
                    Comm comm);
+// Whether a blocking send of so much waits for no receive. Until one that waits has ended, the
+// program must not continue: what it does next, it does not do in a deadlock.
+bool is_eager(Count count, Datatype datatype);
 bool is_plain_receive(const void* buffer, Count count, Datatype datatype, int source, int tag,
                       Comm comm);
 
