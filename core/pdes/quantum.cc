@@ -18,7 +18,7 @@ bool QuantumProtocol::synchronize(const SimTime&) {
   const uint64_t round = state.round;
   publish_first_events();
   // From here on this worker is idle. The last one to become so ends the round.
-  if (state.pending.fetch_sub(1) == 1) end_round();
+  if (state.pending.fetch_sub(1) == 1 && gives_turns()) end_round();
   return await_round(round);
 }
 
@@ -65,23 +65,39 @@ void QuantumProtocol::publish_first_events() {
 // A model event that completes a request ends the turn, too, in all workers: the rank that wakes
 // may do something before `first`.
 void QuantumProtocol::end_round() {
-  SharedState& state = worker_.state();
-  const int workers = worker_.memory().workers();
+  SharedMemory& memory = worker_.memory();
   const EventKey model = executive_.first_model_event();
+  for (int i = 0; i < memory.workers(); ++i)
+    CHECK(memory.state().workers[i].model_ps == model.time_ps);
+  begin_round(memory, next_round(first_event(memory), model, quantum_));
+}
+
+EventKey first_event(SharedMemory& memory) {
+  const SharedState& state = memory.state();
   EventKey first;
-  for (int i = 0; i < workers; ++i) {
+  for (int i = 0; i < memory.workers(); ++i) {
     const SharedState::OfWorker& one = state.workers[i];
-    CHECK(one.model_ps == model.time_ps);
-    first = std::min(first, EventKey{one.earliest_ps, one.earliest_order});
+    if (memory.is_here(i)) first = std::min(first, EventKey{one.earliest_ps, one.earliest_order});
   }
-  state.finished = first == EventKey::never() && model == EventKey::never();
-  state.turn_ps = first.time_ps;
-  state.turn_order = first.order;
-  const bool is_model = model < first;
-  const int64_t last_ps = SimTime::never().ps() - quantum_.ps();  // no overflow
-  if (!state.finished)
-    state.bound_ps = is_model ? 0 : std::min(first.time_ps, last_ps) + quantum_.ps();
-  state.pending = workers;  // busy again
+  return first;
+}
+
+Round next_round(const EventKey& first, const EventKey& model, SimTime quantum) {
+  const int64_t last_ps = SimTime::never().ps() - quantum.ps();  // no overflow
+  Round round;
+  round.finished = first == EventKey::never() && model == EventKey::never();
+  round.turn = first;
+  round.bound_ps = model < first ? 0 : std::min(first.time_ps, last_ps) + quantum.ps();
+  return round;
+}
+
+void begin_round(SharedMemory& memory, const Round& round) {
+  SharedState& state = memory.state();
+  state.finished = round.finished;
+  state.turn_ps = round.turn.time_ps;
+  state.turn_order = round.turn.order;
+  if (!round.finished) state.bound_ps = round.bound_ps;
+  state.pending = state.count_here;
   state.round.fetch_add(1, std::memory_order_release);
 }
 

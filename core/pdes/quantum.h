@@ -5,7 +5,9 @@
 // events before the first other event of all workers may fire, then this one.
 //
 // Use: one object for each worker, as the synchronizer of its executive. `take` delivers a frame of
-// another worker. One thread each.
+// another worker. One thread each. Where workers are on several hosts, the last worker of a host
+// that becomes idle leaves the end of the round to the host's Bridge (bridge.h), and there are no
+// turns.
 #pragma once
 
 #include "core/pdes/executive.h"
@@ -13,12 +15,26 @@
 
 namespace sesame::pdes {
 
+// What the end of a round decides.
+struct Round {
+  int64_t bound_ps = 0;
+  EventKey turn;
+  bool finished = false;
+};
+
+// The first event of this host's workers, which are all idle.
+EventKey first_event(SharedMemory& memory);
+// `first`: of all workers. `model`: the first event of the models.
+Round next_round(const EventKey& first, const EventKey& model, SimTime quantum);
+// Ends the round: this host's workers are busy again.
+void begin_round(SharedMemory& memory, const Round& round);
+
 class QuantumProtocol final : public Synchronizer {
  public:
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
 
   bool synchronize(const SimTime& earliest) override;
-  bool gives_turns() const override { return true; }
+  bool gives_turns() const override { return !worker_.memory().is_on_several_hosts(); }
 
  private:
   bool await_round(uint64_t round);

@@ -16,10 +16,8 @@
 namespace sesame::pdes {
 namespace {
 
-using Length = uint64_t;  // of a frame, before it in the ring
-
-std::span<const char> bytes_of(const Length& length) {
-  return {reinterpret_cast<const char*>(&length), sizeof length};
+std::span<const char> bytes_of(const FramePrefix& prefix) {
+  return {reinterpret_cast<const char*>(&prefix), sizeof prefix};
 }
 
 // By system call: the C library's names are those of the ranks, for which sleeping takes simulated
@@ -66,7 +64,13 @@ SharedMemory::SharedMemory(int workers, uint64_t ring_bytes, void* block, size_t
       state_(static_cast<SharedState*>(block)),
       rings_(reinterpret_cast<Ring*>(state_ + 1)),
       data_(reinterpret_cast<char*>(rings_ + workers * workers)) {
-  state_->pending = workers;
+  set_here(0, workers);
+}
+
+void SharedMemory::set_here(int first, int count) {
+  state_->first_here = first;
+  state_->count_here = count;
+  state_->pending = count;
 }
 
 SharedMemory::~SharedMemory() { munmap(block_, bytes_); }
@@ -76,8 +80,8 @@ Worker::Worker(SharedMemory& memory, int number)
 
 void Worker::send(int to, std::span<const char> head, std::span<const char> tail) {
   state().pending.fetch_add(1, std::memory_order_relaxed);  // this worker is busy: it is not zero
-  const Length length = head.size() + tail.size();
-  write(to, bytes_of(length));
+  write(to, bytes_of({head.size() + tail.size(),
+                      memory_.is_here(to) ? 0 : state().departures.fetch_add(1)}));
   write(to, head);
   write(to, tail);
   ++state().workers[number_].frames;
@@ -125,17 +129,17 @@ bool Worker::has_arrivals() {
 // Adds the next bytes of the sender's stream.
 void Worker::Arrivals::add(std::span<const char> bytes) {
   while (!bytes.empty()) {
-    const bool is_length = arrived < sizeof(Length);
-    char* const to = is_length ? reinterpret_cast<char*>(&next.size) + arrived
-                               : next.bytes.get() + arrived - sizeof(Length);
-    const uint64_t missing = (is_length ? 0 : next.size) + sizeof(Length) - arrived;
+    const bool is_prefix = arrived < sizeof prefix;
+    char* const to = is_prefix ? reinterpret_cast<char*>(&prefix) + arrived
+                               : next.bytes.get() + arrived - sizeof prefix;
+    const uint64_t missing = (is_prefix ? 0 : next.size) + sizeof prefix - arrived;
     const uint64_t count = std::min(missing, uint64_t{bytes.size()});
     std::memcpy(to, bytes.data(), count);
     bytes = bytes.subspan(count);
     arrived += count;
-    if (is_length && arrived == sizeof(Length))
-      next.bytes = std::make_unique_for_overwrite<char[]>(next.size);
-    if (arrived < sizeof(Length) || arrived < sizeof(Length) + next.size) continue;
+    if (is_prefix && arrived == sizeof prefix)
+      next = {std::make_unique_for_overwrite<char[]>(prefix.bytes), prefix.bytes};
+    if (arrived < sizeof prefix || arrived < sizeof prefix + next.size) continue;
     frames.push_back(std::exchange(next, {}));
     arrived = 0;
   }

@@ -6,8 +6,11 @@
 // a frame to another worker; take_frames() passes those that have arrived to a function. Frames of
 // one worker to another arrive in the order sent. A full ring makes send() wait, while it moves
 // what arrives out of this worker's own rings: so two workers that send to each other never wait
-// for each other. No system call is made unless a worker has waited for some microseconds. Workers
-// must run on one machine. One thread each.
+// for each other. No system call is made unless a worker has waited for some microseconds. One
+// thread each.
+//
+// Workers of one run may be on several hosts. Each host then has such a block, with the rings of
+// all pairs, and a Bridge (bridge.h) moves what is written to workers of other hosts.
 //
 // Tests that a result does not depend on the workers' speeds call delay_at_random().
 //
@@ -37,6 +40,14 @@ inline constexpr int kMostWorkers = 64;
 // (core/mpi/messages/worker_messages.cc).
 enum class FrameSubject : uint8_t { kFileSystems = 0xf0, kOpenFiles };
 
+// Before each frame in a ring.
+struct FramePrefix {
+  uint64_t bytes;  // of the frame, without this
+  // To a worker of another host: how many such frames this host's workers had sent before. The
+  // bridge keeps this order, so a frame arrives after all that its cause has caused before.
+  uint64_t number;
+};
+
 struct Ring {
   alignas(64) std::atomic<uint64_t> written;  // in all; by the sender
   alignas(64) std::atomic<uint64_t> taken;    // in all; by the receiver
@@ -57,9 +68,11 @@ struct SharedState {
   std::atomic<int64_t> bound_ps;            // what the round decided
   std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
   std::atomic<uint64_t> turn_order;
-  std::atomic<int> waiting;    // workers with an event that is not safe
-  std::atomic<bool> finished;  // nothing is left to do
-  std::atomic<bool> stopped;   // the run is being stopped
+  std::atomic<int> waiting;          // workers with an event that is not safe
+  std::atomic<bool> finished;        // nothing is left to do
+  std::atomic<bool> stopped;         // the run is being stopped
+  std::atomic<uint64_t> departures;  // frames to workers of other hosts
+  int first_here, count_here;        // the workers of this host, of which `pending` counts
   struct alignas(64) OfWorker {
     // The worker's first event, while it is idle:
     std::atomic<int64_t> earliest_ps;
@@ -89,6 +102,12 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   int workers() const { return workers_; }
+  // The workers from `first` on run on this host, the others do not. Before any of them begins.
+  void set_here(int first, int count);
+  bool is_here(int worker) const {
+    return worker >= state_->first_here && worker < state_->first_here + state_->count_here;
+  }
+  bool is_on_several_hosts() const { return state_->count_here < workers_; }
   SharedState& state() { return *state_; }
   Ring& ring(int from, int to) { return rings_[from * workers_ + to]; }
   // The data of a ring, from the byte with this number to the end of the ring.
@@ -144,7 +163,8 @@ class Worker {
     std::deque<Frame> frames;
     // Of the frame of which only a part has arrived:
     Frame next;
-    uint64_t arrived = 0;  // its length, which precedes it, included
+    FramePrefix prefix;
+    uint64_t arrived = 0;  // with its prefix
 
     void add(std::span<const char> bytes);
   };

@@ -71,6 +71,10 @@ int simulate(const char* path) {
   auto scenario = sesame::sim::read_scenario(path);
   if (!scenario) return refuse(scenario.error());
   auto simulation = sesame::sim::Simulation::prepare(*scenario);
+  if (!simulation && scenario->hosts.here > 0) {
+    sesame::sim::tell_first_host(scenario->hosts, simulation.error());
+    return kWrongInput;
+  }
   if (!simulation) return refuse(simulation.error());
   const auto status = (*simulation)->run();
   const std::string& text = (*simulation)->outcome_text();

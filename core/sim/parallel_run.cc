@@ -30,7 +30,6 @@ namespace sesame::sim {
 namespace {
 
 constexpr int kInterrupted = 130;  // the exit status (main.cc)
-constexpr size_t kVerdictBytes = 1 << 14;
 constexpr timespec kProgressInterval{0, 200'000'000};
 
 int64_t monotonic_ns() {
@@ -94,23 +93,6 @@ SimTime look_ahead_of(const mpi::World& world) {
 
 }  // namespace
 
-struct ParallelRun::Shared {
-  // Set by the worker that decides how the job ends, then the rest, then SharedState::stopped.
-  std::atomic<bool> has_verdict;
-  bool is_failure;  // nothing that the run did counts
-  int status;
-  char text[kVerdictBytes];
-  char hint[kVerdictBytes];  // of a failure
-  struct alignas(64) OfWorker {
-    std::atomic<int64_t> latest_ps;
-    std::atomic<uint64_t> messages;
-    std::atomic<int> ended_ranks;
-    bool has_left;     // by leave(), its state written
-    int record_error;  // errno; 0: all records are written
-  };
-  OfWorker workers[pdes::kMostWorkers];
-};
-
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
                        const mpi::World& world, bool has_process_ranks) {
   if (const auto [what, hint] = what_is_not_simulated(has_process_ranks); !what.empty())
@@ -170,10 +152,16 @@ Result<> ParallelRun::share(const Scenario& scenario) {
   if (!memory) return std::unexpected(memory.error());
   memory_ = *std::move(memory);
   void* shared =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, sizeof(SharedRun), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED)
     return error(std::string("no shared memory for workers: ") + std::strerror(errno));
-  shared_ = static_cast<Shared*>(shared);
+  shared_ = static_cast<SharedRun*>(shared);
+  if (const HostScenario& hosts = scenario.hosts; hosts.are_several()) {
+    const int first = hosts.first_worker(hosts.here, scenario.workers);
+    memory_->set_here(first, hosts.first_worker(hosts.here + 1, scenario.workers) - first);
+    hosts_ = std::make_unique<RunHosts>(scenario, quantum_of(scenario, look_ahead()), *memory_,
+                                        *shared_, states_, records_);
+  }
   for (int i = 0; i < scenario.workers; ++i) {
     records_.push_back(unnamed_file(scenario.output_directory));
     if (records_.back() == nullptr)
@@ -192,6 +180,7 @@ Result<> ParallelRun::start_workers() {
   const pid_t supervisor = getpid();
   processes_.assign(states_.size(), 0);
   for (size_t i = 0; i < processes_.size(); ++i) {
+    if (!memory_->is_here(static_cast<int>(i))) continue;
     const pid_t process = ::fork();
     if (process < 0) {
       const int error_number = errno;
@@ -216,6 +205,7 @@ void ParallelRun::become_worker(int number, pid_t supervisor) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(2);
   number_ = number;
+  if (hosts_ != nullptr) hosts_->close_connections();
   loader::continue_in_this_process();
 }
 
@@ -267,24 +257,13 @@ void ParallelRun::take(std::span<const char> frame) {
   }
 }
 
-// The first worker that has a reason decides; whether it is this one. It sets the rest of the
-// verdict, then `stopped`.
-bool ParallelRun::decide(int status, const std::string& why) {
-  if (shared_->has_verdict.exchange(true)) return false;
-  shared_->status = status;
-  why.copy(shared_->text, kVerdictBytes - 1);
-  return true;
-}
-
 void ParallelRun::end_job(int status, const std::string& why) {
-  if (decide(status, why)) memory_->state().stopped = true;
+  if (shared_->decide(status, why, false, "")) memory_->state().stopped = true;
 }
 
 bool ParallelRun::decide_to_fail(const Error& error) {
   const Error without_hint{error.message, {}, error.path, error.line};
-  if (!decide(2, without_hint.to_string())) return false;
-  shared_->is_failure = true;
-  error.hint.copy(shared_->hint, kVerdictBytes - 1);
+  if (!shared_->decide(2, without_hint.to_string(), true, error.hint)) return false;
   memory_->state().stopped = true;
   return true;
 }
@@ -302,7 +281,7 @@ void ParallelRun::fail(const Error& error) {
 }
 
 void ParallelRun::set_progress(const RunProgress& progress) {
-  Shared::OfWorker& shown = shared_->workers[number_];
+  SharedRun::OfWorker& shown = shared_->workers[number_];
   shown.latest_ps = progress.latest.ps();
   shown.messages = progress.messages;
   shown.ended_ranks = progress.ended_ranks;
@@ -329,7 +308,8 @@ std::string ParallelRun::name_of(int worker) const {
   const auto last = std::find(worker_of_.rbegin(), worker_of_.rend(), worker);
   return "worker " + std::to_string(worker) + " (ranks " +
          std::to_string(first - worker_of_.begin()) + " to " +
-         std::to_string(worker_of_.rend() - last - 1) + ")";
+         std::to_string(worker_of_.rend() - last - 1) + ")" +
+         (hosts_ != nullptr ? hosts_->place_of(worker) : "");
 }
 
 void ParallelRun::end_workers() {
@@ -345,7 +325,7 @@ void ParallelRun::end_workers() {
 RunProgress ParallelRun::progress() const {
   RunProgress all;
   for (int i = 0; i < workers(); ++i) {
-    const Shared::OfWorker& one = shared_->workers[i];
+    const SharedRun::OfWorker& one = shared_->workers[i];
     all.latest = later(all.latest, SimTime::from_ps(one.latest_ps));
     all.messages += one.messages;
     all.ended_ranks += one.ended_ranks;
@@ -370,12 +350,12 @@ Result<std::optional<ParallelRun::Verdict>> ParallelRun::supervise(
     const std::function<void(const RunProgress&)>& on_progress) {
   const int64_t begin_ns = monotonic_ns();
   const uint64_t begin_ticks = pdes::now_ticks();
-  if (auto ended = await_ends(on_progress); !ended) {
-    end_workers();
-    return std::unexpected(ended.error());
-  }
+  const auto ended = hosts_ != nullptr ? await_hosts(on_progress) : await_ends(on_progress);
+  if (!ended) end_workers();
   seconds_per_tick_ = 1e-9 * static_cast<double>(monotonic_ns() - begin_ns) /
                       static_cast<double>(pdes::now_ticks() - begin_ticks);
+  if (hosts_ != nullptr && !hosts_->is_first()) end_further_host(ended);
+  if (!ended) return std::unexpected(ended.error());
   if (!shared_->has_verdict) return std::optional<Verdict>();
   return Verdict{shared_->status, shared_->text};
 }
@@ -390,6 +370,41 @@ Result<> ParallelRun::await_ends(const std::function<void(const RunProgress&)>& 
     if (auto checked = check_end(*ended, status); !checked) return checked;
   }
   return {};
+}
+
+// The same where workers are on several hosts.
+Result<> ParallelRun::await_hosts(const std::function<void(const RunProgress&)>& on_progress) {
+  constexpr int64_t kCheckNs = 1'000'000;
+  int64_t checked_ns = 0, shown_ns = monotonic_ns();
+  auto left = std::ranges::count_if(processes_, [](pid_t process) { return process != 0; });
+  for (int attempt = 0; left > 0 || (hosts_->is_first() && !hosts_->is_complete());) {
+    const auto moved = hosts_->step();
+    if (!moved) return std::unexpected(moved.error());
+    attempt = *moved ? 0 : attempt + 1;
+    if (!*moved) hosts_->pause(attempt);
+    const int64_t now_ns = monotonic_ns();
+    if (now_ns - checked_ns < kCheckNs) continue;
+    checked_ns = now_ns;
+    if (now_ns - shown_ns > kProgressInterval.tv_nsec) {
+      shown_ns = now_ns;
+      hosts_->is_first() ? on_progress(progress()) : hosts_->tell_progress();
+    }
+    int status = 0;
+    if (const pid_t ended = waitpid(-1, &status, WNOHANG); ended > 0) {
+      --left;
+      if (auto checked = check_end(ended, status); !checked) return checked;
+    }
+    if (memory_->state().stopped && shared_->is_failure) return error(shared_->text, shared_->hint);
+  }
+  return {};
+}
+
+// Says nothing: the first host does.
+void ParallelRun::end_further_host(const Result<>& ended) {
+  const auto sent = ended ? hosts_->send_results(seconds_per_tick_) : ended;
+  if (!ended) hosts_->fail(ended.error());
+  std::fflush(nullptr);
+  _exit(sent ? 0 : 2);
 }
 
 Result<> ParallelRun::check_end(pid_t process, int status) {
@@ -442,6 +457,7 @@ Result<> ParallelRun::take_in_records(Recording& recording) {
 }
 
 double ParallelRun::waited_seconds(int worker) const {
+  if (!memory_->is_here(worker)) return hosts_->waited_seconds(worker);
   return static_cast<double>(counts(worker).waited_ticks) * seconds_per_tick_;
 }
 

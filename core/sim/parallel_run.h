@@ -5,8 +5,9 @@
 // Use: check_workers() first, so that what is not simulated in parallel is refused before anything
 // runs. fork() returns in every process; is_supervisor() tells them apart. A worker calls join(),
 // runs its ranks, and ends with leave(), or with fail() if it cannot run them. The supervisor calls
-// supervise(), then take_in(). Nothing has a name in a file system, and a worker ends when its
-// supervisor does. One thread.
+// supervise(), then take_in(). Where workers are on several hosts, each host has a supervisor, and
+// that of the first one goes on as if it had forked all workers. Nothing has a name in a file
+// system, and a worker ends when its supervisor does. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +27,9 @@
 #include "core/mpi/messages/world.h"
 #include "core/pdes/synchronizer.h"
 #include "core/pdes/workers.h"
+#include "core/sim/run_hosts.h"
 #include "core/sim/scenario.h"
+#include "core/sim/shared_run.h"
 #include "core/sim/worker_recorder.h"
 #include "core/sim/worker_state.h"
 
@@ -78,7 +81,8 @@ class ParallelRun {
   };
   // Waits until all workers have ended; calls on_progress about every 0.2 s. If one fails or
   // refuses what a rank does, ends the others; the Error says why, or which worker ended without a
-  // reason. If it has printed the reason, this process ends with its status.
+  // reason. If it has printed the reason, this process ends with its status. So it does on a
+  // further host, when the first one has all that its workers did.
   Result<std::optional<Verdict>> supervise(
       const std::function<void(const RunProgress&)>& on_progress);
   // Adds what the workers' ranks did to the world. `recording`: null if nothing is recorded.
@@ -95,8 +99,6 @@ class ParallelRun {
   }
 
  private:
-  struct Shared;  // in shared memory
-
   ParallelRun(mpi::World& world, std::vector<int> worker_of);
   Result<> share(const Scenario& scenario);
   Result<> start_workers();
@@ -105,11 +107,12 @@ class ParallelRun {
   void take(std::span<const char> frame);
   Result<> take_in_records(Recording& recording);
   [[noreturn]] void refuse(const std::string& why, const std::string& hint);
-  bool decide(int status, const std::string& why);
   bool decide_to_fail(const Error& error);
   RunProgress progress() const;
   std::optional<pid_t> await_worker(int* status) const;
   Result<> await_ends(const std::function<void(const RunProgress&)>& on_progress);
+  Result<> await_hosts(const std::function<void(const RunProgress&)>& on_progress);
+  [[noreturn]] void end_further_host(const Result<>& ended);
   Result<> check_end(pid_t process, int status);
   void end_workers();
   std::string name_of(int worker) const;
@@ -117,11 +120,12 @@ class ParallelRun {
   mpi::World& world_;
   std::vector<int> worker_of_;  // by rank
   std::unique_ptr<pdes::SharedMemory> memory_;
-  Shared* shared_ = nullptr;
+  SharedRun* shared_ = nullptr;
   int number_ = -1;               // of this worker; -1: the supervisor
   std::vector<pid_t> processes_;  // by worker; 0: it has ended
   std::vector<std::FILE*> records_;
   std::vector<std::FILE*> states_;
+  std::unique_ptr<RunHosts> hosts_;  // null: all workers are on this host
   std::unique_ptr<pdes::Worker> worker_;
   std::unique_ptr<mpi::WorkerMessages> messages_;
   std::unique_ptr<pdes::Synchronizer> protocol_;

@@ -163,6 +163,8 @@ Json parallel_table(const Simulation& simulation) {
              {"look_ahead_s", parallel.look_ahead().seconds()},
              {"rounds", parallel.rounds()},
              {"frames", parallel.frames()}};
+  if (const HostScenario& hosts = simulation.scenario().hosts; hosts.are_several())
+    table["hosts"] = hosts.names;
   for (int i = 0; i < parallel.workers(); ++i) {
     table["null_messages"].push_back(parallel.counts(i).null_messages);
     table["queries"].push_back(parallel.counts(i).queries);

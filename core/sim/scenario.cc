@@ -1,5 +1,7 @@
 #include "core/sim/scenario.h"
 
+#include <fcntl.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -109,6 +111,24 @@ Result<> read_tables(const Json& json, Scenario* scenario) {
   return {};
 }
 
+// The sockets must not stay open in processes that ranks start.
+Result<> read_hosts(const Json& json, Scenario* scenario) {
+  if (!json.contains("hosts")) return {};
+  const Json& described = json.at("hosts");
+  HostScenario& hosts = scenario->hosts;
+  hosts.names = described.at("names").get<std::vector<std::string>>();
+  const auto here = number(described, "here", 0, hosts.count() - 1);
+  if (!here) return std::unexpected(here.error());
+  hosts.here = static_cast<int>(*here);
+  hosts.descriptors = described.at("descriptors").get<std::vector<int>>();
+  hosts.epoch_ns = described.at("epoch_ns");
+  const int connections = hosts.here == 0 ? hosts.count() - 1 : 1;
+  if (static_cast<int>(hosts.descriptors.size()) != connections)
+    return error("\"descriptors\": expected " + std::to_string(connections));
+  for (const int descriptor : hosts.descriptors) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return {};
+}
+
 Result<Scenario> from_json(const Json& json) {
   if (json.value("settings", "options") == "arguments") spell_settings_as_arguments();
   Scenario scenario;
@@ -148,6 +168,7 @@ Result<Scenario> from_json(const Json& json) {
   scenario.confirm_receives = json.value("confirm_receives", false);
   scenario.progress_descriptor = json.value("progress_fd", -1);
   if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());
+  if (auto read = read_hosts(json, &scenario); !read) return std::unexpected(read.error());
   Result<> outcome = read_numbers(json, &scenario);
   if (!outcome) return std::unexpected(outcome.error());
   read_compute(json, &scenario, &outcome);

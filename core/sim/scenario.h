@@ -14,6 +14,26 @@
 
 namespace sesame::sim {
 
+// The hosts of a parallel simulation. Each gets the scenario, with its own number. All are
+// connected to the first one.
+struct HostScenario {
+  std::vector<std::string> names;  // empty: one host
+  int here = 0;                    // this one
+  // Connected sockets: of the first host by host, its own left out; of another one that to it.
+  std::vector<int> descriptors;
+  int64_t epoch_ns = 0;  // real time at simulated time zero where computation is measured
+
+  bool are_several() const { return !names.empty(); }
+  int count() const { return static_cast<int>(names.size()); }
+  // Hosts have equal shares of the workers, in their order.
+  int first_worker(int host, int workers) const {
+    return static_cast<int>((int64_t{host} * workers + count() - 1) / count());
+  }
+  int host_of(int worker, int workers) const {
+    return static_cast<int>(int64_t{worker} * count() / workers);
+  }
+};
+
 struct Scenario {
   std::string program;
   std::vector<std::string> arguments;
@@ -42,8 +62,9 @@ struct Scenario {
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   bool traced_open_mpi = false;  // it is a traced run, of a program with Open MPI
   uint64_t seed = 1;
-  std::optional<uint64_t> shuffle;   // the seed of the order in which ready ranks run
-  int workers = 1;                   // processes that simulate; 1: this one only
+  std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
+  int workers = 1;                  // processes that simulate; 1: this one only
+  HostScenario hosts;
   std::string protocol = "quantum";  // between several (worker_protocol.h)
   SimTime quantum;                   // of this protocol; zero: the look-ahead
   bool inexact = false;              // whether the quantum may be longer than that

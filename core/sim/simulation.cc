@@ -301,6 +301,8 @@ double Simulation::slowdown_on(int node, const std::vector<int>& taken) const {
 }
 
 int64_t Simulation::epoch_ns() const {
+  if (scenario_.hosts.are_several() && scenario_.compute == mpi::ComputeMode::kMeasured)
+    return scenario_.hosts.epoch_ns;
   return scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
 }
 

@@ -35,6 +35,10 @@ bool has_null_messages(const Scenario& scenario) {
   return announcements != nullptr && announcements->null_messages;
 }
 
+SimTime quantum_of(const Scenario& scenario, SimTime look_ahead) {
+  return scenario.quantum > SimTime::zero() ? scenario.quantum : look_ahead;
+}
+
 Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
                         SimTime look_ahead) {
   if (scenario.quantum < SimTime::zero()) return error("a quantum is a time of 0 or more");
@@ -51,6 +55,9 @@ Result<> check_protocol(const Scenario& scenario, const machine::Machine& machin
   if (announcements_of(scenario.protocol) == nullptr)
     return error("there is no protocol " + scenario.protocol,
                  "there are quantum, null, conditional and null+conditional");
+  if (scenario.hosts.are_several())
+    return error("the protocol " + scenario.protocol + " is for workers on one host",
+                 "use the protocol quantum");
   if (has_links(machine))
     return error(
         "the protocol " + scenario.protocol + " is not for a network whose links messages share",
@@ -75,9 +82,8 @@ std::unique_ptr<pdes::Synchronizer> make_protocol(const Scenario& scenario, SimT
     if (announcements->null_messages) protocol->set_next_send(std::move(next_send));
     return protocol;
   }
-  return std::make_unique<pdes::QuantumProtocol>(
-      worker, executive, scenario.quantum > SimTime::zero() ? scenario.quantum : look_ahead,
-      std::move(take));
+  return std::make_unique<pdes::QuantumProtocol>(worker, executive,
+                                                 quantum_of(scenario, look_ahead), std::move(take));
 }
 
 }  // namespace sesame::sim

@@ -19,6 +19,8 @@ namespace sesame::sim {
 // do not know when the machine's cards and its network's collectives send.
 Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
                         SimTime look_ahead);
+// How long a round of the protocol quantum is.
+SimTime quantum_of(const Scenario& scenario, SimTime look_ahead);
 // Whether workers announce when their ranks can send next.
 bool has_null_messages(const Scenario& scenario);
 

@@ -7,13 +7,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.command_line import SESAME
 from tests.integration.orders import differences
+from tests.integration.process_trees import children, exists, wait_until
 from tests.integration.small_runs import WORKERS, arguments_of, small_runs
 
 # A worker needs a node.
@@ -180,31 +180,6 @@ def test_shared_file_systems_at_shared_cards_are_refused(compiled, simulate, tmp
     done.assert_refused("using file systems at cards that messages share")
     assert "--workers 1" in done.stderr
     assert not output.exists()
-
-
-def children(process: int) -> list[int]:
-    """All descendants."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
-    )
-    own = [int(word) for word in listed.stdout.split()]
-    return [*own, *(below for child in own for below in children(child))]
-
-
-def exists(process: int) -> bool:
-    """Whether it runs; not one that has ended and is still listed."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture

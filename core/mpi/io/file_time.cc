@@ -7,6 +7,8 @@ namespace {
 
 void check_workers(const Strand& strand) {
   const World& world = strand.rank->world;
+  if (world.remote->are_on_several_hosts())
+    world.remote->refuse_on_several_hosts("using MPI-IO or files that nodes share");
   if (!strand.executive->may_use_models())
     world.remote->refuse("using MPI-IO or shared files with a protocol other than quantum");
   if (world.traffic != nullptr && world.replicas != nullptr && world.mounts->is_shared())

@@ -88,6 +88,9 @@ class RemoteRanks {
   virtual void check_call(uint16_t call) const = 0;
   // Ends the run: "rank 3: … is not simulated with several workers yet".
   [[noreturn]] virtual void refuse(const std::string& what) const = 0;
+  // Whether some are on another host, which does not see this one's files.
+  virtual bool are_on_several_hosts() const = 0;
+  [[noreturn]] virtual void refuse_on_several_hosts(const std::string& what) const = 0;
 
  protected:
   const TakeFrame& taker(Module module) const { return takers_[static_cast<size_t>(module)]; }

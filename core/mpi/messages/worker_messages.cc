@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/spelling.h"
 #include "core/mpi/call_ids.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/delivery.h"
@@ -396,6 +397,12 @@ void WorkerMessages::check_call(uint16_t call) const {
 
 void WorkerMessages::refuse(const std::string& what) const {
   refuse_(this_rank().name() + ": " + what + " is not simulated with several workers yet", "");
+  __builtin_unreachable();
+}
+
+void WorkerMessages::refuse_on_several_hosts(const std::string& what) const {
+  refuse_(this_rank().name() + ": " + what + " is not simulated by several hosts yet",
+          std::string("leave out ") + spelled("--hosts", "hosts"));
   __builtin_unreachable();
 }
 

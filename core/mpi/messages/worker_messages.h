@@ -51,6 +51,8 @@ class WorkerMessages final : public RemoteRanks {
   void interface_reserved(int rank, const SimTime& free) override;
   void check_call(uint16_t call) const override;
   [[noreturn]] void refuse(const std::string& what) const override;
+  bool are_on_several_hosts() const override { return worker_.memory().is_on_several_hosts(); }
+  [[noreturn]] void refuse_on_several_hosts(const std::string& what) const override;
 
  private:
   struct Frame;

@@ -18,6 +18,7 @@ from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
 from sesame.simulation.host import RANKS_AS, inspect_program
+from sesame.simulation.hosts import check_hosts
 from sesame.simulation.settings import (
     PROTOCOLS,
     check_rank_counts,
@@ -57,6 +58,8 @@ class RunSettings:
     private_libraries: Sequence[str]
     workers: int
     protocol: str
+    hosts: Sequence[str]
+    launcher: str
     files: str | Path | None = None
     sensitivity: bool = False
 
@@ -83,7 +86,9 @@ def prepared(
     words_of("private_libraries", settings.private_libraries, '["libstate*"]', numbers=False)
     if ranks is not None:
         check_rank_counts([ranks])
+    words_of("hosts", settings.hosts, '["node2"]', numbers=False)
     check_workers(settings.workers, settings.protocol)
+    check_hosts(settings.hosts, settings.launcher, settings.workers)
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         if is_trace(settings.program):
             scenario, executable = _of_trace(settings, ranks, Path(directory))
@@ -229,6 +234,8 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         shuffle=settings.shuffle,
         workers=settings.workers,
         protocol=settings.protocol,
+        hosts=tuple(settings.hosts),
+        launcher=settings.launcher,
         sensitivity=settings.sensitivity,
         notes=_notes(settings),
     )
@@ -241,8 +248,17 @@ def _notes(settings: RunSettings) -> tuple[str, ...]:
 
 
 def _check_files(settings: RunSettings, compute: Compute, *, is_series: bool) -> None:
+    if settings.hosts and compute.copies > 1:
+        raise InputError(
+            f"{setting('compute', str(compute))} runs copies on this host only: leave out "
+            f"{setting('hosts')}"
+        )
     if settings.files is None:
         return
+    if settings.hosts:
+        raise InputError(
+            f"{setting('files')} keeps the files of one host, and {setting('hosts')} uses several"
+        )
     if settings.repeat > 1:
         raise InputError(
             f"{setting('files')} keeps the files of one run, and "

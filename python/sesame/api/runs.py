@@ -18,6 +18,7 @@ from sesame.api.series import Series
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.simulation import Host, Keep, Point, RunResult, Scenario, Sweep, points_of
+from sesame.simulation.hosts import LAUNCHER
 from sesame.simulation.points import PointRunner
 from sesame.simulation.run import notes_of_runs, simulate_into, write_result
 from sesame.simulation.series import write_series
@@ -57,6 +58,8 @@ def simulate(
     shuffle: int | None = None,
     workers: int = 1,
     protocol: str = PROTOCOLS[0],
+    hosts: Sequence[str] = (),
+    launcher: str = LAUNCHER,
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -81,7 +84,8 @@ def simulate(
     median counts. `files` is a directory that keeps simulated files; `discard_data` keeps only
     their sizes. `mappings` moves a traced run's files ({"/scratch/run": "."}). `collective` is the
     strategy of collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes
-    simulate together under `protocol`, with the same result. `output` is the path of the data set;
+    simulate together under `protocol`, with the same result; with `hosts` also on these, each
+    started by `launcher`. `output` is the path of the data set;
     `force` replaces an existing one. Without it the data set ends with its last reference. Without
     `records` it has sums only; `keep_raw` keeps the raw streams. Standard output is dropped unless
     `show_output`; stderr goes to `sys.stderr`. `label` puts the rank before each line. Times are s
@@ -92,7 +96,8 @@ def simulate(
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,
         placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
-        label, stack_size, private_libraries, workers, protocol, files, sensitivity,
+        label, stack_size, private_libraries, workers, protocol, hosts, launcher, files,
+        sensitivity,
     )  # fmt: skip
     shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
     return _simulate(wanted, ranks, keep, shown, _Output(output, force))
@@ -119,6 +124,8 @@ def series(
     shuffle: int | None = None,
     workers: int = 1,
     protocol: str = PROTOCOLS[0],
+    hosts: Sequence[str] = (),
+    launcher: str = LAUNCHER,
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -143,7 +150,7 @@ def series(
     wanted = RunSettings(
         program, arguments, next(iter(machines.values())), compute, repeat, scale_compute,
         placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
-        label, stack_size, private_libraries, workers, protocol,
+        label, stack_size, private_libraries, workers, protocol, hosts, launcher,
     )  # fmt: skip
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
     shown = display or CapturedOutput(quiet=not show_output)

@@ -43,6 +43,7 @@ from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Sweep, points_of
 from sesame.simulation.host import RANKS_AS
+from sesame.simulation.hosts import LAUNCHER
 from sesame.simulation.settings import MOST_RANKS, PROTOCOLS
 from sesame.trust import Doubt, merged
 
@@ -68,6 +69,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
             "shuffle",
             "workers",
             "protocol",
+            "hosts",
+            "launcher",
         ),
         Machine=("machine", "overrides", "placement"),
         Program=("environment", "cwd", "label", "stack_size", "private_libraries", "ranks_as"),
@@ -231,6 +234,18 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="How workers learn until when they may simulate.",
 )
 @click.option(
+    "--hosts",
+    default="",
+    metavar="HOST[,HOST…]",
+    help="Divide the workers among this host and these, which have the same Sesame and PROGRAM.",
+)
+@click.option(
+    "--launcher",
+    default=LAUNCHER,
+    metavar="COMMAND",
+    help=f"What starts a command on a host; by default {LAUNCHER}.",
+)
+@click.option(
     "--sensitivity",
     is_flag=True,
     help="Also calculate how the time depends on each key of the machine, for `sesame whatif`, and "
@@ -312,6 +327,8 @@ def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
         "shuffle": options.shuffle,
         "workers": options.workers,
         "protocol": options.protocol,
+        "hosts": options.hosts.split(",") if options.hosts else [],
+        "launcher": options.launcher,
         "label": options.label,
         "stack_size": options.stack_size,
         "private_libraries": options.private_libraries,

@@ -37,6 +37,8 @@ class SimulateOptions:
     shuffle: int | None
     workers: int
     protocol: str
+    hosts: str
+    launcher: str
     sensitivity: bool
     # what is written
     output: Path | None

@@ -53,11 +53,16 @@ def print_summary(console: Console, outcome: RunResult) -> None:
     )
     if (parallel := result.get("parallel")) is not None:
         console.print(
-            f"{parallel['workers']} workers, protocol {parallel['protocol']}: "
+            f"{parallel['workers']} workers{_on_hosts(parallel)}, protocol {parallel['protocol']}: "
             f"{count_of(parallel['rounds'], 'round')}, "
             f"{count_of(parallel['frames'], 'message')} between workers",
             soft_wrap=True,
         )
+
+
+def _on_hosts(parallel: dict[str, Any]) -> str:
+    hosts = parallel.get("hosts")
+    return f" on {len(hosts)} hosts" if hosts else ""
 
 
 def print_notes(console: Console, notes: Sequence[str]) -> None:

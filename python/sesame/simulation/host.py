@@ -118,8 +118,11 @@ class Host:
         *,
         progress: Progress | None = None,
         pump: Callable[[Sequence[IO[bytes]]], None] | None = None,
+        descriptors: Sequence[int] = (),
     ) -> HostRun:
         """Runs a scenario whose output_directory is `directory`; waits for its end.
+
+        The simulator gets the open `descriptors`, too.
 
         `progress` is called from another thread. `pump` is called with the simulator's stdout and
         stderr if both are pipes; it must return at their end.
@@ -131,7 +134,7 @@ class Host:
         try:
             process = self._process = subprocess.Popen(
                 [self.executable, scenario_file],
-                pass_fds=[write_end],
+                pass_fds=[write_end, *descriptors],
                 stdin=self._stdin,
                 stdout=self._stdout,
                 stderr=self._stderr,

@@ -27,6 +27,7 @@ from sesame.simulation.compute import (
 )
 from sesame.simulation.copies import computing_beside
 from sesame.simulation.host import Host, HostRun, Progress
+from sesame.simulation.hosts import connected_hosts
 from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
 from sesame.trust import Doubt, Estimate
@@ -306,7 +307,12 @@ def _run(
     try:
         own, copies = scenario.arguments_of_copies, scenario.compute.copies - 1
         beside = text if own is None else text | {"arguments": list(own)}
-        with computing_beside(host.executable, beside, copies, doubts):
+        with (
+            computing_beside(host.executable, beside, copies, doubts),
+            connected_hosts(scenario.hosts, scenario.launcher, host.executable, text) as further,
+        ):
+            text |= further.scenario
+            more = {**more, "descriptors": further.descriptors}
             run = host.run(text, directory, progress=progress, **more)
     finally:  # simulated files without `files` are not kept
         shutil.rmtree(directory / "files", ignore_errors=True)

@@ -30,6 +30,8 @@ class Scenario:
     seed: int = 1
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
     workers: int = 1  # processes that simulate together (docs/models/parallel.md)
+    hosts: tuple[str, ...] = ()  # that have workers beside this one
+    launcher: str = ""  # the command that starts one of them
     protocol: str = "quantum"  # between them
     quantum_ps: int = 0  # of this protocol; 0: the look-ahead
     inexact: bool = False  # whether the quantum may be longer than that

@@ -1,0 +1,241 @@
+#include "core/sim/run_hosts.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace sesame::sim {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = pdes::BridgeMessage::Kind;
+using pdes::BridgeMessage;
+
+constexpr auto kind_after(int number) {
+  return static_cast<Kind>(static_cast<int>(Kind::kFirstOther) + number);
+}
+constexpr Kind kVerdict = kind_after(0);
+constexpr Kind kProgress = kind_after(1);  // from: the worker
+constexpr Kind kState = kind_after(2);     // a part of its state
+constexpr Kind kRecords = kind_after(3);   // and of its records
+constexpr Kind kEnd = kind_after(4);       // of what its host has of it
+constexpr Kind kComplete = kind_after(5);  // the first host has all results
+
+constexpr size_t kMostUnsent = 4 << 20;
+
+struct Progress {
+  int64_t latest_ps = 0;
+  uint64_t messages = 0;
+  int64_t ended_ranks = 0;
+};
+
+struct End {
+  int64_t record_error = 0;
+  uint64_t frames = 0;
+  double waited_seconds = 0;
+};
+
+template <typename T>
+std::span<const char> raw(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string verdict_of(int status, bool is_failure, const std::string& text,
+                       const std::string& hint) {
+  std::string verdict;
+  Json::to_cbor({status, is_failure, text, hint}, verdict);
+  return verdict;
+}
+
+std::unexpected<Error> nonsense() { return error("it sent what is no message"); }
+
+}  // namespace
+
+void tell_first_host(const HostScenario& hosts, const Error& error) {
+  const Error without_hint{error.message, {}, error.path, error.line};
+  const std::string text =
+      "host " + hosts.names[static_cast<size_t>(hosts.here)] + ": " + without_hint.to_string();
+  const std::string verdict = verdict_of(2, true, text, error.hint);
+  BridgeMessage message{.kind = kVerdict};
+  message.bytes = static_cast<uint32_t>(verdict.size());
+  const std::string whole =
+      std::string(reinterpret_cast<const char*>(&message), sizeof message) + verdict;
+  // Nothing was sent before, so there is space; if the first host has ended, nobody asks.
+  send(hosts.descriptors[0], whole.data(), whole.size(), MSG_NOSIGNAL);
+}
+
+RunHosts::RunHosts(const Scenario& scenario, SimTime quantum, pdes::SharedMemory& memory,
+                   SharedRun& run, const std::vector<std::FILE*>& states,
+                   const std::vector<std::FILE*>& records)
+    : hosts_(scenario.hosts),
+      workers_(scenario.workers),
+      memory_(memory),
+      run_(run),
+      states_(states),
+      records_(records),
+      waited_seconds_(static_cast<size_t>(workers_)) {
+  std::vector<pdes::Bridge::Peer> peers;
+  for (int host = 0; host < hosts_.count(); ++host) {
+    if (is_first() ? host == 0 : host > 0) continue;
+    const int first = hosts_.first_worker(host, workers_);
+    const int next = hosts_.first_worker(host + 1, workers_);
+    peers.push_back({"host " + hosts_.names[static_cast<size_t>(host)],
+                     hosts_.descriptors[peers.size()], first, next - first});
+  }
+  bridge_ = std::make_unique<pdes::Bridge>(
+      memory, std::move(peers), is_first(), quantum,
+      [this](size_t peer, const BridgeMessage& message, std::span<const char> bytes) {
+        return take(peer, message, bytes);
+      });
+}
+
+std::string RunHosts::place_of(int worker) const {
+  return " on host " + hosts_.names[static_cast<size_t>(hosts_.host_of(worker, workers_))];
+}
+
+void RunHosts::close_connections() {
+  for (const int descriptor : hosts_.descriptors) close(descriptor);
+}
+
+Result<bool> RunHosts::step() {
+  tell_verdict();
+  return bridge_->step();
+}
+
+// A worker of this host, or another host, has decided how the run ends. The first host tells all.
+void RunHosts::tell_verdict() {
+  if (has_told_verdict_ || !memory_.state().stopped) return;
+  has_told_verdict_ = true;
+  const std::string verdict = verdict_of(run_.status, run_.is_failure, run_.text, run_.hint);
+  const size_t peers = is_first() ? static_cast<size_t>(hosts_.count() - 1) : 1;
+  for (size_t peer = 0; peer < peers; ++peer) bridge_->post(peer, {.kind = kVerdict}, verdict);
+}
+
+Result<> RunHosts::take(size_t peer, const BridgeMessage& message, std::span<const char> bytes) {
+  if (message.kind == kVerdict) return take_verdict(bytes);
+  if (message.kind == kComplete && !is_first()) {
+    has_arrived_ = true;
+    return {};
+  }
+  const int worker = message.from;
+  const auto index = static_cast<size_t>(worker);
+  if (!is_first() || worker >= workers_ ||
+      hosts_.host_of(worker, workers_) != static_cast<int>(peer) + 1)
+    return nonsense();
+  if (message.kind == kProgress) return take_progress(worker, bytes);
+  if (message.kind == kEnd) return take_end(peer, worker, bytes);
+  if (message.kind != kState && message.kind != kRecords) return nonsense();
+  std::FILE* const file = message.kind == kState ? states_[index] : records_[index];
+  int& failed = run_.workers[worker].record_error;
+  if (failed == 0 && std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size())
+    failed = errno;
+  return {};
+}
+
+Result<> RunHosts::take_verdict(std::span<const char> bytes) {
+  const Json json = Json::from_cbor(bytes, true, false);
+  if (!json.is_array() || json.size() != 4 || !json[0].is_number_integer() ||
+      !json[1].is_boolean() || !json[2].is_string() || !json[3].is_string())
+    return nonsense();
+  if (run_.decide(json[0], json[2].get<std::string>(), json[1], json[3].get<std::string>()))
+    memory_.state().stopped = true;
+  return {};
+}
+
+Result<> RunHosts::take_progress(int worker, std::span<const char> bytes) {
+  Progress progress;
+  if (bytes.size() != sizeof progress) return nonsense();
+  std::memcpy(&progress, bytes.data(), sizeof progress);
+  SharedRun::OfWorker& shown = run_.workers[worker];
+  shown.latest_ps = progress.latest_ps;
+  shown.messages = progress.messages;
+  shown.ended_ranks = static_cast<int>(progress.ended_ranks);
+  return {};
+}
+
+Result<> RunHosts::take_end(size_t peer, int worker, std::span<const char> bytes) {
+  End end;
+  if (bytes.size() != sizeof end) return nonsense();
+  std::memcpy(&end, bytes.data(), sizeof end);
+  SharedRun::OfWorker& ended = run_.workers[worker];
+  if (ended.has_left) return nonsense();
+  ended.has_left = true;
+  if (ended.record_error == 0) ended.record_error = static_cast<int>(end.record_error);
+  memory_.state().workers[worker].frames = end.frames;
+  waited_seconds_[static_cast<size_t>(worker)] = end.waited_seconds;
+  if (worker + 1 < hosts_.first_worker(static_cast<int>(peer) + 2, workers_)) return {};
+  ++complete_;
+  bridge_->post(peer, {.kind = kComplete}, {});
+  bridge_->expect_end(peer);
+  return {};
+}
+
+void RunHosts::tell_progress() {
+  for (int worker = 0; worker < workers_; ++worker) {
+    if (!memory_.is_here(worker)) continue;
+    const SharedRun::OfWorker& one = run_.workers[worker];
+    const Progress progress{one.latest_ps, one.messages, one.ended_ranks};
+    bridge_->post(0, {.kind = kProgress, .from = static_cast<uint8_t>(worker)}, raw(progress));
+  }
+}
+
+Result<> RunHosts::send_results(double seconds_per_tick) {
+  for (int worker = 0; worker < workers_; ++worker) {
+    if (!memory_.is_here(worker)) continue;
+    const auto index = static_cast<size_t>(worker);
+    if (auto sent = send_file(worker, kState, states_[index]); !sent) return sent;
+    if (auto sent = send_file(worker, kRecords, records_[index]); !sent) return sent;
+    const pdes::SharedState::OfWorker& counts = memory_.state().workers[worker];
+    const End end{run_.workers[worker].record_error, counts.frames,
+                  static_cast<double>(counts.waited_ticks) * seconds_per_tick};
+    bridge_->post(0, {.kind = kEnd, .from = static_cast<uint8_t>(worker)}, raw(end));
+  }
+  for (int attempt = 0; !has_arrived_;) {
+    const auto moved = step();
+    if (!moved) return std::unexpected(moved.error());
+    attempt = *moved ? 0 : attempt + 1;
+    if (!*moved) pause(attempt);
+  }
+  return {};
+}
+
+Result<> RunHosts::send_file(int worker, Kind kind, std::FILE* file) {
+  std::vector<char> part(pdes::kMostMessageBytes);
+  std::rewind(file);
+  for (size_t got; (got = std::fread(part.data(), 1, part.size(), file)) > 0;) {
+    bridge_->post(0, {.kind = kind, .from = static_cast<uint8_t>(worker)}, {part.data(), got});
+    if (auto sent = send_rest(kMostUnsent); !sent) return sent;
+  }
+  int& failed = run_.workers[worker].record_error;
+  if (failed == 0 && std::ferror(file) != 0) failed = EIO;
+  return {};
+}
+
+Result<> RunHosts::send_rest(size_t most_unsent) {
+  for (int attempt = 0; bridge_->unsent() > most_unsent;) {
+    const auto moved = step();
+    if (!moved) return std::unexpected(moved.error());
+    attempt = *moved ? 0 : attempt + 1;
+    if (!*moved) pause(attempt);
+  }
+  return {};
+}
+
+void RunHosts::fail(const Error& error) {
+  const Error without_hint{error.message, {}, error.path, error.line};
+  if (run_.decide(2, without_hint.to_string(), true, error.hint)) memory_.state().stopped = true;
+  // Until the first host breaks off, which it does when it has the reason.
+  for (int attempt = 0;; pause(attempt++)) {
+    const auto moved = step();
+    if (!moved) return;
+    if (*moved) attempt = 0;
+  }
+}
+
+}  // namespace sesame::sim
