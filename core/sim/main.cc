@@ -63,15 +63,16 @@ void interrupt(int) {
   sesame::loader::host_exit(kInterrupted);
 }
 
-int simulate(const char* path) {
+// `is_further`: another host reads the same scenario and says what is wrong with it.
+int simulate(const char* path, bool is_further) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent removes the files that this process leaves
   signal(SIGINT, interrupt);
   signal(SIGTERM, interrupt);
   signal(SIGPIPE, SIG_IGN);
   auto scenario = sesame::sim::read_scenario(path);
-  if (!scenario) return refuse(scenario.error());
+  if (!scenario) return is_further ? kWrongInput : refuse(scenario.error());
   auto simulation = sesame::sim::Simulation::prepare(*scenario);
-  if (!simulation && scenario->hosts.here > 0) {
+  if (!simulation && is_further) {
     sesame::sim::tell_first_host(scenario->hosts, simulation.error());
     return kWrongInput;
   }
@@ -93,7 +94,10 @@ int simulate(const char* path) {
 int main(int argc, char** argv) {
   if ((argc == 3 || argc == 4) && std::strcmp(argv[1], "--inspect") == 0)
     return inspect(argv[2], argc == 4 ? argv[3] : "");
-  if (argc == 2 && argv[1][0] != '-') return simulate(argv[1]);
-  std::fprintf(stderr, "usage: %s SCENARIO.json | --inspect PROGRAM [fibers|processes]\n", argv[0]);
+  const bool is_further = argc == 3 && std::strcmp(argv[2], "--further-host") == 0;
+  if ((argc == 2 || is_further) && argv[1][0] != '-') return simulate(argv[1], is_further);
+  std::fprintf(stderr,
+               "usage: %s SCENARIO.json [--further-host] | --inspect PROGRAM [fibers|processes]\n",
+               argv[0]);
   return kWrongInput;
 }

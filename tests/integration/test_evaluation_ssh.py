@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from tests.integration.ssh_server import DEADLINE_S, free_port, ssh_server
 
 from sesame.evaluation.probing import Outcome, run_probe
 from sesame.evaluation.runner import run_due
 from sesame.evaluation.site import read_site
 from sesame.evaluation.store import Store
 
-DEADLINE_S = 30
 SITE = """\
 [target.n7]
 launcher = "ssh"
@@ -33,45 +31,14 @@ timeout = "{timeout}"
 TRUE = "command = ['true']\nlaunch = true"
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
 @pytest.fixture(scope="module")
 def options(tmp_path_factory, debian_program):
     """Those of ssh to reach the sshd."""
     if os.geteuid() != 0:
         pytest.skip("sshd is started as root")
     sshd = debian_program("openssh-server", "/usr/sbin/sshd")
-    directory = tmp_path_factory.mktemp("ssh")
-    for name in ("host", "user"):
-        key = str(directory / name)
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    (directory / "authorized").write_text((directory / "user.pub").read_text())
-    port = free_port()
-    Path("/run/sshd").mkdir(exist_ok=True)
-    settings = {"Port": port, "ListenAddress": "127.0.0.1", "HostKey": directory / "host"}
-    settings |= {"AuthorizedKeysFile": directory / "authorized", "StrictModes": "no"}
-    settings |= {"PidFile": "none", "UsePAM": "no", "PermitRootLogin": "prohibit-password"}
-    words = [f"-o{name}={value}" for name, value in settings.items()]
-    with (directory / "log").open("w") as log:
-        server = subprocess.Popen([sshd, "-D", "-f", "/dev/null", *words], stderr=log)
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_open(port):
-        assert time.monotonic() < deadline, (directory / "log").read_text()
-        time.sleep(0.02)
-    words = ["-p", str(port), "-i", str(directory / "user"), "-oStrictHostKeyChecking=no"]
-    words += ["-oUserKnownHostsFile=/dev/null", "-F", "/dev/null", "-oLogLevel=ERROR"]
-    yield ", ".join(f'"{word}"' for word in words)
-    server.terminate()
-    server.wait(DEADLINE_S)
+    with ssh_server(sshd, tmp_path_factory.mktemp("ssh")) as words:
+        yield ", ".join(f'"{word}"' for word in words)
 
 
 @pytest.fixture
@@ -98,7 +65,7 @@ def test_words_reach_the_other_host_unchanged(probe):
 
 def test_a_host_that_cannot_be_reached_is_a_failure(tmp_path, debian_program):
     debian_program("openssh-client", "ssh")
-    text = SITE.format(options=f'"-p", "{free_port()}"', timeout="60s", step=TRUE)
+    text = SITE.format(options=f'"-p", "{free_port("127.0.0.1")}"', timeout="60s", step=TRUE)
     (tmp_path / "s.toml").write_text(text)
     result = run(read_site(tmp_path / "s.toml"))
     assert result.outcome is Outcome.FAIL

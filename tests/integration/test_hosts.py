@@ -18,6 +18,7 @@ import pytest
 from tests.command_line import SESAME, run
 from tests.integration.orders import differences
 from tests.integration.process_trees import children, exists, wait_until
+from tests.integration.ssh_server import ssh_server
 
 COMMON = ("--compute", "none", "--placement", "cyclic")
 TWO = ("--workers", "2", "--hosts", "127.0.0.2", "--launcher", "env")
@@ -215,6 +216,17 @@ def test_nothing_runs_after_the_command_has_ended(number, endless, tmp_path):
     else:
         process.kill()
     wait_until(lambda: not any(map(exists, everything)))
+
+
+def test_a_host_is_started_by_ssh(ring, same, tmp_path, debian_program):
+    if os.geteuid() != 0:
+        pytest.skip("sshd is started as root")
+    sshd = debian_program("openssh-server", "/usr/sbin/sshd")
+    (tmp_path / "ssh").mkdir()
+    with ssh_server(sshd, tmp_path / "ssh", "127.0.0.2") as options:
+        launcher = " ".join(["ssh", *options, "{host}"])
+        hosts = ("--workers", "2", "--hosts", "127.0.0.2", "--launcher", launcher)
+        same(hosts, ["-n", 4, "--machine", "infiniband", "--", ring])
 
 
 NETWORK = "10.77.83."

@@ -79,7 +79,7 @@ def _simulate(run: dict[str, Any], connection: socket.socket) -> int:
         file = directory / "scenario.json"
         file.write_text(json.dumps(scenario), encoding="utf-8")
         process = subprocess.Popen(
-            [find_installed(run["simulator"][0]), file],
+            [find_installed(run["simulator"][0]), file, "--further-host"],
             stdin=subprocess.DEVNULL,
             pass_fds=[connection.fileno()],
         )
