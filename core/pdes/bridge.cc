@@ -73,13 +73,13 @@ size_t Bridge::unsent() const {
 
 Result<bool> Bridge::step() {
   bool any = send_frames();
-  any |= tell_taken();
+  any |= report_taken();
   for (size_t peer = 0; peer < connections_.size(); ++peer) {
     const auto received = receive(peer);
     if (!received) return received;
     any |= *received;
   }
-  any |= is_first_ ? end_round() : tell_idle();
+  any |= is_first_ ? end_round() : report_idle();
   for (Connection& connection : connections_) {
     const auto sent = send(connection);
     if (!sent) return sent;
@@ -205,16 +205,16 @@ void Bridge::copy_out(int from, int to, uint64_t at, std::span<char> bytes) {
 
 // Says how much space the rings have again, a quarter of a ring at a time: a sender that waits for
 // space has more than this on its way.
-bool Bridge::tell_taken() {
+bool Bridge::report_taken() {
   bool any = false;
   for (int from = 0; from < memory_.workers(); ++from) {
     if (memory_.is_here(from)) continue;
     for (int to = 0; to < memory_.workers(); ++to) {
       if (!memory_.is_here(to)) continue;
       const uint64_t taken = memory_.ring(from, to).taken.load(std::memory_order_acquire);
-      uint64_t& told = course(from, to).told;
-      if (taken - told < memory_.ring_bytes() / 4) continue;
-      told = taken;
+      uint64_t& reported = course(from, to).reported;
+      if (taken - reported < memory_.ring_bytes() / 4) continue;
+      reported = taken;
       post(peer_of(from),
            {.kind = Kind::kTaken,
             .from = static_cast<uint8_t>(from),
@@ -228,9 +228,9 @@ bool Bridge::tell_taken() {
 }
 
 // Once nothing happens here: only a frame that the bridge takes in can change that.
-bool Bridge::tell_idle() {
-  if (has_told_idle_ || memory_.state().pending != 0) return false;
-  has_told_idle_ = true;
+bool Bridge::report_idle() {
+  if (has_reported_idle_ || memory_.state().pending != 0) return false;
+  has_reported_idle_ = true;
   const EventKey first = first_event(memory_);
   post(0, {.kind = Kind::kIdle, .number = frame_bytes_received_}, raw(first));
   return true;
@@ -297,8 +297,8 @@ Result<> Bridge::take(size_t peer, const BridgeMessage& message, std::span<const
       from.first_event = read<EventKey>(bytes);
       return {};
     case Kind::kRound:
-      if (is_first_ || bytes.size() != sizeof(Round) || !has_told_idle_) break;
-      has_told_idle_ = false;
+      if (is_first_ || bytes.size() != sizeof(Round) || !has_reported_idle_) break;
+      has_reported_idle_ = false;
       begin_round(memory_, read<Round>(bytes));
       return {};
     default:
@@ -335,7 +335,7 @@ Result<> Bridge::copy_in(const BridgeMessage& message, std::span<const char> byt
     return nonsense("more of a frame than there is space");
   arriving.frame_left -= bytes.size();
   frame_bytes_received_ += bytes.size();
-  has_told_idle_ = false;
+  has_reported_idle_ = false;
   if (begins) memory_.state().pending.fetch_add(1);  // before a worker sees it
   for (; !bytes.empty();) {
     const std::span<char> data = memory_.data_of(message.from, message.to, at);

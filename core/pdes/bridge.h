@@ -97,7 +97,7 @@ class Bridge {
   // A ring between this host and another one.
   struct Course {
     uint64_t copied = 0;      // bytes, out of the ring
-    uint64_t told = 0;        // bytes that its sender knows to be taken
+    uint64_t reported = 0;    // bytes that its sender knows to be taken
     uint64_t frame_left = 0;  // bytes that are missing of the frame that arrives
   };
   struct Departure {
@@ -114,9 +114,9 @@ class Bridge {
   bool find_departure();
   void send_part(Departure& departure);
   void copy_out(int from, int to, uint64_t at, std::span<char> bytes);
-  bool tell_taken();
+  bool report_taken();
   bool end_round();
-  bool tell_idle();
+  bool report_idle();
   Result<bool> receive(size_t peer);
   Result<bool> take_messages(size_t peer);
   Result<> take(size_t peer, const BridgeMessage& message, std::span<const char> bytes);
@@ -135,7 +135,7 @@ class Bridge {
   std::optional<Departure> departure_;  // the frame that leaves
   uint64_t departed_ = 0;               // frames
   uint64_t frame_bytes_received_ = 0;   // of a further host
-  bool has_told_idle_ = false;
+  bool has_reported_idle_ = false;
 };
 
 }  // namespace sesame::pdes

@@ -6,7 +6,7 @@
 // runs. fork() returns in every process; is_supervisor() tells them apart. A worker calls join(),
 // runs its ranks, and ends with leave(), or with fail() if it cannot run them. The supervisor calls
 // supervise(), then take_in(). Where workers are on several hosts, each host has a supervisor, and
-// that of the first one goes on as if it had forked all workers. Nothing has a name in a file
+// that of the first one continues as if it had forked all workers. Nothing has a name in a file
 // system, and a worker ends when its supervisor does. One thread.
 #pragma once
 

@@ -66,7 +66,7 @@ void tell_first_host(const HostScenario& hosts, const Error& error) {
   message.bytes = static_cast<uint32_t>(verdict.size());
   const std::string whole =
       std::string(reinterpret_cast<const char*>(&message), sizeof message) + verdict;
-  // Nothing was sent before, so there is space; if the first host has ended, nobody asks.
+  // Nothing was sent before, so there is space; if the first host has ended, no process reads it.
   send(hosts.descriptors[0], whole.data(), whole.size(), MSG_NOSIGNAL);
 }
 
@@ -110,8 +110,8 @@ Result<bool> RunHosts::step() {
 
 // A worker of this host, or another host, has decided how the run ends. The first host tells all.
 void RunHosts::tell_verdict() {
-  if (has_told_verdict_ || !memory_.state().stopped) return;
-  has_told_verdict_ = true;
+  if (has_reported_verdict_ || !memory_.state().stopped) return;
+  has_reported_verdict_ = true;
   const std::string verdict = verdict_of(run_.status, run_.is_failure, run_.text, run_.hint);
   const size_t peers = is_first() ? static_cast<size_t>(hosts_.count() - 1) : 1;
   for (size_t peer = 0; peer < peers; ++peer) bridge_->post(peer, {.kind = kVerdict}, verdict);

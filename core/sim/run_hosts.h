@@ -70,7 +70,7 @@ class RunHosts {
   const std::vector<std::FILE*>& states_;
   const std::vector<std::FILE*>& records_;
   std::unique_ptr<pdes::Bridge> bridge_;
-  bool has_told_verdict_ = false;
+  bool has_reported_verdict_ = false;
   int complete_ = 0;          // hosts whose results have come
   bool has_arrived_ = false;  // what this further host sent
   std::vector<double> waited_seconds_;

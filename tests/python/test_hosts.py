@@ -178,7 +178,7 @@ def scenario_of(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-STRANGER = """
+OTHER_CLIENT = """
 import contextlib, json, socket, subprocess, sys
 line = sys.stdin.buffer.readline()
 run = json.loads(line)
@@ -196,9 +196,9 @@ sys.exit(host.wait())
 """
 
 
-def test_a_stranger_is_not_let_in_and_the_run_goes_on(tmp_path):
+def test_another_client_is_not_let_in(tmp_path):
     """Before the host, something else connects."""
-    (tmp_path / "launch").write_text(f"#!{sys.executable}\n{STRANGER}")
+    (tmp_path / "launch").write_text(f"#!{sys.executable}\n{OTHER_CLIENT}")
     (tmp_path / "launch").chmod(0o700)
     simulator = find_installed("sesame-simulator-mpich")
     launcher = str(tmp_path / "launch")

@@ -78,20 +78,17 @@ def simulate(
     (NAME.sesame), whose calls are played. `machine` is a `Machine`, the name of a model or a
     machine file; `settings` changes keys of it ({"network.latency": "2us"}). `private_libraries`
     are patterns of libraries of which each rank gets a copy. `stack_size`: of each rank; `ranks_as`
-    "fibers" or "processes". `compute` is the source of computation times: "measured" (default),
-    "measured:2" (two copies at once), "none", "fixed:1us" (before each call),
-    "recorded:NAME.sesame"; of a traced run, times `scale_compute`. `repeat` measures N times: the
-    median counts. `files` is a directory that keeps simulated files; `discard_data` keeps only
-    their sizes. `mappings` moves a traced run's files ({"/scratch/run": "."}). `collective` is the
-    strategy of collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes
-    simulate together under `protocol`, with the same result; with `hosts` also on these, each
-    started by `launcher`. `output` is the path of the data set;
-    `force` replaces an existing one. Without it the data set ends with its last reference. Without
-    `records` it has sums only; `keep_raw` keeps the raw streams. Standard output is dropped unless
-    `show_output`; stderr goes to `sys.stderr`. `label` puts the rank before each line. Times are s
-    in `info.result`, ps in tables.
-    Raises InputError for a wrong argument, OutputError if the data set cannot be written,
-    SimulationError when the simulator ends without a result.
+    "fibers" or "processes". `compute` gives computation times: "measured" (default), "measured:2"
+    (two copies at once), "none", "fixed:1us", "recorded:NAME.sesame"; of a traced run, times
+    `scale_compute`. `repeat` measures N times: the median counts. `files` is a directory that keeps
+    simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
+    ({"/scratch/run": "."}). `collective` is the strategy of collective accesses. `sensitivity`: for
+    `sesame.what_if`. `workers` processes simulate together under `protocol`, with the same result,
+    also on `hosts` that `launcher` reaches. `output` is the path of the data set, which otherwise
+    ends with its last reference; `force` replaces an existing one. Without `records` it has sums
+    only; `keep_raw` keeps the raw streams. Output is dropped unless `show_output`, stderr is not.
+    `label` puts the rank before each line. Times are s in `info.result`, ps in tables. Raises
+    InputError, OutputError where the data set cannot be written, SimulationError without a result.
     """
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,

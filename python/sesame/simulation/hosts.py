@@ -167,7 +167,7 @@ class _Run:
             self._check(self._names[host - 1], connection)
 
     def _accept_from(self, listening: socket.socket) -> None:
-        """Takes a connection; one that is not of this run is closed, and the run goes on."""
+        """Takes a connection; one that is not of this run is closed."""
         with suppress(TimeoutError):
             connection = self._stack.enter_context(listening.accept()[0])
             try:
