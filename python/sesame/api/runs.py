@@ -74,21 +74,21 @@ def simulate(
 ) -> SimulatedRun:
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
-    `program` is an unmodified MPI program (MPICH, Open MPI or, in C, MPI 5), or a traced run
-    (NAME.sesame), whose calls are played. `machine` is a `Machine`, the name of a model or a
-    machine file; `settings` changes keys of it ({"network.latency": "2us"}). `private_libraries`
-    are patterns of libraries of which each rank gets a copy. `stack_size`: of each rank; `ranks_as`
-    "fibers" or "processes". `compute` gives computation times: "measured" (default), "measured:2"
-    (two copies at once), "none", "fixed:1us", "recorded:NAME.sesame"; of a traced run, times
-    `scale_compute`. `repeat` measures N times: the median counts. `files` is a directory that keeps
-    simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
-    ({"/scratch/run": "."}). `collective` is the strategy of collective accesses. `sensitivity`: for
-    `sesame.what_if`. `workers` processes simulate together under `protocol`, with the same result,
-    also on `hosts` that `launcher` reaches. `output` is the path of the data set, which otherwise
-    ends with its last reference; `force` replaces an existing one. Without `records` it has sums
-    only; `keep_raw` keeps the raw streams. Output is dropped unless `show_output`, stderr is not.
-    `label` puts the rank before each line. Times are s in `info.result`, ps in tables. Raises
-    InputError, OutputError where the data set cannot be written, SimulationError without a result.
+    `program` is an unmodified MPI program, or a traced run (NAME.sesame), whose calls are played.
+    `machine` is a `Machine`, the name of a model or a machine file; `settings` changes keys of it
+    ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each rank
+    gets a copy. `stack_size` is a rank's; `ranks_as` "fibers" or "processes". `compute` gives
+    computation times: "measured" (default), "measured:2" (two copies at once), "none", "fixed:1us",
+    "recorded:NAME.sesame"; of a traced run, times `scale_compute`. `repeat` N times: the median
+    counts. `files` is a directory that keeps simulated files; `discard_data` only their sizes.
+    `mappings` moves a traced run's files ({"/scratch/run": "."}). `collective` is the strategy of
+    collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes simulate together
+    under `protocol`, with the same result, also on `hosts` that `launcher` reaches. `output` is the
+    path of the data set, which otherwise ends with its last reference; `force` replaces an existing
+    one. Without `records` it has sums only; `keep_raw` keeps the raw streams. Output is dropped
+    unless `show_output`, stderr is not. `label` names ranks in it. Times are s in `info.result`, ps
+    in tables. Raises InputError, OutputError where the data set cannot be written, SimulationError
+    without a result.
     """
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,
@@ -96,8 +96,8 @@ def simulate(
         label, stack_size, private_libraries, workers, protocol, hosts, launcher, files,
         sensitivity,
     )  # fmt: skip
-    shown, keep = display or CapturedOutput(quiet=not show_output), Keep(records, keep_raw)
-    return _simulate(wanted, ranks, keep, shown, _Output(output, force))
+    shown = display or CapturedOutput(quiet=not show_output)
+    return _simulate(wanted, ranks, Keep(records, keep_raw), shown, _Output(output, force))
 
 
 def series(
