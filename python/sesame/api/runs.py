@@ -87,8 +87,7 @@ def simulate(
     path of the data set, which otherwise ends with its last reference; `force` replaces an existing
     one. Without `records` it has sums only; `keep_raw` keeps the raw streams. Output is dropped
     unless `show_output`, stderr is not. `label` names ranks in it. Times are s in `info.result`, ps
-    in tables. Raises InputError, OutputError where the data set cannot be written, SimulationError
-    without a result.
+    in tables. Raises InputError, OutputError (data set not written), SimulationError (no result).
     """
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,
