@@ -83,7 +83,7 @@ def test_the_result_names_the_hosts(ring, simulate):
     done = simulate("--json", *options, "--", ring)
     parallel = done.json["parallel"]
     assert parallel["hosts"] == [socket.gethostname(), "127.0.0.2"]
-    assert all(0 < waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
+    assert all(waited > 0 for waited in parallel["waited_s"])
     assert "2 workers on 2 hosts, protocol quantum" in simulate(*options, "--", ring).stderr
 
 
