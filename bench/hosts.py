@@ -69,7 +69,8 @@ def two_hosts() -> Iterator[None]:
             shape = f"ip netns exec {name} tc"
             for words in (
                 "qdisc add dev veth0 root handle 1: htb default 1",
-                f"class add dev veth0 parent 1: classid 1:1 htb rate {RATE} burst 1m cburst 1m",
+                f"class add dev veth0 parent 1: classid 1:1 htb rate {RATE} burst 1m cburst 1m "
+                "quantum 60000",
             ):
                 subprocess.run([*shape.split(), *words.split()], check=True)
         yield
@@ -152,7 +153,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.ping:
         return ping()
-    compiler = find_compiler(find_mpicc())
+    compiler = find_compiler(find_mpicc().replace("mpicc", "mpicxx"))
     with two_hosts():
         print(f"{os.cpu_count()} processors; round trip {round_trip_s() * 1e6:.0f} us")
         for name, ranks, large, small in CASES:
