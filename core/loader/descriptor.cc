@@ -16,8 +16,11 @@
 namespace sesame::loader {
 namespace {
 
-bool is_output(int fd) { return fd == STDOUT_FILENO || fd == STDERR_FILENO; }
-bool is_standard(int fd) { return fd >= STDIN_FILENO && fd <= STDERR_FILENO; }
+bool is_output(int fd) {
+  return kRanksShareProcess && (fd == STDOUT_FILENO || fd == STDERR_FILENO);
+}
+bool is_input(int fd) { return kRanksShareProcess && fd == STDIN_FILENO; }
+bool is_standard(int fd) { return is_input(fd) || is_output(fd); }
 
 int describe_pipe(int fd, struct stat* result) {
   *result = {};
@@ -56,12 +59,12 @@ GLOBAL_NAME(writev);
 
 ssize_t rank_read(int fd, void* data, size_t size) {
   const RankProcess* process = current();
-  if (process != nullptr && fd == STDIN_FILENO && process->rank != 0) return 0;
+  if (process != nullptr && is_input(fd) && process->rank != 0) return 0;
   if (open_file(fd) != nullptr) {
     const iovec part{data, size};
     return read_file("read", fd, {&part, 1, -1});
   }
-  if (fd != STDIN_FILENO) wait_for_input(fd);
+  if (!is_input(fd)) wait_for_input(fd);
   return REAL(read)(fd, data, size);
 }
 GLOBAL_NAME(read);
@@ -72,9 +75,9 @@ ssize_t rank___read_chk(int fd, void* data, size_t size, size_t) {
 
 ssize_t rank_readv(int fd, const iovec* parts, int count) {
   const RankProcess* process = current();
-  if (process != nullptr && fd == STDIN_FILENO && process->rank != 0) return 0;
+  if (process != nullptr && is_input(fd) && process->rank != 0) return 0;
   if (open_file(fd) != nullptr) return read_file("readv", fd, {parts, count, -1});
-  if (fd != STDIN_FILENO) wait_for_input(fd);
+  if (!is_input(fd)) wait_for_input(fd);
   return REAL(readv)(fd, parts, count);
 }
 

@@ -31,6 +31,7 @@ void raise_descriptor_limit() {
 }
 
 int remember_directory(RankProcess& process) {
+  if (!kRanksShareProcess) return 0;
   raise_descriptor_limit();
   const int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return -1;
@@ -42,7 +43,7 @@ int remember_directory(RankProcess& process) {
 int move_kernel_to(RankProcess& process, const char* path) {
   swap_directories_from_now_on();
   if (REAL(chdir)(path) != 0) return -1;
-  process.working_directory.clear();
+  set_working_directory(process, "");
   return remember_directory(process);
 }
 
@@ -56,7 +57,7 @@ int move_to(RankProcess& process, const char* path) {
   if (REAL(stat)(operation.real_path(), &status) != 0) return operation.fail_lookup(errno);
   if (!S_ISDIR(status.st_mode)) return operation.fail_lookup(ENOTDIR);
   operation.charge_metadata(MetadataCall::kStat);
-  process.working_directory = operation.path().name;
+  set_working_directory(process, operation.path().name);
   return operation.result(0);
 }
 
@@ -93,7 +94,7 @@ int rank_fchdir(int directory) {
     return move_to(*process, open->path().name.c_str());
   swap_directories_from_now_on();
   if (REAL(fchdir)(directory) != 0) return -1;
-  process->working_directory.clear();
+  set_working_directory(*process, "");
   return remember_directory(*process);
 }
 GLOBAL_NAME(fchdir);

@@ -24,14 +24,20 @@ struct Pending {
 std::unordered_map<const aiocb*, Pending> g_pending;
 
 Pending* find_pending(const aiocb* request) {
+  const TableLock lock;
   const auto found = g_pending.find(request);
   return found == g_pending.end() ? nullptr : &found->second;
 }
 
+// A new one in the place of an earlier one.
+Pending& add_pending(const aiocb* request) {
+  const TableLock lock;
+  return g_pending[request] = {};
+}
+
 int start_request(const aiocb* request, Direction direction) {
   const iovec part{const_cast<void*>(request->aio_buf), request->aio_nbytes};
-  Pending& pending = g_pending[request];
-  pending = {};
+  Pending& pending = add_pending(request);
   const IoVector data{&part, 1, request->aio_offset, 0};
   pending.result = start_transfer(request->aio_fildes, direction, data, &pending.ticket);
   if (pending.result < 0) pending.error = errno;
@@ -77,7 +83,7 @@ int rank_aio_write(aiocb* request) {
 // Waits until all written data is on the devices.
 int rank_aio_fsync(int operation, aiocb* request) {
   if (open_file(request->aio_fildes) == nullptr) return REAL(aio_fsync)(operation, request);
-  g_pending[request] = {};
+  add_pending(request);
   return flush_file("aio_fsync", request->aio_fildes);
 }
 
@@ -92,7 +98,10 @@ ssize_t rank_aio_return(aiocb* request) {
   if (pending == nullptr) return REAL(aio_return)(request);
   await(*pending);
   const Pending ended = *pending;
-  g_pending.erase(request);
+  {
+    const TableLock lock;
+    g_pending.erase(request);
+  }
   if (ended.error != 0) errno = ended.error;
   return ended.result;
 }

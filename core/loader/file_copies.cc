@@ -76,6 +76,7 @@ std::vector<Mapping> parts_in(void* address, size_t size, bool forget) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const uintptr_t end = (begin + size + page - 1) / page * page;
   std::vector<Mapping> found;
+  const TableLock lock;
   auto entry = g_mappings.upper_bound(begin);
   if (entry != g_mappings.begin()) --entry;
   while (entry != g_mappings.end() && entry->first < end) {
@@ -154,9 +155,11 @@ void* rank_mmap(void* address, size_t size, int protection, int flags, int fd, o
   if (place == MAP_FAILED || (flags & MAP_ANONYMOUS) != 0 || open_file(fd) == nullptr) return place;
   std::shared_ptr<OpenFile> open = keep_open(fd);
   Mapping replaced;  // by MAP_FIXED
-  if ((flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0)
+  if ((flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0) {
+    const TableLock lock;
     replaced = std::exchange(g_mappings[reinterpret_cast<uintptr_t>(place)],
                              {open, size, static_cast<uint64_t>(offset)});
+  }
   FileOperation operation("mmap");
   const uint64_t bytes = bytes_mapped(fd, size, offset);
   if (bytes > 0)

@@ -30,6 +30,7 @@ std::unordered_map<DIR*, std::unique_ptr<FileList>> g_lists;
 
 FileList* find_list(DIR* stream) {
   if (g_lists.empty()) return nullptr;
+  const TableLock lock;
   const auto found = g_lists.find(stream);
   return found == g_lists.end() ? nullptr : found->second.get();
 }
@@ -48,6 +49,7 @@ DIR* list_of(int fd) {
   list->directory = open_file(fd)->path();
   list->names = names_of(list->directory);
   auto* stream = reinterpret_cast<DIR*>(list.get());
+  const TableLock lock;
   g_lists[stream] = std::move(list);
   return stream;
 }
@@ -78,7 +80,10 @@ DIR* open_list(const char* path) {
 
 int close_list(DIR* stream) {
   const int fd = find_list(stream)->fd;
-  g_lists.erase(stream);
+  {
+    const TableLock lock;
+    g_lists.erase(stream);
+  }
   return close_descriptor(fd);
 }
 

@@ -31,8 +31,13 @@ void fill_in(char* place, const RankProcess& process, uint64_t attempt) {
 
 int share_file(int from, int to) {
   if (to < 0) return to;
-  const auto index = static_cast<size_t>(from);
-  set_descriptor(to, index < g_descriptors.size() ? g_descriptors[index] : Descriptor{});
+  Descriptor shared;
+  {
+    const TableLock lock;
+    const auto index = static_cast<size_t>(from);
+    if (index < g_descriptors.size()) shared = g_descriptors[index];
+  }
+  set_descriptor(to, std::move(shared));
   return to;
 }
 

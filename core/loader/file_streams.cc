@@ -25,8 +25,22 @@ struct FileStream {
 };
 std::unordered_map<FILE*, std::unique_ptr<FileStream>> g_streams;
 
+void add_stream(FILE* file, std::unique_ptr<FileStream> stream) {
+  const TableLock lock;
+  g_streams[file] = std::move(stream);
+}
+
+std::vector<FILE*> streams_of(const RankProcess& process) {
+  const TableLock lock;
+  std::vector<FILE*> own;
+  for (const auto& [file, stream] : g_streams)
+    if (stream->rank == process.rank) own.push_back(file);
+  return own;
+}
+
 FileStream* find_stream(FILE* file) {
   if (g_streams.empty()) return nullptr;
+  const TableLock lock;
   const auto found = g_streams.find(file);
   return found == g_streams.end() ? nullptr : found->second.get();
 }
@@ -107,7 +121,7 @@ FILE* stream_of(int fd, const char* mode) {
   if (file == nullptr) return nullptr;
   setvbuf(file, stream->buffer.get(), _IOFBF, block);
   if (plain_mode(mode) == "a") REAL(lseek)(fd, 0, SEEK_END);
-  g_streams[file] = std::move(stream);
+  add_stream(file, std::move(stream));
   return file;
 }
 
@@ -115,7 +129,7 @@ FILE* track_host_stream(FILE* file) {
   if (file == nullptr) return nullptr;
   auto stream = std::make_unique<FileStream>();
   stream->rank = current()->rank;
-  g_streams[file] = std::move(stream);
+  add_stream(file, std::move(stream));
   return file;
 }
 
@@ -175,19 +189,20 @@ int descriptor_of_stream(FILE* file) {
 }
 
 int close_file_stream(FILE* file) {
-  const auto found = g_streams.find(file);
-  if (found == g_streams.end()) return REAL(fclose)(file);
-  const int status = REAL(fclose)(file);
-  g_streams.erase(file);
-  return status;
+  if (find_stream(file) == nullptr) return REAL(fclose)(file);
+  std::unique_ptr<FileStream> stream;
+  {
+    // Before it is closed: another thread may open one at the same address then.
+    const TableLock lock;
+    std::swap(stream, g_streams[file]);
+    g_streams.erase(file);
+  }
+  return REAL(fclose)(file);
 }
 
 void flush_file_streams(const RankProcess& process) {
-  std::vector<FILE*> own;
-  for (const auto& [file, stream] : g_streams)
-    if (stream->rank == process.rank) own.push_back(file);
-  for (FILE* file : own)
-    if (g_streams.contains(file)) REAL(fflush)(file);
+  for (FILE* file : streams_of(process))
+    if (find_stream(file) != nullptr) REAL(fflush)(file);
 }
 
 extern "C" {
@@ -224,10 +239,7 @@ FILE* rank_tmpfile() {
 int rank_fcloseall() {
   const RankProcess* process = current();
   if (process == nullptr) return REAL(fcloseall)();
-  std::vector<FILE*> own;
-  for (const auto& [file, stream] : g_streams)
-    if (stream->rank == process->rank) own.push_back(file);
-  for (FILE* file : own) close_file_stream(file);
+  for (FILE* file : streams_of(*process)) close_file_stream(file);
   return 0;
 }
 

@@ -32,12 +32,15 @@ void drop_open_file(std::shared_ptr<OpenFile> file) {
 }
 
 void set_descriptor(int fd, Descriptor descriptor) {
-  const auto index = static_cast<size_t>(fd);
-  if (index >= g_descriptors.size()) {
-    if (descriptor.file == nullptr) return;
-    g_descriptors.resize(index + 1);
+  {
+    const TableLock lock;
+    const auto index = static_cast<size_t>(fd);
+    if (index >= g_descriptors.size()) {
+      if (descriptor.file == nullptr) return;
+      g_descriptors.resize(index + 1);
+    }
+    std::swap(g_descriptors[index], descriptor);
   }
-  std::swap(g_descriptors[index], descriptor);
   if (descriptor.file != nullptr) drop_open_file(std::move(descriptor.file));
 }
 

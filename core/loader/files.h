@@ -17,11 +17,6 @@
 #include "core/loader/file_hooks.h"
 #include "core/loader/process.h"
 
-extern "C" {
-extern const char __executable_start;
-extern const char etext;
-}
-
 namespace sesame::loader {
 
 using storage::Direction;
@@ -41,18 +36,22 @@ struct Descriptor {
 extern std::vector<Descriptor> g_descriptors;
 
 inline OpenFile* open_file(int fd) {
-  return static_cast<size_t>(fd) < g_descriptors.size() && current() != nullptr
+  if (g_descriptors.empty() || current() == nullptr) return nullptr;
+  const TableLock lock;
+  return static_cast<size_t>(fd) < g_descriptors.size()
              ? g_descriptors[static_cast<size_t>(fd)].file.get()
              : nullptr;
 }
 // The open file of this descriptor, which stays open while the result exists, even when the program
 // closes it meanwhile. REQUIRES: open_file(fd) is not null.
 inline std::shared_ptr<OpenFile> keep_open(int fd) {
+  const TableLock lock;
   return g_descriptors[static_cast<size_t>(fd)].file;
 }
 // Whether another rank of this process opened it: the number is not one of this rank's.
 // REQUIRES: open_file(fd) is not null.
 inline bool is_of_other_rank(int fd) {
+  const TableLock lock;
   return g_descriptors[static_cast<size_t>(fd)].rank != current()->rank;
 }
 void set_descriptor(int fd, Descriptor descriptor);
@@ -63,10 +62,6 @@ void drop_open_file(std::shared_ptr<OpenFile> file);
 inline const FileHooks* file_hooks() { return hooks().files; }
 inline storage::Mounts& mounts() { return *file_hooks()->mounts; }
 
-// Whether the address is in the simulator's own code.
-inline bool is_host_code(const void* address) {
-  return address >= &__executable_start && address < &etext;
-}
 // Whether there are simulated file systems and the function that uses this was called by a rank's
 // program or a library. The simulator's own code, which also runs while a rank is active, means the
 // host's files.

@@ -30,7 +30,20 @@
 
 struct tm;
 
+extern "C" {
+extern const char __executable_start;
+extern const char etext;
+}
+
 namespace sesame::loader {
+
+// Ranks share the descriptors, the working directory and the file mode mask of one process.
+inline constexpr bool kRanksShareProcess = true;
+
+// Whether the address is in the simulator's own code.
+inline bool is_host_code(const void* address) {
+  return address >= &__executable_start && address < &etext;
+}
 
 class ImageSet;
 
@@ -173,6 +186,16 @@ char* keep_string(RankProcess& process, const char* text);
 
 // The hooks in force; those left null have been given their defaults.
 const SimulationHooks& hooks();
+
+// Protects the tables of files and streams that are open, where threads of a rank use them.
+struct TableLock {
+  TableLock() {}
+};
+
+// As the program sees it; empty: it is that of this process.
+inline void set_working_directory(RankProcess& process, const std::string& path) {
+  process.working_directory = path;
+}
 
 // The process that the hooks were set in.
 int host_pid();

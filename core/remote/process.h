@@ -11,14 +11,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/mpi/calls/call.h"
 #include "core/mpi/objects/memory.h"
 #include "core/remote/wire.h"
+#include "core/storage/file_call_record.h"
+#include "core/storage/open_file.h"
 
 namespace sesame::remote {
 
@@ -116,6 +120,10 @@ struct Channel {
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
   bool is_idle = false;                // waits for another thread of the process, as far as known
   CallState call;                      // while the strand of another channel of the rank runs
+  // The call on a file that the thread is in. Until its end no other thread or rank may run except
+  // while simulated time passes.
+  std::optional<storage::FileCallRecord> file_call;
+  std::vector<std::string> names;  // of a directory, that the thread has yet to ask for
 };
 
 struct Process {
@@ -135,6 +143,12 @@ struct Process {
   pid_t started = 0;          // the program that the rank was started as
   // Where it has mapped shared memory, by the memory's address here.
   std::unordered_map<const char*, char*> mapped;
+  bool ends_by_exit = false;
+  std::string directory;  // that it works in, if it is on a simulated file system
+  // Files that it has open, or mapped.
+  std::multimap<std::pair<storage::FileSystem*, storage::FileId>,
+                std::unique_ptr<storage::OpenFile>>
+      open_files;
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };

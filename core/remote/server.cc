@@ -4,11 +4,13 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/mpi/calls/environment.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/remote/computing.h"
 #include "core/remote/deferred.h"
+#include "core/remote/files.h"
 #include "core/remote/incoming.h"
 #include "core/remote/threads.h"
 
@@ -51,6 +53,7 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
 
 // Waits for the next request; false if the program has ended.
 bool await_request(Channel& channel, void (*wait)(Channel&)) {
+  if (channel.file_call) wait = await_alone;
   // Computation that the last call has not charged is this thread's.
   channel.uncharged = this_rank().world.meter.measure();
   const std::atomic<bool>& has_ended = channel.process.has_ended;
@@ -136,7 +139,9 @@ void serve_raise(Channel& channel, const Header& header, const char* values) {
 
 void serve_hello(Channel& channel, const char* values) {
   on_connected(Reader(values).get_text());
-  finish_with(channel, 0);
+  Writer writer = writer_of(channel);
+  describe_files(writer);
+  reply(channel, writer, ReplyKind::kReturn);
 }
 
 void serve(Channel& channel, const Header& header, const char* values) {
@@ -181,8 +186,14 @@ void serve(Channel& channel, const Header& header, const char* values) {
       channel.strand = nullptr;
       return finish_with(channel, 0);
     case RequestKind::kGoodbye:
+      channel.process.ends_by_exit = true;
       if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kExit);
       return finish_with(channel, 0);
+    case RequestKind::kFiles: {
+      Writer writer = writer_of(channel);
+      serve_files(channel, header, values, writer);
+      return reply(channel, writer, ReplyKind::kReturn);
+    }
     case RequestKind::kCallbackDone:
       CHECK(false);
   }
@@ -246,6 +257,7 @@ void serve_rank(Process& process) {
   while (await_request(process.main, await)) serve_request(process.main);
   process.memory.discard_writes();
   serve_deferred(process.main);
+  if (process.ends_by_exit) close_files(process);
 }
 
 void serve_thread(Channel& channel) {

@@ -69,6 +69,7 @@ enum class RequestKind : uint16_t {
   kThreadEnd,  // the last one of it; the next thread of the process may take its slot
   kFlush,      // nothing but that deferred calls be served
   kGoodbye,    // the process ends by exit()
+  kFiles,      // calls about simulated files (file_messages.h); `function` is their number
 };
 
 enum class ReplyKind : uint16_t { kReturn, kCallback };

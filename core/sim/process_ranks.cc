@@ -11,10 +11,12 @@
 
 #include "core/mpi/call_ids.h"
 #include "core/remote/computing.h"
+#include "core/remote/files.h"
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
 #include "core/remote/threads.h"
+#include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 
 namespace sesame::abi {
@@ -133,6 +135,10 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});
   remote::start_sharing();
+  world->hooks.working_directory = [](const mpi::Rank&) {
+    return remote::working_directory(remote::this_process());
+  };
+  remote::start_files(world->mounts == nullptr ? nullptr : &program_file_hooks(*world));
   for (size_t i = 0; i < ranks.size(); ++i)
     if (auto started = start_one(*launch_->processes()[i], ranks[i]); !started) return started;
   return {};

@@ -218,6 +218,7 @@ Json to_json(const Simulation& simulation) {
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
   json["host_files"] = world.host_files;
+  json["uses_without_time"] = world.uses_without_time;
   json["libraries_opened_for_all_ranks"] = libraries_opened(simulation);
   json["storage"] =
       parallel != nullptr ? Json(parallel->totals().storage_table) : storage_table(world);

@@ -14,21 +14,12 @@
 #include <utility>
 
 #include "core/base/spelling.h"
+#include "core/storage/paths.h"
 
 namespace sesame::storage {
 namespace {
 
 constexpr int kMostLinks = 40;  // the kernel's limit
-
-bool lies_under(std::string_view path, std::string_view mount) {
-  return path.starts_with(mount) &&
-         (path.size() == mount.size() || mount == "/" || path[mount.size()] == '/');
-}
-
-// Never simulated, even if "/" is mounted.
-bool is_kernel_path(std::string_view path) {
-  return lies_under(path, "/dev") || lies_under(path, "/proc") || lies_under(path, "/sys");
-}
 
 bool is_file(const std::string& path) {
   struct stat status;
@@ -94,22 +85,6 @@ int copy_file(const std::string& from, const std::string& to, const struct stat&
 }
 
 }  // namespace
-
-std::string normalise(std::string_view path) {
-  std::string result;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view part = path.substr(begin, end - begin);
-    begin = end + 1;
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      result.resize(result.empty() ? 0 : result.rfind('/'));
-    } else {
-      result.append("/").append(part);
-    }
-  }
-  return result.empty() ? "/" : result;
-}
 
 Result<std::unique_ptr<Mounts>> Mounts::create(Options options) {
   if (auto made = make_directories(options.directory); !made) return std::unexpected(made.error());
@@ -186,9 +161,14 @@ Result<> Mounts::prepare(std::string_view path, int64_t bytes, int first_node) c
 
 const Mounts::Mount* Mounts::mount_of(std::string_view path) const {
   for (const Mount& mount : mounts_)
-    if (lies_under(path, mount.path))
-      return mount.path == "/" && is_kernel_path(path) ? nullptr : &mount;
+    if (is_on_mount(path, mount.path)) return &mount;
   return nullptr;
+}
+
+std::vector<std::string> Mounts::mount_points() const {
+  std::vector<std::string> points;
+  for (const Mount& mount : mounts_) points.push_back(mount.path);
+  return points;
 }
 
 std::string Mounts::backing_of(const Mount& mount, std::string_view path, int node) const {

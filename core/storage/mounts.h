@@ -166,6 +166,8 @@ class Mounts {
   void apply(const MountsChange& change);
 
   const Options& options() const { return options_; }
+  // Where file systems are mounted, the longest path first.
+  std::vector<std::string> mount_points() const;
 
   // Calls visit(node, system) for every file system; the node is -1 if all nodes share it.
   template <typename Visit>
@@ -238,8 +240,5 @@ class Mounts {
   std::optional<Error> failure_;
   std::shared_ptr<FileUses> uses_ = std::make_shared<FileUses>();
 };
-
-// The absolute path without ".", ".." and empty components.
-std::string normalise(std::string_view path);
 
 }  // namespace sesame::storage

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/storage/paths.h"
 #include "core/storage/testing.h"
 
 namespace sesame::storage {

@@ -63,8 +63,14 @@ std::string_view without_driver(std::string_view name) {
   return name;
 }
 
-std::string path_of(const char* name) {
-  return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
+std::string path_of(const char* given) {
+  const Rank& rank = this_rank();
+  const std::string_view name = without_driver(given);
+  const auto directory = rank.world.hooks.working_directory;
+  const std::filesystem::path path = directory == nullptr
+                                         ? std::filesystem::absolute(name)
+                                         : std::filesystem::path(directory(rank)) / name;
+  return path.lexically_normal().string();
 }
 
 ResolvedPath locate(const Rank& rank, const std::string& path, PathIntent intent) {

@@ -80,6 +80,8 @@ struct WorldHooks {
   const void* (*program_function)(const Rank& rank, const char* name) = nullptr;
   // That which the rank's program and its private libraries use by this name; null: none.
   const void* (*private_variable)(const Rank& rank, const char* name) = nullptr;
+  // The working directory of the rank; null: that of this process.
+  std::string (*working_directory)(const Rank& rank) = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };
@@ -123,6 +125,8 @@ struct World {
   std::shared_ptr<SharedFiles> shared_files;            // made by MPI-IO at its first use
   std::set<std::pair<SignatureId, SignatureId>> reported_mismatches;  // see mismatch.h
   std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine
+  // Uses of simulated files that take no simulated time, and the ranks that may have made them.
+  std::map<std::string, std::set<int>> uses_without_time;
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};

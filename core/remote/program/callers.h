@@ -27,8 +27,9 @@ struct Caller {
   Slot& slot;
   int slot_number = 0;  // of threads other than the first
   mpi::ComputeMeter meter;
-  SimTime uncounted;  // computed before its meter was there
-  int depth = 0;      // requests that wait: more than one while a function of the program runs
+  SimTime uncounted;   // computed before its meter was there
+  int depth = 0;       // requests that wait: more than one while a function of the program runs
+  bool waits = false;  // for a reply; not while a function of the program runs
   bool has_joined = false;
   long suspensions = 0;  // by the kernel, until its last reply
   clockid_t processor_clock;

@@ -30,6 +30,7 @@ struct Connection {
   std::vector<std::pair<int, Slot*>> free;  // slots of threads that have ended, by number
 };
 Connection connection;
+ConnectionListener listener;
 
 // Of the thread: how many children of vfork run now, which have its memory until they call exec.
 thread_local int vforked = 0;
@@ -112,10 +113,13 @@ void apply_writes(Slot& slot) {
 }
 
 void post_and_wait(Slot& slot, const Header& header) {
+  Caller& caller = *this_caller();
+  caller.waits = true;
   slot.header = header;
   give_turn_to_simulator(slot, *connection.bell);
   await_turn_of_program(slot, *connection.bell);
   apply_writes(slot);
+  caller.waits = false;
 }
 
 void run_callback(Slot& slot) {
@@ -138,6 +142,7 @@ SimTime computed(Caller& caller) {
 
 void say_goodbye() {
   if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
+  if (listener.ends != nullptr) listener.ends();
   sesame_rank_exchange(header_of(RequestKind::kGoodbye));
 }
 
@@ -204,6 +209,8 @@ Slot* join() {
 
 }  // namespace
 
+void set_listener(const ConnectionListener& given) { listener = given; }
+
 Slot* sesame_rank_slot() { return is_connected() ? connection.slot : nullptr; }
 
 Slot* sesame_rank_thread_slot() {
@@ -264,11 +271,15 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   Writer writer(slot->message, kMessageBytes);
   writer.put_text(interface);
   sesame_rank_exchange(header_of(RequestKind::kHello, writer.bytes()));
+  if (listener.connected != nullptr) listener.connected(slot->rank, Reader(slot->message));
   atexit(say_goodbye);
   return slot;
 }
 
-void sesame_before_vfork() { ++vforked; }
+void sesame_before_vfork() {
+  if (listener.starts_process != nullptr) listener.starts_process();
+  ++vforked;
+}
 
 int sesame_after_vfork(int result) {
   --vforked;
@@ -277,9 +288,10 @@ int sesame_after_vfork(int result) {
   return -1;
 }
 
-void sesame_rank_exchange(Header header) {
+void begin_exchanges(const Header& given) {
   Caller& caller = *this_caller();
   Slot& slot = caller.slot;
+  Header header = given;
   if (caller.depth++ == 0) {
     const SimTime host = computed(caller);
     header.computed_ps = host.ps();
@@ -288,9 +300,29 @@ void sesame_rank_exchange(Header header) {
   }
   post_and_wait(slot, header);
   while (static_cast<ReplyKind>(slot.header.kind) == ReplyKind::kCallback) run_callback(slot);
+}
+
+namespace {
+
+void resume_program(Caller& caller) {
   if (--caller.depth > 0) return;
-  end_call(caller, slot.header.clock_ps);
+  end_call(caller, caller.slot.header.clock_ps);
   caller.meter.resume();
 }
+
+}  // namespace
+
+void end_exchanges(const Header& header) {
+  Caller& caller = *this_caller();
+  post_and_wait(caller.slot, header);
+  resume_program(caller);
+}
+
+void sesame_rank_exchange(Header header) {
+  begin_exchanges(header);
+  resume_program(*this_caller());
+}
+
+bool is_vforked() { return vforked > 0; }
 
 }  // namespace sesame::remote

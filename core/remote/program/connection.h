@@ -31,13 +31,29 @@ SESAME_SHARED Slot* sesame_rank_join();
 SESAME_SHARED Slot* sesame_rank_thread_slot();
 // Tells the simulator that a thread is about to be created.
 SESAME_SHARED void sesame_rank_count_thread();
+// Called when the process has become the rank, with the simulator's answer; before it starts
+// another one; and before it ends.
+struct ConnectionListener {
+  void (*connected)(int rank, Reader answer) = nullptr;
+  void (*starts_process)() = nullptr;
+  void (*ends)() = nullptr;
+};
+// Before the process becomes the rank.
+void set_listener(const ConnectionListener& listener);
+
 // Sends the request whose values have been written to the slot, and waits for its reply.
 SESAME_SHARED void sesame_rank_exchange(Header header);
+// The same for the first and the last request of a call that makes several. What the thread
+// computes between them is not the program's.
+void begin_exchanges(const Header& header);
+void end_exchanges(const Header& header);
 // Whether the thread, which has a slot, may defer calls: it is the only one of the process, and in
 // no function that MPI has called.
 SESAME_SHARED bool sesame_rank_may_defer();
 // Defers a call with these values (Slot::deferred); false: there is no space.
 SESAME_SHARED bool sesame_rank_defer(Header header, const char* values);
+// Whether this is a child that the thread has made by vfork(): it has the memory of the rank.
+bool is_vforked();
 // Whether a request of the thread waits for its reply, so that no other one may start.
 SESAME_SHARED bool sesame_rank_is_busy();
 

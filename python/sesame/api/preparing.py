@@ -158,8 +158,8 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
             scenario,
             notes=(
                 *scenario.notes,
-                f"each rank is a process ({inspected.why}): sockets, and files that it opens "
-                "without MPI-IO, are the host's and take no simulated time",
+                f"each rank is a process ({inspected.why}): sockets, and files of its children, "
+                "are the host's and take no simulated time",
             ),
         )
         return scenario, inspected.simulator

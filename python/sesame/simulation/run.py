@@ -137,6 +137,7 @@ class RunResult:
     def _other_notes(self) -> tuple[str, ...]:
         return (
             *self._host_files(),
+            *self._uses_without_time(),
             *self._refusals(),
             *self._spawns(),
             *self._shared_libraries(),
@@ -189,6 +190,12 @@ class RunResult:
             f"the machine has no file system for {named}{more}: MPI-IO used the host's files, "
             "which took no simulated time"
         )
+
+    def _uses_without_time(self) -> Iterator[str]:
+        for use, ranks in self.result.get("uses_without_time", {}).items():
+            named = ", ".join(map(str, ranks[:MOST_FILES_NAMED]))
+            more = " and others" if len(ranks) > MOST_FILES_NAMED else ""
+            yield f"what {use} (rank {named}{more}) do to simulated files takes no simulated time"
 
     @property
     def exit_status(self) -> int:
