@@ -129,6 +129,7 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["compute_ratio"] = machine.compute_ratio;
   dict["slowdown"] = machine.slowdown;
   dict["copy_bandwidth_bytes_per_s"] = machine.copy_bandwidth;
+  dict["reduction_bandwidth_bytes_per_s"] = machine.reduction_bandwidth;
   dict["topology"] = topology_dict(machine);
   dict["network"] = network_dict(machine.network);
   dict["node_network"] = network_dict(machine.intranode);

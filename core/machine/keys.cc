@@ -23,6 +23,8 @@ const Key kOwnKeys[] = {
      "factors of computation time with 1, 2, 3 ... ranks on a node"},
     {"node.copy_bandwidth", Kind::kBandwidth, false,
      "of copies in memory inside a rank, in collectives"},
+    {"node.reduction_bandwidth", Kind::kBandwidth, false,
+     "of a rank that combines its vector with one that it received"},
     {"node.spawn_time", Kind::kDuration, false, "from MPI_Comm_spawn to the start of its ranks"},
     {"node.memory", Kind::kSize, false, "memory of a node"},
     {"node.network.latency", Kind::kDuration, false, "half ping-pong of zero bytes inside a node"},

@@ -76,6 +76,8 @@ struct Machine {
   double compute_ratio = 1;      // target compute time / measured host compute time
   std::vector<double> slowdown;  // of computation with 1, 2, … ranks on the node; empty: none
   double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time
+  // Of a rank that combines two vectors, bytes of one of them/s; 0: takes no time.
+  double reduction_bandwidth = 0;
   SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   CollectiveRules collectives = CollectiveRules::kProgram;

@@ -125,6 +125,7 @@ Result<Machine> assemble(const Document& document) {
       return std::unexpected(checked.error());
   }
   machine.copy_bandwidth = bandwidth_or(document, "node.copy_bandwidth", 0);
+  machine.reduction_bandwidth = bandwidth_or(document, "node.reduction_bandwidth", 0);
   machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
 
   auto network = read_network(document, "network");

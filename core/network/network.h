@@ -64,6 +64,10 @@ class Network {
   // file has no copy bandwidth.
   SimTime copy_time(uint64_t bytes) const;
 
+  // The time for a rank to combine two vectors of `bytes` each in a reduction, at the machine's
+  // reduction bandwidth; zero if the machine file has none.
+  SimTime reduction_time(uint64_t bytes) const;
+
   int nodes() const { return distance_.nodes(); }
   // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
   // nodes, which are attached to the switch of a compute node.
@@ -102,6 +106,7 @@ class Network {
   Path between_;
   Path inside_;
   double copy_ps_per_byte_ = 0;
+  double reduction_ps_per_byte_ = 0;
 };
 
 // Half the round trip of a ping-pong whose receives are always posted: between nodes `hops` apart,

@@ -202,6 +202,15 @@ TEST(Network, CopiesTakeTheMemorysTimeOrThatOfAMessageInTheNode) {
   EXPECT_EQ(copy_of({"node.copy_bandwidth=10 GB/s"}, 0), SimTime::zero());
 }
 
+TEST(Network, ReductionsTakeTheMachinesTime) {
+  const auto time_of = [](const std::vector<std::string>& overrides, uint64_t bytes) {
+    return Network::create(machine_of(overrides), 1)->reduction_time(bytes);
+  };
+  EXPECT_EQ(time_of({}, 1 << 20), SimTime::zero()) << "the machine does not say";
+  EXPECT_EQ(time_of({"node.reduction_bandwidth=4 GB/s"}, 1'000'000), SimTime::from_ns(250'000));
+  EXPECT_EQ(time_of({"node.reduction_bandwidth=4 GB/s"}, 0), SimTime::zero());
+}
+
 TEST(Network, PlacementDecidesWhatIsInsideANode) {
   const auto block = Network::create(machine_of(), 64);
   const auto cyclic = Network::create(machine_of(), 64, "cyclic");

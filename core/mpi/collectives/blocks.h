@@ -88,9 +88,14 @@ struct Reduction {
   bool is_commutative() const { return op->is_commutative(); }
   Aint offset(Count elements) const { return elements * type->extent(); }
 
-  // inout[i] = in[i] op inout[i]
-  void combine(const void* in, void* inout, Count elements) const {
+  // inout[i] = in[i] op inout[i], in no simulated time.
+  void apply(const void* in, void* inout, Count elements) const {
     if (elements > 0) reduce_local(in, inout, elements, *type, *op);
+  }
+  // The same by the running rank, in the time that it takes on the machine.
+  void combine(const void* in, void* inout, Count elements) const {
+    apply(in, inout, elements);
+    charge_reduction_time(elements * type->size());
   }
   void copy_elements(const void* from, void* to, Count elements) const {
     copy(from, elements, *type, to, elements, *type);

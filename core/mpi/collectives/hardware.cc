@@ -77,7 +77,7 @@ void reduce_all(std::vector<SwitchOperations::Waiting>& ranks, const Reduction& 
   };
   reduction.copy_elements(elements(ranks.back()), result.data(), reduction.count);
   for (size_t i = ranks.size() - 1; i-- > 0;)
-    reduction.combine(elements(ranks[i]), result.data(), reduction.count);
+    reduction.apply(elements(ranks[i]), result.data(), reduction.count);
   for (const auto& waiting : ranks) {
     if (waiting.request != nullptr)
       reduction.copy_elements(result.data(), waiting.vector, reduction.count);

@@ -326,6 +326,48 @@ TEST(TimeOfCopies, IsAddedForARanksOwnBlockOnly) {
   EXPECT_EQ(0, added_ns([&](char* out, char*) { Bcast(out, block, MPI_BYTE, 0, kWorld); }));
 }
 
+// At 4 GB/s a rank combines a byte in a quarter of a nanosecond: the term of gamma in Thakur,
+// Rabenseifner and Gropp (2005).
+TEST(TimeOfReductions, IsAddedForEveryByteThatARankCombines) {
+  const std::string machine = "reduction_bandwidth = \"4 GB/s\"\n" + std::string(kCrossbar);
+  const auto added_ns = [&machine](int ranks, Count bytes, const auto& call) {
+    const auto whole = [bytes, &call](int) {
+      std::vector<char> out(static_cast<size_t>(bytes));
+      std::vector<char> in(static_cast<size_t>(bytes));
+      call(out.data(), in.data(), bytes);
+    };
+    return measured_ns(ranks, whole, machine) - measured_ns(ranks, whole);
+  };
+  const auto allreduce = [](char* out, char* in, Count bytes) {
+    Allreduce(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM, kWorld);
+  };
+  const auto nonblocking = [](char* out, char* in, Count bytes) {
+    Request request = MPI_REQUEST_NULL;
+    Iallreduce(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM, kWorld, &request);
+    Wait(&request, MPI_STATUS_IGNORE);
+  };
+  const auto reduce = [](char* out, char* in, Count bytes) {
+    Reduce(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM, 0, kWorld);
+  };
+  for (const int ranks : {2, 16}) {
+    const double doubling = log2_ceil(ranks) * 8 / 4.0;
+    EXPECT_NEAR(doubling, added_ns(ranks, 8, allreduce), 0.01) << ranks;
+    EXPECT_NEAR(doubling, added_ns(ranks, 8, nonblocking), 0.01) << ranks;
+    const double tree = log2_ceil(ranks) * 2000 / 4.0;
+    EXPECT_NEAR(tree, added_ns(ranks, 2000, reduce), 1) << ranks;
+    const double halving = (ranks - 1.0) / ranks * (1 << 16) / 4.0;
+    EXPECT_NEAR(halving, added_ns(ranks, 1 << 16, allreduce), 1) << ranks;
+    EXPECT_NEAR(halving, added_ns(ranks, 1 << 16, reduce), 1) << ranks;
+  }
+  EXPECT_NEAR(250, added_ns(2, 1000, [](char* out, char* in, Count bytes) {
+                Reduce_local(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM);
+              }),
+              1);
+  EXPECT_EQ(0, added_ns(4, 1000, [](char* out, char*, Count bytes) {
+              Bcast(out, bytes, MPI_BYTE, 0, kWorld);
+            }));
+}
+
 TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {
   const double measured = measured_ns(16, [](int) {
     const int dims[2] = {4, 4};

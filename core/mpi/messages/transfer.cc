@@ -108,6 +108,11 @@ void Transfer::charge_copy_time(Count bytes) {
   strand.now += strand.rank->world.network.copy_time(static_cast<uint64_t>(bytes));
 }
 
+void charge_reduction_time(Count bytes) {
+  Strand& strand = running();
+  strand.now += strand.rank->world.network.reduction_time(static_cast<uint64_t>(bytes));
+}
+
 void Transfer::wait_all(std::span<RequestObject> requests) {
   std::array<RequestObject*, 32> few;
   std::vector<RequestObject*> many;

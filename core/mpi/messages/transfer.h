@@ -93,4 +93,8 @@ int start_collective(CommObject& comm, CollectiveBody body, Request* request,
 int prepare_collective(CommObject& comm, CollectiveBody body, Request* request,
                        const CollectiveSignature& signature = {});
 
+// Charges the running rank the time to combine two vectors of `bytes` bytes each in a reduction
+// (Network::reduction_time).
+void charge_reduction_time(Count bytes);
+
 }  // namespace sesame::mpi

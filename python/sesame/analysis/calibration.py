@@ -49,6 +49,7 @@ class NetworkFit:
     stream_intervals: Any = field(repr=False)  # measured
     spread: dict[str, Estimate] = field(default_factory=dict)  # of repeats, by the figures' names
     copy_bandwidth: float | None = None  # bytes/s, of copies that do not stay in caches
+    reduction_bandwidth: float | None = None  # bytes/s of one of the vectors that are added
 
     @property
     def limits(self) -> list[int]:
@@ -261,6 +262,7 @@ def fit_network(*reports: Report) -> NetworkFit:
         stream_intervals=stream["interval"],
         spread=spread,
         copy_bandwidth=figures.get("copy bandwidth"),
+        reduction_bandwidth=figures.get("reduction bandwidth"),
     )
 
 
@@ -333,11 +335,15 @@ def _node(calibration: Calibration) -> str:
             lines.append(f"#   {kernel.kernel:12} {_sharing(kernel)}")
         factors = ", ".join(f"{factor:.3f}" for factor in calibration.slowdown)
         lines.append(f"slowdown = [{factors}]")
-    if calibration.inside.copy_bandwidth is not None:
-        copies = float(f"{calibration.inside.copy_bandwidth:.{SIGNIFICANT}g}")
-        spread = _repeat_spread(calibration.inside, "copy bandwidth")
-        lines.append("# Copies inside a rank, beyond the caches, two ranks at once:")
-        lines.append(f'copy_bandwidth = "{copies:.0f} B/s"{spread}')
+    inside = calibration.inside
+    for key, value, what in (
+        ("copy_bandwidth", inside.copy_bandwidth, "Copies inside a rank, beyond the caches"),
+        ("reduction_bandwidth", inside.reduction_bandwidth, "MPI_SUM of 1 MiB of doubles"),
+    ):
+        if value is not None:
+            spread = _repeat_spread(inside, key.replace("_", " "))
+            lines.append(f"# {what}, two ranks at once:")
+            lines.append(f'{key} = "{float(f"{value:.{SIGNIFICANT}g}"):.0f} B/s"{spread}')
     return "\n".join([*lines, ""])
 
 

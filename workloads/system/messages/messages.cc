@@ -21,6 +21,7 @@ constexpr int kStepsOfAnOctave = 4;
 constexpr double kStep = 0.05;  // of the time: a larger deviation from a line is a step
 constexpr int kPasses = 3;      // over all sizes: a disturbance seldom lasts until the next
 constexpr int kMostSteps = 8;   // whose position is refined
+constexpr int kReduced = 131'072;  // doubles, 1 MiB: as long as long reductions are in programs
 constexpr int kDone = -1;       // in place of a size
 
 struct Options {
@@ -200,6 +201,8 @@ void measure_pair(Report& report, MPI_Comm comm, const Options& options) {
   if (limit < most) report.figure("eager limit", limit, "B");
   const double copied = pair.copy().median;
   if (copied > 0) report.figure("copy bandwidth", most / copied, "B/s");
+  const double reduced = pair.reduction(kReduced).median;
+  if (reduced > 0) report.figure("reduction bandwidth", kReduced * sizeof(double) / reduced, "B/s");
   report.check_exact("damaged bytes", pair.damaged(), 0);
 }
 

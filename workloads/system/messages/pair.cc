@@ -82,6 +82,18 @@ Timing Pair::copy() {
   });
 }
 
+Timing Pair::reduction(int elements) {
+  std::vector<double> in(elements, 1.0), inout(elements, 1.0);
+  const auto sample = [&] {
+    synchronize();
+    const double began = MPI_Wtime();
+    MPI_Reduce_local(in.data(), inout.data(), elements, MPI_DOUBLE, MPI_SUM);
+    return since(began);
+  };
+  sample();  // the first one brings the vectors into the caches
+  return repeated(sample);
+}
+
 // The receive is posted before the message comes: no rendezvous waits for it.
 void Pair::trip(int size) {
   if (rank_ == 0) {

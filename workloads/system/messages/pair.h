@@ -40,6 +40,8 @@ class Pair {
 
   // Of copying `most` bytes in memory, both at the same time.
   Timing copy();
+  // Of adding `elements` doubles to as many by MPI_Reduce_local, both at the same time.
+  Timing reduction(int elements);
 
   // Bytes that arrived other than they were sent.
   long damaged() const { return damaged_; }

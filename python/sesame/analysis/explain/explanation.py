@@ -26,6 +26,12 @@ from sesame.settings import setting
 from sesame.trust import Doubt
 
 PS = 1e-12
+ALWAYS_USED = (
+    "node.compute_ratio",
+    "node.slowdown",
+    "node.copy_bandwidth",
+    "node.reduction_bandwidth",
+)
 # Keys of the cost of a message, in [network], or in [node.network] if both ranks are on one node.
 NETWORK_KEYS = (
     "latency",
@@ -119,7 +125,7 @@ def _constants(
     return [
         constant
         for key, constant in known.items()
-        if key in ("node.compute_ratio", "node.slowdown", "node.copy_bandwidth")
+        if key in ALWAYS_USED
         or any(
             key in {prefix + name for name in NETWORK_KEYS} or key.startswith(prefix + "segment")
             for prefix in used
