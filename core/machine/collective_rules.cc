@@ -5,14 +5,16 @@ namespace {
 
 constexpr const char* kAllgather[] = {"doubling", "bruck", "neighbor", "ring"};
 constexpr const char* kAllreduce[] = {"linear",           "reduce-bcast", "doubling", "ring",
-                                      "halving-doubling", "binomial",     "hardware"};
+                                      "halving-doubling", "binomial",     "hardware", "two-level"};
 constexpr const char* kAlltoall[] = {"scattered", "pairwise", "bruck"};
-constexpr const char* kBarrier[] = {"linear", "doubling", "dissemination", "tree", "hardware"};
-constexpr const char* kBcast[] = {"linear", "chain",    "pipeline",   "split-binary",
-                                  "binary", "binomial", "quadnomial", "scatter-doubling"};
+constexpr const char* kBarrier[] = {"linear", "doubling", "dissemination",
+                                    "tree",   "hardware", "two-level"};
+constexpr const char* kBcast[] = {"linear",   "chain",    "pipeline",   "split-binary",
+                                  "binary",   "binomial", "quadnomial", "scatter-doubling",
+                                  "two-level"};
 constexpr const char* kGather[] = {"linear", "binomial", "linear-sync"};
-constexpr const char* kReduce[] = {"linear",   "chain",          "pipeline",      "binary",
-                                   "binomial", "ordered-binary", "scatter-gather"};
+constexpr const char* kReduce[] = {"linear",   "chain",          "pipeline",       "binary",
+                                   "binomial", "ordered-binary", "scatter-gather", "two-level"};
 constexpr const char* kScatter[] = {"linear", "binomial", "at-once"};
 
 }  // namespace

@@ -21,9 +21,8 @@ Network::Network(const Machine& machine, const std::vector<int>& nodes)
     : distance_(machine.topology, machine.nodes),
       between_(make_path(machine.network)),
       inside_(make_path(machine.intranode)) {
-  if (machine.copy_bandwidth > 0) copy_ps_per_byte_ = 1e12 / machine.copy_bandwidth;
-  if (machine.reduction_bandwidth > 0)
-    reduction_ps_per_byte_ = 1e12 / machine.reduction_bandwidth;
+  if (machine.copy_bandwidth > 0) copies_.ps_per_byte = 1e12 / machine.copy_bandwidth;
+  if (machine.reduction_bandwidth > 0) reductions_.ps_per_byte = 1e12 / machine.reduction_bandwidth;
   rank_stride_ = 1 + distance_.stride();
   add_ranks(nodes);
 }
@@ -115,22 +114,19 @@ SimTime Network::least_latency() const {
   return least;
 }
 
-static SimTime time_of_bytes(uint64_t bytes, double ps_per_byte) {
+SimTime Network::Rate::time_of(uint64_t bytes) const {
   const double ps = static_cast<double>(bytes) * ps_per_byte;
-  return SimTime::from_ps(static_cast<int64_t>(std::min(ps, kLongestTransferPs)));
+  return SimTime::from_ps(static_cast<int64_t>(std::min(ps, kLongestTransferPs))).due_to(key);
 }
 
 SimTime Network::copy_time(uint64_t bytes) const {
-  if (copy_ps_per_byte_ == 0) return SimTime::zero();
-  static const Parameter copy_bandwidth = Parameter::of("node.copy_bandwidth");
-  const SimTime copied = time_of_bytes(bytes, copy_ps_per_byte_).due_to(copy_bandwidth);
-  return std::min(copied, cost_on(inside_, 0, bytes).transfer);
+  if (copies_.ps_per_byte == 0) return SimTime::zero();
+  return std::min(copies_.time_of(bytes), cost_on(inside_, 0, bytes).transfer);
 }
 
 SimTime Network::reduction_time(uint64_t bytes) const {
-  if (reduction_ps_per_byte_ == 0) return SimTime::zero();
-  static const Parameter reduction_bandwidth = Parameter::of("node.reduction_bandwidth");
-  return time_of_bytes(bytes, reduction_ps_per_byte_).due_to(reduction_bandwidth);
+  if (reductions_.ps_per_byte == 0) return SimTime::zero();
+  return reductions_.time_of(bytes);
 }
 
 MessageCost Network::cost_between_nodes(int from_node, int to_node, int beyond,

@@ -94,6 +94,13 @@ class Network {
     [[no_unique_address]] Parameter bandwidth_key;
   };
 
+  struct Rate {              // of what a rank does in its memory
+    double ps_per_byte = 0;  // 0: takes no time
+    [[no_unique_address]] Parameter key;
+
+    SimTime time_of(uint64_t bytes) const;
+  };
+
   Network(const machine::Machine& machine, const std::vector<int>& nodes);
   size_t index(int rank) const { return static_cast<size_t>(rank) * rank_stride_; }
   static Path make_path(const machine::NetworkParameters& parameters);
@@ -105,8 +112,8 @@ class Network {
   Distance distance_;
   Path between_;
   Path inside_;
-  double copy_ps_per_byte_ = 0;
-  double reduction_ps_per_byte_ = 0;
+  Rate copies_{.key = Parameter::of("node.copy_bandwidth")};
+  Rate reductions_{.key = Parameter::of("node.reduction_bandwidth")};
 };
 
 // Half the round trip of a ping-pong whose receives are always posted: between nodes `hops` apart,

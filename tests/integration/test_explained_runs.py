@@ -112,6 +112,7 @@ def test_waiting_for_a_card_is_a_part_where_messages_share_it_and_a_limit_elsewh
     sharing, compiled, simulate, tmp_path
 ):
     settings = [f"network.sharing={sharing}", "nodes=2", "node.cores=4"]
+    settings += ["collectives.alltoall.3.algorithm=scattered"]  # all messages at once
     command = ["-n", 8, "--machine", "csd3", "--compute", "none"]
     command += [part for one in settings for part in ("--set", one)]
     program = compiled("bench/programs/published.c")

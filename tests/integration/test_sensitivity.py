@@ -89,7 +89,7 @@ def values_of(machine: str) -> dict[str, str]:
     return machine_values(find_machine(machine).read_text())
 
 
-def check_slopes(directory: Path, command: list[str]) -> None:
+def check_slopes(directory: Path, command: list[str], step: float = STEP) -> None:
     found = result_of(directory, command, sensitivity=True)
     plain = result_of(directory, command, sensitivity=False)
     time = found["predicted_time_s"]
@@ -103,15 +103,15 @@ def check_slopes(directory: Path, command: list[str]) -> None:
     keys = [key for key in shares if key in values and "segment" not in key]
     assert keys
     # Every duration of the path is rounded to a whole picosecond, up or down.
-    rounding = math.sqrt(len(found["critical_path"]["rank"])) * 1e-12 / STEP
+    rounding = math.sqrt(len(found["critical_path"]["rank"])) * 1e-12 / step
     for key in keys:
         more, less = (
-            result_of(directory, command, [changed(command[1], key, 1 + step)], sensitivity=False)[
-                "predicted_time_s"
-            ]
-            for step in (STEP, -STEP)
+            result_of(
+                directory, command, [changed(command[1], key, 1 + change)], sensitivity=False
+            )["predicted_time_s"]
+            for change in (step, -step)
         )
-        rising, falling = (more - time) / STEP, (time - less) / STEP
+        rising, falling = (more - time) / step, (time - less) / step
         low, high = sorted((rising, falling))
         # At a kink the slopes on either side differ.
         least = 1e-5 * time + rounding
@@ -129,11 +129,11 @@ def cases(duration: str) -> list:
 
 @pytest.fixture
 def has_right_slopes(program: Callable, compiled: Callable, tmp_path: Path) -> Callable:
-    def check(case: list[str]) -> None:
+    def check(case: list[str], step: float = STEP) -> None:
         name, *command = case
         made = compiled(name) if "/" in name else program(name)
         end = command.index("--")
-        check_slopes(tmp_path, [*command[: end + 1], str(made), *command[end + 1 :]])
+        check_slopes(tmp_path, [*command[: end + 1], str(made), *command[end + 1 :]], step)
 
     return check
 
@@ -143,12 +143,13 @@ def test_slopes_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)
 
 
-# Full nodes, whose ranks share cards.
+# Full nodes, whose ranks share cards and memory.
 SHARED = "ft 64 csd3 --placement block --"
 
 
-def test_slopes_of_shared_cards_are_those_of_finite_differences(has_right_slopes):
-    has_right_slopes(SHARED.split())
+def test_slopes_of_what_ranks_share_are_those_of_finite_differences(has_right_slopes):
+    # With longer steps the memory serves some messages in another order.
+    has_right_slopes(SHARED.split(), STEP / 10)
 
 
 @pytest.mark.long

@@ -111,9 +111,22 @@ def with_collectives(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-@pytest.mark.parametrize("machine", ["infiniband", "csd3"])
+@pytest.mark.parametrize("machine", ["infiniband", "azure-hb"])
 def test_collectives_of_the_network(machine, compiled, same, with_collectives):
     same(7, (str(with_collectives(machine)),), compiled("tests/programs/model/reductions.c"))
+
+
+TWO_LEVELS = tuple(
+    argument
+    for collective in ("allreduce", "barrier", "bcast", "reduce")
+    for argument in ("--set", f"collectives.{collective}.0.algorithm=two-level")
+)
+
+
+@pytest.mark.parametrize("nodes", [4, 5])
+def test_collectives_within_nodes_and_between_them(nodes, compiled, same):
+    machine = ("infiniband", *TWO_LEVELS, "--set", f"nodes={nodes}")
+    same(11, machine, compiled("tests/programs/model/reductions.c"))
 
 
 def test_unequal_counts_end_a_collective_of_the_network(compiled, simulate, with_collectives):

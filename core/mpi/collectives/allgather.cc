@@ -109,7 +109,7 @@ int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   const auto given =
-      table_choice<open_mpi::Allgather>(machine::Collective::kAllgather, size, all.bytes());
+      table_choice<open_mpi::Allgather>(machine::Collective::kAllgather, transfer, all.bytes());
   if (given || open_mpi::is_followed()) {
     allgather_as_open_mpi(transfer, all, given);
   } else if (power_of_two && total < kThresholds.allgather_long) {

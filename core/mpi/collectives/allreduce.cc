@@ -7,6 +7,7 @@
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/halving.h"
 #include "core/mpi/collectives/hardware.h"
+#include "core/mpi/collectives/levels.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/reduce.h"
 #include "core/mpi/collectives/table_rules.h"
@@ -141,6 +142,17 @@ void allreduce_linear(Transfer& transfer, void* vector, const Reduction& reducti
   bcast_linear(transfer, Target{vector, reduction.count, reduction.type}, 0);
 }
 
+void allreduce_two_level(Transfer& transfer, void* vector, const Reduction& reduction) {
+  Levels levels(transfer);
+  levels.in_node([&](Transfer& part) {
+    reduce_intra(part, part.rank() == 0 ? MPI_IN_PLACE : vector, vector, reduction, 0);
+  });
+  levels.between_nodes([&](Transfer& part) { allreduce(part, MPI_IN_PLACE, vector, reduction); });
+  levels.in_node([&](Transfer& part) {
+    bcast(part, Target{vector, reduction.count, reduction.type}, 0);
+  });
+}
+
 // Where an algorithm needs more elements than there are, Open MPI uses another.
 void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction,
                            bool in_place, std::optional<open_mpi::Allreduce> given) {
@@ -171,6 +183,8 @@ void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& re
       return allreduce_binomial(transfer, vector, reduction);
     case kHardware:
       return allreduce_hardware(transfer, vector, reduction);
+    case kTwoLevel:
+      return allreduce_two_level(transfer, vector, reduction);
   }
 }
 
@@ -181,7 +195,7 @@ int allreduce_intra(Transfer& transfer, const void* send, void* receive,
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
   const auto given = reduction.is_commutative()
                          ? table_choice<open_mpi::Allreduce>(machine::Collective::kAllreduce,
-                                                             transfer.size(), reduction.bytes())
+                                                             transfer, reduction.bytes())
                          : std::nullopt;
   if (given || open_mpi::is_followed()) {
     allreduce_as_open_mpi(transfer, receive, reduction, send == MPI_IN_PLACE, given);

@@ -88,7 +88,7 @@ int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
     return OutBlock{out.at(rank * out.count), out.count, out.type.get()};
   };
   const auto given =
-      table_choice<open_mpi::Alltoall>(machine::Collective::kAlltoall, transfer.size(), block);
+      table_choice<open_mpi::Alltoall>(machine::Collective::kAlltoall, transfer, block);
   if (out.is_in_place()) {
     exchange_in_place(transfer, in_block);
   } else if (given || open_mpi::is_followed()) {

@@ -5,6 +5,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/bcast.h"
 #include "core/mpi/collectives/hardware.h"
+#include "core/mpi/collectives/levels.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/validate.h"
@@ -77,6 +78,16 @@ void barrier_tree(Transfer& transfer) {
 
 namespace {
 
+void barrier_two_level(Transfer& transfer) {
+  Levels levels(transfer);
+  levels.in_node([](Transfer& part) { barrier(part); });
+  levels.between_nodes([](Transfer& part) { barrier(part); });
+  levels.in_node([](Transfer& part) {
+    char signal = 0;
+    bcast(part, Target{&signal, 1, DatatypeRef(&byte_type())}, 0);
+  });
+}
+
 void barrier_as_open_mpi(Transfer& transfer, std::optional<open_mpi::Barrier> given) {
   using enum open_mpi::Barrier;
   if (!given && !transfer.is_blocking()) return barrier_dissemination(transfer);
@@ -91,12 +102,13 @@ void barrier_as_open_mpi(Transfer& transfer, std::optional<open_mpi::Barrier> gi
       return barrier_tree(transfer);
     case kHardware:
       return barrier_hardware(transfer);
+    case kTwoLevel:
+      return barrier_two_level(transfer);
   }
 }
 
 void barrier_intra(Transfer& transfer) {
-  const auto given =
-      table_choice<open_mpi::Barrier>(machine::Collective::kBarrier, transfer.size(), 0);
+  const auto given = table_choice<open_mpi::Barrier>(machine::Collective::kBarrier, transfer, 0);
   if (given || open_mpi::is_followed()) {
     barrier_as_open_mpi(transfer, given);
   } else {

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/mpi/api.h"
+#include "core/mpi/collectives/levels.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
@@ -180,6 +181,17 @@ void bcast_scatter(Transfer& transfer, const Target& buffer, int root, Count mos
   if (!root_here) unpack(packed.data(), buffer.data, buffer.count, *buffer.type);
 }
 
+void bcast_two_level(Transfer& transfer, const Target& buffer, int root) {
+  Levels levels(transfer);
+  const int leader = levels.leader_of(root);
+  if (root != leader) {
+    if (transfer.rank() == root) transfer.send(buffer.data, buffer.count, *buffer.type, leader);
+    if (transfer.rank() == leader) transfer.receive(buffer.data, buffer.count, *buffer.type, root);
+  }
+  levels.between_nodes([&](Transfer& part) { bcast(part, buffer, levels.node_of(root)); });
+  levels.in_node([&](Transfer& part) { bcast(part, buffer, 0); });
+}
+
 // Where an algorithm needs more elements than there are, Open MPI uses another.
 void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root,
                        std::optional<open_mpi::Bcast> given) {
@@ -211,14 +223,15 @@ void bcast_as_open_mpi(Transfer& transfer, const Target& buffer, int root,
     case kScatterDoubling:
       if (buffer.count < size) return bcast_linear(transfer, buffer, root);
       return bcast_scatter(transfer, buffer, root, buffer.bytes());
+    case kTwoLevel:
+      return bcast_two_level(transfer, buffer, root);
   }
 }
 
 int bcast_intra(Transfer& transfer, const Target& buffer, int root) {
   const Count bytes = buffer.bytes();
   if (bytes == 0) return MPI_SUCCESS;
-  const auto given =
-      table_choice<open_mpi::Bcast>(machine::Collective::kBcast, transfer.size(), bytes);
+  const auto given = table_choice<open_mpi::Bcast>(machine::Collective::kBcast, transfer, bytes);
   if (given || open_mpi::is_followed()) {
     bcast_as_open_mpi(transfer, buffer, root, given);
   } else if (bytes <= kThresholds.bcast_short || transfer.size() < kThresholds.bcast_min_ranks) {

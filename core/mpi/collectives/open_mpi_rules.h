@@ -25,10 +25,11 @@ enum class Allreduce {
   kRing,
   kHalvingDoubling,
   kBinomial,  // reduction to rank 0 and broadcast by binomial trees
-  kHardware   // in the network; no rule of Open MPI has it
+  kHardware,  // in the network; no rule of Open MPI has it, nor the next
+  kTwoLevel   // within each node, and between the nodes
 };
 enum class Alltoall { kScattered, kPairwise, kBruck };
-enum class Barrier { kLinear, kDoubling, kDissemination, kTree, kHardware };
+enum class Barrier { kLinear, kDoubling, kDissemination, kTree, kHardware, kTwoLevel };
 enum class Bcast {
   kLinear,
   kChain,
@@ -37,7 +38,8 @@ enum class Bcast {
   kBinary,
   kBinomial,
   kQuadnomial,
-  kScatterDoubling
+  kScatterDoubling,
+  kTwoLevel
 };
 enum class Gather { kLinear, kBinomial, kLinearSync };
 enum class Reduce {
@@ -47,7 +49,8 @@ enum class Reduce {
   kBinary,
   kBinomial,
   kOrderedBinary,
-  kScatterGather
+  kScatterGather,
+  kTwoLevel
 };
 enum class ReduceScatter { kReduceScatterv, kHalving, kPairwise, kMirrored, kDoubling };
 enum class Scatter { kLinear, kBinomial, kAtOnce };

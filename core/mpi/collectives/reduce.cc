@@ -5,6 +5,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/levels.h"
 #include "core/mpi/collectives/open_mpi_rules.h"
 #include "core/mpi/collectives/table_rules.h"
 #include "core/mpi/collectives/thresholds.h"
@@ -166,6 +167,27 @@ void reduce_along(Transfer& transfer, const void* send, void* receive, const Red
   if (rank == root) transfer.receive(receive, reduction.count, *reduction.type, tree_root);
 }
 
+// Reduces the vectors of a part's ranks into that of its rank `root`.
+void reduce_vectors(Transfer& part, void* vector, const Reduction& reduction, int root) {
+  reduce_intra(part, part.rank() == root ? MPI_IN_PLACE : vector, vector, reduction, root);
+}
+
+void reduce_two_level(Transfer& transfer, const void* send, void* receive,
+                      const Reduction& reduction, int root) {
+  Levels levels(transfer);
+  const bool is_root = transfer.rank() == root;
+  TypedWorkspace own(is_root ? 0 : reduction.count, *reduction.type);
+  void* const vector = is_root ? receive : own.data();
+  if (send != MPI_IN_PLACE) reduction.copy_elements(send, vector, reduction.count);
+  levels.in_node([&](Transfer& part) { reduce_vectors(part, vector, reduction, 0); });
+  levels.between_nodes(
+      [&](Transfer& part) { reduce_vectors(part, vector, reduction, levels.node_of(root)); });
+  const int leader = levels.leader_of(root);
+  if (root == leader) return;
+  if (transfer.rank() == leader) transfer.send(vector, reduction.count, *reduction.type, root);
+  if (is_root) transfer.receive(receive, reduction.count, *reduction.type, leader);
+}
+
 void reduce_as_open_mpi(Transfer& transfer, const void* send, void* receive,
                         const Reduction& reduction, int root,
                         std::optional<open_mpi::Reduce> given) {
@@ -201,6 +223,8 @@ void reduce_as_open_mpi(Transfer& transfer, const void* send, void* receive,
       if (reduction.count < core_ranks)
         return reduce_linear(transfer, send, receive, reduction, root);
       return reduce_scatter_gather(transfer, send, receive, reduction, root);
+    case kTwoLevel:
+      return reduce_two_level(transfer, send, receive, reduction, root);
   }
 }
 
@@ -211,8 +235,8 @@ int reduce_intra(Transfer& transfer, const void* send, void* receive, const Redu
   if (reduction.count == 0) return MPI_SUCCESS;
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
   const auto given = reduction.is_commutative()
-                         ? table_choice<open_mpi::Reduce>(machine::Collective::kReduce,
-                                                          transfer.size(), reduction.bytes())
+                         ? table_choice<open_mpi::Reduce>(machine::Collective::kReduce, transfer,
+                                                          reduction.bytes())
                          : std::nullopt;
   if (given || open_mpi::is_followed()) {
     reduce_as_open_mpi(transfer, send, receive, reduction, root, given);

@@ -126,7 +126,7 @@ void scatter_as_open_mpi(Transfer& transfer, const Source& all, const Target& mi
 int scatter_intra(Transfer& transfer, const Source& all, const Target& mine, int root) {
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
   const auto given =
-      table_choice<open_mpi::Scatter>(machine::Collective::kScatter, transfer.size(), block);
+      table_choice<open_mpi::Scatter>(machine::Collective::kScatter, transfer, block);
   if (given || open_mpi::is_followed()) {
     scatter_as_open_mpi(transfer, all, mine, root, given);
   } else {

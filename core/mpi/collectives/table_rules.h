@@ -9,13 +9,29 @@
 
 namespace sesame::mpi::collectives {
 
+// Whether these ranks can use it: two levels need ranks that share nodes and others that do not,
+// and the network's hardware serves whole communicators.
+template <typename Algorithm>
+bool is_possible(Transfer& transfer, Algorithm algorithm) {
+  if constexpr (requires { Algorithm::kTwoLevel; }) {
+    if (algorithm == Algorithm::kTwoLevel) return transfer.has_two_levels();
+  }
+  if constexpr (requires { Algorithm::kHardware; }) {
+    if (algorithm == Algorithm::kHardware) return !transfer.is_part();
+  }
+  return true;
+}
+
 // `Algorithm` is the enumeration of this collective in open_mpi_rules.h. None: the library chooses.
 template <typename Algorithm>
-std::optional<Algorithm> table_choice(machine::Collective collective, int ranks, Count bytes) {
+std::optional<Algorithm> table_choice(machine::Collective collective, Transfer& transfer,
+                                      Count bytes) {
   const auto& rules = this_rank().world.collective_tables.rules[static_cast<size_t>(collective)];
   for (const machine::CollectiveRule& rule : rules) {
-    if (ranks <= rule.ranks_up_to && static_cast<uint64_t>(bytes) <= rule.up_to)
-      return static_cast<Algorithm>(rule.algorithm);
+    const auto algorithm = static_cast<Algorithm>(rule.algorithm);
+    if (transfer.size() <= rule.ranks_up_to && static_cast<uint64_t>(bytes) <= rule.up_to &&
+        is_possible(transfer, algorithm))
+      return algorithm;
   }
   return std::nullopt;
 }

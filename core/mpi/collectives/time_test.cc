@@ -359,9 +359,11 @@ TEST(TimeOfReductions, IsAddedForEveryByteThatARankCombines) {
     EXPECT_NEAR(halving, added_ns(ranks, 1 << 16, allreduce), 1) << ranks;
     EXPECT_NEAR(halving, added_ns(ranks, 1 << 16, reduce), 1) << ranks;
   }
-  EXPECT_NEAR(250, added_ns(2, 1000, [](char* out, char* in, Count bytes) {
-                Reduce_local(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM);
-              }),
+  EXPECT_NEAR(250,
+              added_ns(2, 1000,
+                       [](char* out, char* in, Count bytes) {
+                         Reduce_local(out, in, bytes, MPI_SIGNED_CHAR, MPI_SUM);
+                       }),
               1);
   EXPECT_EQ(0, added_ns(4, 1000, [](char* out, char*, Count bytes) {
               Bcast(out, bytes, MPI_BYTE, 0, kWorld);

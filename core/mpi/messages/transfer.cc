@@ -4,6 +4,7 @@
 
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/mismatch.h"
+#include "core/mpi/messages/node_groups.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
@@ -32,9 +33,25 @@ void Transfer::record_outcome(const RequestObject& request) {
     error_ = fail(MPI_ERR_TRUNCATE, describe_short_message(request));
 }
 
+Transfer Transfer::among(std::span<const int> ranks, int place) const {
+  CHECK(!comm_.is_inter && !is_part());
+  Transfer part(comm_, tag_, is_blocking_);
+  part.ranks_ = ranks;
+  part.place_ = place;
+  return part;
+}
+
+const NodeGroups& Transfer::nodes() const {
+  if (comm_.nodes == nullptr) comm_.nodes = this_rank().world.node_groups(comm_.local);
+  return *comm_.nodes;
+}
+
+bool Transfer::has_two_levels() const { return !is_part() && nodes().has_two_levels(); }
+
 // Starts an operation on a request of the collective.
 void Transfer::start(RequestObject& request, RequestObject::Kind kind, const void* buffer,
                      Count count, const DatatypeObject& type, int peer, bool carries_data) {
+  if (is_part() && peer != MPI_PROC_NULL) peer = ranks_[static_cast<size_t>(peer)];
   describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag_, comm_);
   request.context = comm_.context + 1;
   request.carries_data = carries_data;

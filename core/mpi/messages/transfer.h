@@ -22,6 +22,8 @@
 
 namespace sesame::mpi {
 
+struct NodeGroups;
+
 class Transfer {
  public:
   // Peers are ranks in the communicator; of the remote group in an inter-communicator.
@@ -30,14 +32,23 @@ class Transfer {
 
   CommObject& comm() const { return comm_; }
   int tag() const { return tag_; }
-  int rank() const { return comm_.rank; }
-  int size() const { return comm_.size(); }
+  int rank() const { return is_part() ? place_ : comm_.rank; }
+  int size() const { return is_part() ? static_cast<int>(ranks_.size()) : comm_.size(); }
   int remote_size() const { return comm_.remote_size(); }
   // Whether the collective was called in its blocking form: MPI_X, not MPI_IX or MPI_X_init.
   bool is_blocking() const { return is_blocking_; }
 
   // A Transfer inside the local group (inter-communicators only).
   Transfer local() const { return Transfer(*comm_.local_comm, tag_, is_blocking_); }
+
+  // A Transfer among some ranks of this one, of which this rank is number `place`: there rank() and
+  // peers are places in `ranks`, which must outlive it. Intra-communicators only.
+  Transfer among(std::span<const int> ranks, int place) const;
+  bool is_part() const { return !ranks_.empty(); }
+  // The ranks by node. Valid as long as the communicator.
+  const NodeGroups& nodes() const;
+  // Whether the ranks are on several nodes, and some of them on one. False in a part.
+  bool has_two_levels() const;
 
   void send(const void* buffer, Count count, const DatatypeObject& type, int to);
   void receive(void* buffer, Count count, const DatatypeObject& type, int from);
@@ -64,6 +75,10 @@ class Transfer {
 
   // The first error of a message of this collective (truncation), or MPI_SUCCESS.
   int error() const { return error_; }
+  // Takes over the error of a part, unless there is one already.
+  void note_error(int error) {
+    if (error_ == MPI_SUCCESS) error_ = error;
+  }
 
  private:
   void start(RequestObject& request, RequestObject::Kind kind, const void* buffer, Count count,
@@ -73,6 +88,8 @@ class Transfer {
   CommObject& comm_;
   int tag_;
   bool is_blocking_;
+  std::span<const int> ranks_;  // of a part, else empty
+  int place_ = 0;
   int error_ = MPI_SUCCESS;
 };
 

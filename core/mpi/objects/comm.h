@@ -19,6 +19,7 @@ class CollectiveLog;
 struct AttachedBuffer;
 struct ErrhandlerObject;
 struct InfoObject;
+struct NodeGroups;
 struct Topology;
 struct WindowObject;
 
@@ -61,6 +62,7 @@ struct CommObject : Counted, Pooled<CommObject> {
   uint32_t next_collective = 0;      // sequence number of the next collective: its tag
   // Shared by the communicator's ranks; made at the first collective.
   std::shared_ptr<CollectiveLog> collective_log;
+  std::shared_ptr<const NodeGroups> nodes;  // shared likewise; made when a collective needs it
 
   std::string name;
   ErrhandlerObject* errhandler = nullptr;
