@@ -19,6 +19,9 @@ from tests.command_line import SESAME, run
 from tests.integration.orders import differences
 from tests.integration.process_trees import children, exists, wait_until
 from tests.integration.ssh_server import ssh_server
+from tests.played_runs import twin_of
+
+import sesame
 
 COMMON = ("--compute", "none", "--placement", "cyclic")
 TWO = ("--workers", "2", "--hosts", "127.0.0.2", "--launcher", "env")
@@ -76,6 +79,43 @@ def test_large_messages_cross_smaller_rings(program, same):
 @pytest.fixture
 def ring(compiled: Callable) -> Path:
     return compiled("tests/programs/model/endings.c")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [(), ("--compute", "measured", "--repeat", 2), ("--sweep", "network.latency=1us,2us")],
+    ids=["a run", "repeats", "a series"],
+)
+def test_as_much_is_printed_as_with_one_process(more, compiled, simulate):
+    program = compiled("tests/programs/model/greeting.c")
+    options = (*COMMON, "-n", 4, "--machine", "infiniband", *more)
+    printed = []
+    for hosts in ((), TWO):
+        done = simulate(*options, *hosts, "--", program)
+        assert done.status == 0, done.stderr
+        printed.append(sorted(line for line in done.stdout.splitlines() if "rank " in line))
+    assert printed[1] == printed[0]
+
+
+def test_a_library_shows_output_only_if_asked(compiled, capfd):
+    settings = {"workers": 2, "hosts": ["127.0.0.2"], "launcher": "env", "placement": "cyclic"}
+    settings |= {"machine": "infiniband", "ranks": 4}
+    program = compiled("tests/programs/model/greeting.c")
+    capfd.readouterr()
+    sesame.simulate(program, repeat=2, **settings)
+    assert capfd.readouterr().out == ""
+    sesame.simulate(program, show_output=True, **settings)
+    assert sorted(capfd.readouterr().out.splitlines()) == [f"rank {rank}" for rank in range(4)]
+
+
+def test_a_traced_run_is_refused(compiled, simulate, tmp_path):
+    """Its plan is a file of this host."""
+    program = compiled("tests/programs/model/greeting.c")
+    command = ("-n", 4, "--machine", "infiniband", *COMMON, "-o", "run.sesame", "--", program)
+    assert simulate(*command).status == 0
+    trace = twin_of(tmp_path / "run.sesame", tmp_path / "trace.sesame")
+    done = simulate(trace, "--machine", "infiniband", *TWO)
+    done.assert_refused("--hosts is for programs, and ")
 
 
 def test_the_result_names_the_hosts(ring, simulate):
@@ -200,6 +240,8 @@ def test_a_killed_process_is_named_and_ends_the_run(which, endless, tmp_path):
     assert process.returncode == 2
     assert text.count("error: ") == 1
     assert message in text
+    said = "host 127.0.0.2: the simulator was ended by signal 9 (Killed)"
+    assert (said in text) == (which == "the further host's simulator")
     wait_until(lambda: not any(map(exists, everything)))
     assert not (tmp_path / "run.sesame").exists()
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from sesame.errors import InputError, SimulationError
 from sesame.installed import find_installed
-from sesame.simulation import further_host, handshake
+from sesame.simulation import further_host, handshake, hosts
 from sesame.simulation.handshake import (
     TOKEN_BYTES,
     HandshakeError,
@@ -25,6 +28,7 @@ from sesame.simulation.handshake import (
     receive_reason,
     send_reason,
 )
+from sesame.simulation.host import Host
 from sesame.simulation.hosts import check_hosts, connected_hosts, digest_of, further_hosts
 
 TOKEN = bytes(range(TOKEN_BYTES))
@@ -109,6 +113,21 @@ def test_who_says_nothing_is_given_up(ends, monkeypatch):
         accept(ends[0], TOKEN, 2)
 
 
+def test_who_says_little_at_a_time_is_given_up(ends, other_end, monkeypatch):
+    """Each part is in time, all of them are not."""
+    monkeypatch.setattr(handshake, "PATIENCE_S", 0.3)
+
+    def drip() -> None:
+        for _ in range(4 + 2 * TOKEN_BYTES):
+            ends[1].sendall(b"x")
+            time.sleep(0.05)
+
+    other_end(drip)
+    with pytest.raises(HandshakeError, match="timed out"):
+        accept(ends[0], TOKEN, 2)
+    ends[0].close()
+
+
 def test_a_reason_is_limited(ends):
     send_reason(ends[1], "x" * 100_000)
     assert receive_reason(ends[0]) == "x" * (1 << 14)
@@ -160,7 +179,13 @@ def test_the_own_host_does_not_count():
 
 @pytest.mark.parametrize(
     ("names", "launcher", "workers"),
-    [(["b"], "ssh", 1), (["", "b"], "ssh", 4), (["-oProxyCommand=x"], "ssh", 2), (["b"], " ", 2)],
+    [
+        (["b"], "ssh", 1),
+        (["", "b"], "ssh", 4),
+        (["-oProxyCommand=x"], "ssh", 2),
+        (["b"], " ", 2),
+        (["b"], "ssh '", 2),
+    ],
 )
 def test_wrong_hosts_are_refused(names, launcher, workers):
     with pytest.raises(InputError):
@@ -176,6 +201,17 @@ def scenario_of(tmp_path: Path) -> dict[str, Any]:
         "compute": {},
         "program": str(tmp_path / "app"),
     }
+
+
+def launcher_in(tmp_path: Path, script: str) -> str:
+    """The path of a launcher that does this before it runs the command of the further host."""
+    (tmp_path / "launch").write_text(script)
+    (tmp_path / "launch").chmod(0o700)
+    return str(tmp_path / "launch")
+
+
+def simulator() -> Host:
+    return Host(find_installed("sesame-simulator-mpich"))
 
 
 OTHER_CLIENT = """
@@ -196,23 +232,106 @@ sys.exit(host.wait())
 """
 
 
+SILENT_CLIENTS = """
+import json, socket, subprocess, sys, threading, time
+line = sys.stdin.buffer.readline()
+run = json.loads(line)
+clients = [socket.create_connection((run["address"], run["port"])) for _ in range(3)]
+def drip():
+    for _ in range(60):
+        clients[2].sendall(b"x")
+        time.sleep(0.5)
+threading.Thread(target=drip, daemon=True).start()
+host = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)
+host.stdin.write(line)
+host.stdin.flush()
+sys.stdin.buffer.read()
+host.stdin.close()
+sys.exit(host.wait())
+"""
+
+
 def test_another_client_is_not_let_in(tmp_path):
     """Before the host, something else connects."""
-    (tmp_path / "launch").write_text(f"#!{sys.executable}\n{OTHER_CLIENT}")
-    (tmp_path / "launch").chmod(0o700)
-    simulator = find_installed("sesame-simulator-mpich")
-    launcher = str(tmp_path / "launch")
-    with connected_hosts(["127.0.0.2"], launcher, simulator, scenario_of(tmp_path)) as connected:
+    launcher = launcher_in(tmp_path, f"#!{sys.executable}\n{OTHER_CLIENT}")
+    with connected_hosts(["127.0.0.2"], launcher, simulator(), scenario_of(tmp_path)) as connected:
         assert len(connected.descriptors) == 1
         assert connected.scenario["hosts"]["names"][1:] == ["127.0.0.2"]
 
 
+def test_clients_that_say_nothing_keep_no_host_waiting(tmp_path, monkeypatch):
+    """Two say nothing, one a byte at a time."""
+    monkeypatch.setattr(handshake, "PATIENCE_S", 1000.0)
+    launcher = launcher_in(tmp_path, f"#!{sys.executable}\n{SILENT_CLIENTS}")
+    with connected_hosts(["127.0.0.2"], launcher, simulator(), scenario_of(tmp_path)) as connected:
+        assert len(connected.descriptors) == 1
+
+
+COPIED_INPUT = """#!/bin/sh
+read -r line
+printf '%s\\n' "$line" > {copy}
+(printf '%s\\n' "$line"; cat) | "$@"
+"""
+
+
+def test_no_client_can_connect_later(tmp_path):
+    copy = tmp_path / "description"
+    launcher = launcher_in(tmp_path, COPIED_INPUT.format(copy=copy))
+    with connected_hosts(["127.0.0.2"], launcher, simulator(), scenario_of(tmp_path)):
+        run = json.loads(copy.read_text())
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((run["address"], run["port"]))
+
+
+def test_a_launcher_that_does_not_read_is_given_up(tmp_path, monkeypatch):
+    """The description is longer than a pipe."""
+    monkeypatch.setattr(hosts, "CONNECT_PATIENCE_S", 0.3)
+    monkeypatch.setattr(hosts, "_END_PATIENCE_S", 0.1)
+    scenario = scenario_of(tmp_path)
+    Path(scenario["machine"]).write_bytes(bytes(1 << 20))
+    launcher = launcher_in(tmp_path, "#!/bin/sh\nexec sleep 60\n")
+    connecting = connected_hosts(["127.0.0.2"], launcher, simulator(), scenario)
+    with pytest.raises(SimulationError, match=r"host 127.0.0.2 did not connect"), connecting:
+        pass
+
+
+def test_an_address_at_which_this_host_cannot_listen_is_refused():
+    with pytest.raises(InputError, match=r"b: cannot listen at 203.0.113.1: "):
+        hosts._listen("203.0.113.1", "b")
+
+
+def test_what_a_launcher_prints_goes_through_the_pump(tmp_path):
+    launcher = launcher_in(tmp_path, '#!/bin/sh\necho out; echo err >&2; exec "$@"\n')
+    shown = Host(simulator().executable, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    printed = []
+
+    def pump(pipes: Sequence[IO[bytes]]) -> None:
+        printed.extend(pipe.read() for pipe in pipes)
+
+    scenario = scenario_of(tmp_path)
+    with connected_hosts(["127.0.0.2"], launcher, shown, scenario, pump=pump):
+        pass
+    assert printed == [b"out\n", b"err\n"]
+
+
+def test_a_host_whose_input_ends_does_not_wait_for_the_first_one(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listening:  # it accepts no client
+        first = {"address": "127.0.0.1", "port": listening.getsockname()[1]}
+        described = {**first, "host": 1, "token": TOKEN.hex()}
+        done = subprocess.run(
+            [sys.executable, "-m", "sesame.simulation.further_host"],
+            input=json.dumps(described).encode() + b"\n",
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
+
+
 def test_a_host_that_differs_is_named_with_the_reason(tmp_path):
     scenario = scenario_of(tmp_path)
-    program = scenario["program"]
-    (tmp_path / "launch").write_text(f'#!/bin/sh\necho other > {program}\nexec "$@"\n')
-    (tmp_path / "launch").chmod(0o700)
-    simulator = find_installed("sesame-simulator-mpich")
-    hosts = connected_hosts(["127.0.0.2"], str(tmp_path / "launch"), simulator, scenario)
-    with pytest.raises(SimulationError, match=r"host 127.0.0.2: its .*app is not that"), hosts:
+    script = f'#!/bin/sh\necho other > {scenario["program"]}\nexec "$@"\n'
+    connecting = connected_hosts(
+        ["127.0.0.2"], launcher_in(tmp_path, script), simulator(), scenario
+    )
+    with pytest.raises(SimulationError, match=r"host 127.0.0.2: its .*app is not that"), connecting:
         pass

@@ -210,6 +210,7 @@ def _check_trace_settings(settings: RunSettings) -> None:
         "cwd": settings.cwd,
         "files": settings.files,
         "ranks_as": settings.ranks_as,
+        "hosts": settings.hosts,  # the plan is a file of this host
     }
     for name, value in given.items():
         if value:

@@ -20,10 +20,17 @@ from typing import Any
 
 from sesame.errors import SesameError
 from sesame.installed import find_installed
-from sesame.simulation.handshake import HandshakeError, join, prepare, send_reason
+from sesame.simulation.handshake import (
+    CONNECT_PATIENCE_S,
+    HandshakeError,
+    join,
+    prepare,
+    send_reason,
+)
 from sesame.simulation.hosts import digest_of, find_program
 
 _FAILED = 2
+_ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 def main() -> int:
@@ -31,11 +38,13 @@ def main() -> int:
     line = sys.stdin.buffer.readline()
     if not line.endswith(b"\n"):  # the first host has ended
         return _FAILED
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    for number in _ENDS:
         signal.signal(number, _end)
+    threading.Thread(target=_end_with_input, daemon=True).start()
     run = json.loads(line)
     try:
-        with socket.create_connection((run["address"], run["port"])) as connection:
+        first = (run["address"], run["port"])
+        with socket.create_connection(first, CONNECT_PATIENCE_S) as connection:
             join(connection, bytes.fromhex(run["token"]), run["host"])
             prepare(connection)
             reason = _why_not(run)
@@ -47,7 +56,14 @@ def main() -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
+    _ignore_ends()
     raise SystemExit(_FAILED)
+
+
+def _ignore_ends() -> None:
+    """What is to be removed is removed, whatever ends this process meanwhile."""
+    for number in _ENDS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _why_not(run: dict[str, Any]) -> str:
@@ -84,13 +100,21 @@ def _simulate(run: dict[str, Any], connection: socket.socket) -> int:
             pass_fds=[connection.fileno()],
         )
         connection.close()
-        threading.Thread(target=_end_with_input, args=[process], daemon=True).start()
         try:
-            status = process.wait()
-        finally:
-            process.kill()
             process.wait()
+        finally:
+            _ignore_ends()
+            _tell_end(process.poll(), run["host"], run["scenario"]["hosts"]["names"])
+            process.kill()  # its workers end with it
+            status = process.wait()
     return status if status >= 0 else 128 - status
+
+
+def _tell_end(status: int | None, host: int, names: list[str]) -> None:
+    """The first host only learns that the connection broke."""
+    if status is not None and status < 0:
+        text = f"the simulator was ended by signal {-status} ({signal.strsignal(-status)})"
+        print(f"host {names[host]}: {text}", file=sys.stderr, flush=True)
 
 
 def _own_scenario(run: dict[str, Any], directory: Path, descriptor: int) -> dict[str, Any]:
@@ -110,11 +134,11 @@ def _own_scenario(run: dict[str, Any], directory: Path, descriptor: int) -> dict
     return scenario
 
 
-def _end_with_input(process: subprocess.Popen[bytes]) -> None:
+def _end_with_input() -> None:
     with suppress(OSError):
         while os.read(sys.stdin.fileno(), 1 << 12):
             pass
-    process.kill()  # its workers end with it
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,15 @@ import hmac
 import secrets
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 TOKEN_BYTES = 32
 _NUMBER = struct.Struct(">I")  # a host's number, or a length
 _MOST_REASON_BYTES = 1 << 14
-PATIENCE_S = 5.0  # for what the other end must send at once
+PATIENCE_S = 5.0  # for a handshake, whose parts each end sends at once
+CONNECT_PATIENCE_S = 60.0  # until the first host answers: it starts all hosts before
 CHECK_PATIENCE_S = 60.0  # until a host has compared programs
 # A host that does not answer any more, for instance without power, is given up after 30 s.
 _KEEP_ALIVE = {
@@ -43,12 +45,12 @@ def prepare(connection: socket.socket) -> None:
 
 def accept(connection: socket.socket, token: bytes, hosts: int) -> int:
     """The number of the host at the other end, of `hosts`. Raises HandshakeError."""
-    with _patiently(connection, PATIENCE_S):
+    with _patiently(connection, PATIENCE_S) as deadline:
         mine = secrets.token_bytes(TOKEN_BYTES)
         connection.sendall(mine)
-        number = _receive(connection, _NUMBER.size)
-        theirs = _receive(connection, TOKEN_BYTES)
-        proof = _receive(connection, TOKEN_BYTES)
+        number = _receive(connection, _NUMBER.size, deadline)
+        theirs = _receive(connection, TOKEN_BYTES, deadline)
+        proof = _receive(connection, TOKEN_BYTES, deadline)
         if not hmac.compare_digest(proof, _proof(token, b"further", mine, theirs, number)):
             raise HandshakeError("it has not the token of this run")
         (host,) = _NUMBER.unpack(number)
@@ -60,12 +62,13 @@ def accept(connection: socket.socket, token: bytes, hosts: int) -> int:
 
 def join(connection: socket.socket, token: bytes, host: int) -> None:
     """The other end of accept(). Raises HandshakeError."""
-    with _patiently(connection, PATIENCE_S):
-        theirs = _receive(connection, TOKEN_BYTES)
+    with _patiently(connection, CONNECT_PATIENCE_S) as deadline:
+        theirs = _receive(connection, TOKEN_BYTES, deadline)
+    with _patiently(connection, PATIENCE_S) as deadline:
         mine = secrets.token_bytes(TOKEN_BYTES)
         number = _NUMBER.pack(host)
         connection.sendall(number + mine + _proof(token, b"further", theirs, mine, number))
-        proof = _receive(connection, TOKEN_BYTES)
+        proof = _receive(connection, TOKEN_BYTES, deadline)
         if not hmac.compare_digest(proof, _proof(token, b"first", theirs, mine, number)):
             raise HandshakeError("it has not the token of this run")
 
@@ -78,11 +81,11 @@ def send_reason(connection: socket.socket, reason: str) -> None:
 
 def receive_reason(connection: socket.socket) -> str:
     """What send_reason() sent. Raises HandshakeError."""
-    with _patiently(connection, CHECK_PATIENCE_S):
-        (length,) = _NUMBER.unpack(_receive(connection, _NUMBER.size))
+    with _patiently(connection, CHECK_PATIENCE_S) as deadline:
+        (length,) = _NUMBER.unpack(_receive(connection, _NUMBER.size, deadline))
         if length > _MOST_REASON_BYTES:
             raise HandshakeError("it sent what is no answer")
-        return _receive(connection, length).decode(errors="replace")
+        return _receive(connection, length, deadline).decode(errors="replace")
 
 
 def _proof(token: bytes, role: bytes, first: bytes, further: bytes, number: bytes) -> bytes:
@@ -90,19 +93,24 @@ def _proof(token: bytes, role: bytes, first: bytes, further: bytes, number: byte
 
 
 @contextmanager
-def _patiently(connection: socket.socket, seconds: float) -> Iterator[None]:
+def _patiently(connection: socket.socket, seconds: float) -> Iterator[float]:
+    """The deadline of all that the block receives, by time.monotonic()."""
     connection.settimeout(seconds)
     try:
-        yield
+        yield time.monotonic() + seconds
     except OSError as error:
         raise HandshakeError(str(error)) from error
     finally:
         connection.setblocking(True)
 
 
-def _receive(connection: socket.socket, size: int) -> bytes:
+def _receive(connection: socket.socket, size: int, deadline: float) -> bytes:
     received = b""
     while len(received) < size:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        connection.settimeout(left)
         part = connection.recv(size - len(received))
         if not part:
             raise HandshakeError("the connection was closed")

@@ -18,6 +18,7 @@ from sesame.installed import find_installed
 from sesame.settings import setting
 
 Progress = Callable[[dict[str, Any]], None]
+Pump = Callable[[Sequence[IO[bytes]]], None]
 RANKS_AS = ("fibers", "processes")
 PATIENCE_S = 5.0  # from SIGINT to SIGKILL
 
@@ -108,7 +109,7 @@ class Host:
         stderr: int | IO[bytes] | None = None,
     ) -> None:
         self.executable = executable
-        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
+        self._stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(
@@ -117,7 +118,7 @@ class Host:
         directory: Path,
         *,
         progress: Progress | None = None,
-        pump: Callable[[Sequence[IO[bytes]]], None] | None = None,
+        pump: Pump | None = None,
         descriptors: Sequence[int] = (),
     ) -> HostRun:
         """Runs a scenario whose output_directory is `directory`; waits for its end.
@@ -136,8 +137,8 @@ class Host:
                 [self.executable, scenario_file],
                 pass_fds=[write_end, *descriptors],
                 stdin=self._stdin,
-                stdout=self._stdout,
-                stderr=self._stderr,
+                stdout=self.stdout,
+                stderr=self.stderr,
             )
         finally:
             os.close(write_end)

@@ -316,7 +316,9 @@ def _run(
         beside = text if own is None else text | {"arguments": list(own)}
         with (
             computing_beside(host.executable, beside, copies, doubts),
-            connected_hosts(scenario.hosts, scenario.launcher, host.executable, text) as further,
+            connected_hosts(
+                scenario.hosts, scenario.launcher, host, text, pump=more.get("pump")
+            ) as further,
         ):
             text |= further.scenario
             more = {**more, "descriptors": further.descriptors}
