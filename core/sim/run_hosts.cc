@@ -3,9 +3,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/check.h"
@@ -13,7 +13,6 @@
 namespace sesame::sim {
 namespace {
 
-using Json = nlohmann::json;
 using Kind = pdes::BridgeMessage::Kind;
 using pdes::BridgeMessage;
 
@@ -46,11 +45,28 @@ std::span<const char> raw(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+// What precedes the text and the hint.
+struct VerdictHead {
+  int32_t status = 0;
+  uint32_t is_failure = 0;
+  uint32_t text_bytes = 0;
+  uint32_t hint_bytes = 0;
+};
+
 std::string verdict_of(int status, bool is_failure, const std::string& text,
                        const std::string& hint) {
-  std::string verdict;
-  Json::to_cbor({status, is_failure, text, hint}, verdict);
-  return verdict;
+  constexpr size_t kMost = SharedRun::kVerdictBytes - 1;
+  const std::string said = text.substr(0, kMost) + hint.substr(0, kMost);
+  const VerdictHead head{status, is_failure ? 1U : 0U,
+                         static_cast<uint32_t>(std::min(text.size(), kMost)),
+                         static_cast<uint32_t>(std::min(hint.size(), kMost))};
+  const auto bytes = raw(head);
+  return std::string(bytes.data(), bytes.size()) + said;
+}
+
+std::string failure_of(const Error& error, const std::string& before = {}) {
+  const Error without_hint{error.message, {}, error.path, error.line};
+  return verdict_of(2, true, before + without_hint.to_string(), error.hint);
 }
 
 std::unexpected<Error> nonsense() { return error("it sent what is no message"); }
@@ -58,10 +74,8 @@ std::unexpected<Error> nonsense() { return error("it sent what is no message"); 
 }  // namespace
 
 void tell_first_host(const HostScenario& hosts, const Error& error) {
-  const Error without_hint{error.message, {}, error.path, error.line};
-  const std::string text =
-      "host " + hosts.names[static_cast<size_t>(hosts.here)] + ": " + without_hint.to_string();
-  const std::string verdict = verdict_of(2, true, text, error.hint);
+  const std::string place = "host " + hosts.names[static_cast<size_t>(hosts.here)] + ": ";
+  const std::string verdict = failure_of(error, place);
   BridgeMessage message{.kind = kVerdict};
   message.bytes = static_cast<uint32_t>(verdict.size());
   const std::string whole =
@@ -105,7 +119,10 @@ void RunHosts::close_connections() {
 
 Result<bool> RunHosts::step() {
   tell_verdict();
-  return bridge_->step();
+  auto moved = bridge_->step();
+  // It says more than a connection that broke meanwhile.
+  if (failure_) return std::unexpected(*failure_);
+  return moved;
 }
 
 // A worker of this host, or another host, has decided how the run ends. The first host tells all.
@@ -139,12 +156,19 @@ Result<> RunHosts::take(size_t peer, const BridgeMessage& message, std::span<con
 }
 
 Result<> RunHosts::take_verdict(std::span<const char> bytes) {
-  const Json json = Json::from_cbor(bytes, true, false);
-  if (!json.is_array() || json.size() != 4 || !json[0].is_number_integer() ||
-      !json[1].is_boolean() || !json[2].is_string() || !json[3].is_string())
+  VerdictHead head;
+  if (bytes.size() < sizeof head) return nonsense();
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const auto said = bytes.subspan(sizeof head);
+  if (head.is_failure > 1 || head.text_bytes >= SharedRun::kVerdictBytes ||
+      head.hint_bytes >= SharedRun::kVerdictBytes ||
+      said.size() != size_t{head.text_bytes} + head.hint_bytes)
     return nonsense();
-  if (run_.decide(json[0], json[2].get<std::string>(), json[1], json[3].get<std::string>()))
-    memory_.state().stopped = true;
+  const std::string text(said.data(), head.text_bytes);
+  const std::string hint(said.data() + head.text_bytes, head.hint_bytes);
+  if (run_.decide(head.status, text, head.is_failure == 1, hint)) memory_.state().stopped = true;
+  // Also if the run had another reason to end: the results of that host will not come.
+  if (is_first() && head.is_failure == 1 && !failure_) failure_ = Error{text, hint, {}, 0};
   return {};
 }
 
@@ -167,8 +191,11 @@ Result<> RunHosts::take_end(size_t peer, int worker, std::span<const char> bytes
   if (ended.has_left) return nonsense();
   ended.has_left = true;
   if (ended.record_error == 0) ended.record_error = static_cast<int>(end.record_error);
+  const auto index = static_cast<size_t>(worker);
+  for (std::FILE* const file : {states_[index], records_[index]})  // the disk may be full
+    if (std::fflush(file) != 0 && ended.record_error == 0) ended.record_error = errno;
   memory_.state().workers[worker].frames = end.frames;
-  waited_seconds_[static_cast<size_t>(worker)] = end.waited_seconds;
+  waited_seconds_[index] = end.waited_seconds;
   if (worker + 1 < hosts_.first_worker(static_cast<int>(peer) + 2, workers_)) return {};
   ++complete_;
   bridge_->post(peer, {.kind = kComplete}, {});
@@ -228,8 +255,10 @@ Result<> RunHosts::send_rest(size_t most_unsent) {
 }
 
 void RunHosts::fail(const Error& error) {
-  const Error without_hint{error.message, {}, error.path, error.line};
-  if (run_.decide(2, without_hint.to_string(), true, error.hint)) memory_.state().stopped = true;
+  // In any case: another verdict may be on its way, or decided by a worker that was then killed.
+  bridge_->post(0, {.kind = kVerdict}, failure_of(error));
+  memory_.state().stopped = true;
+  has_reported_verdict_ = true;
   // Until the first host breaks off, which it does when it has the reason.
   for (int attempt = 0;; pause(attempt++)) {
     const auto moved = step();
