@@ -23,4 +23,6 @@ def test_optimising_at_link_time_has_the_flags_of_the_build(tmp_path):
     found = re.findall(r"COMMAND = .*-flinker-output.*", (tmp_path / "build.ninja").read_text())
     assert len(found) == 2
     for one in found:
-        assert re.search(r"-march=x86-64 -DGIVEN -O3 -DNDEBUG -flto=auto -flto-partition=one -r ", one), one
+        assert re.search(
+            r"-march=x86-64 -DGIVEN -O3 -DNDEBUG -flto=auto -flto-partition=one -r ", one
+        ), one
