@@ -17,6 +17,7 @@
 namespace sesame::loader {
 
 int stat_path(const char* call, int directory, const char* path, struct stat* result, int flags) {
+  if (path == nullptr) return REAL(fstatat)(directory, path, result, flags);
   if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0 && open_file(directory) != nullptr)
     return describe_file(directory, result);
   const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
@@ -167,6 +168,7 @@ int link_path(const char* call, int from_directory, const char* from, int to_dir
 
 int describe_path_extended(int directory, const char* path, int flags, unsigned mask,
                            struct statx* result) {
+  if (path == nullptr) return REAL(statx)(directory, path, flags, mask, result);  // a probe
   const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
   if (path[0] == '\0' && open_file(directory) != nullptr)
     return REAL(statx)(directory, path, flags, mask, result);

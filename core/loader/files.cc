@@ -104,6 +104,7 @@ namespace {
 template <typename Find>
 ResolvedPath find_path(int directory, const char* path, const Find& find) {
   std::string whole;
+  if (path == nullptr) path = "";  // the kernel has another error for it, and no file either
   if (path[0] != '/') {
     whole = directory == AT_FDCWD ? working_directory(*current()) : path_of_descriptor(directory);
     whole += '/';

@@ -63,9 +63,9 @@ TEST(Process, ShowsSimulatedTimeOnAllClocks) {
   REQUIRE_PROGRAMS();
   const RunResult result = run_probe("-n 2", "clocks");
   EXPECT_EQ(output_of(result, 0),
-            "0.000 1.000 1.0025 20.2500 21.0000 21 0 21 cpu 0.0050 0.0050 0.0050\n");
+            "0.000 1.000 1.0025 20.2500 21.0000 21 0 21 cpu 0.0050 0.0050 0.0050 ticks 2100 0 0\n");
   EXPECT_EQ(output_of(result, 1),
-            "0.000 2.000 2.0025 20.2500 21.0000 21 0 21 cpu 0.0050 0.0050 0.0050\n");
+            "0.000 2.000 2.0025 20.2500 21.0000 21 0 21 cpu 0.0050 0.0050 0.0050 ticks 2100 0 0\n");
 }
 
 TEST(Process, HasPipesForStandardStreamsAndTheTargetsNodeName) {

@@ -1,6 +1,8 @@
 #include "core/remote/program/callers.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -30,7 +32,7 @@ Callers& callers() {
 // How often the kernel has suspended the thread because it waited.
 long suspensions() {
   rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
+  syscall(SYS_getrusage, RUSAGE_THREAD, &usage);  // not the one that asks for simulated time
   return usage.ru_nvcsw;
 }
 

@@ -3,10 +3,14 @@
 #include "core/remote/program/clocks.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -113,6 +117,28 @@ SESAME_CLOCK clock_t clock() noexcept {
   return clock_ns(*slot, CLOCK_PROCESS_CPUTIME_ID) / (kBillion / CLOCKS_PER_SEC);
 }
 
+SESAME_CLOCK clock_t times(tms* result) noexcept {
+  SESAME_REAL(times);
+  Slot* const slot = simulated();
+  if (slot == nullptr) return real_times(result);
+  const int64_t ns_per_tick = kBillion / sysconf(_SC_CLK_TCK);
+  if (result != nullptr)
+    *result = {clock_ns(*slot, CLOCK_PROCESS_CPUTIME_ID) / ns_per_tick, 0, 0, 0};
+  return run_ns(*slot) / ns_per_tick;
+}
+
+// Memory and counts of faults are those of the host's process.
+SESAME_CLOCK int getrusage(__rusage_who_t who, rusage* result) noexcept {
+  SESAME_REAL(getrusage);
+  const int status = real_getrusage(who, result);
+  Slot* const slot = simulated();
+  if (slot == nullptr || status != 0) return status;
+  const int64_t ns = who == RUSAGE_CHILDREN ? 0 : clock_ns(*slot, CLOCK_PROCESS_CPUTIME_ID);
+  result->ru_utime = {ns / kBillion, ns % kBillion / 1000};
+  result->ru_stime = {0, 0};
+  return 0;
+}
+
 SESAME_CLOCK int nanosleep(const timespec* duration, timespec* remaining) {
   SESAME_REAL(nanosleep);
   Slot* const slot = simulated();
@@ -147,6 +173,48 @@ SESAME_CLOCK unsigned int sleep(unsigned int seconds) {
   if (slot == nullptr) return real_sleep(seconds);
   sleep_ns(*slot, seconds, 0);
   return 0;
+}
+
+// Waiting for no descriptor for a time is sleeping. Waiting for some is the host's.
+
+SESAME_CLOCK int poll(pollfd* descriptors, nfds_t count, int limit_ms) {
+  SESAME_REAL(poll);
+  Slot* const slot = simulated();
+  if (slot == nullptr || count > 0 || limit_ms < 0) return real_poll(descriptors, count, limit_ms);
+  sleep_ns(*slot, limit_ms / 1000, int64_t{limit_ms % 1000} * 1'000'000);
+  return 0;
+}
+
+SESAME_CLOCK int ppoll(pollfd* descriptors, nfds_t count, const timespec* limit,
+                       const sigset_t* mask) {
+  SESAME_REAL(ppoll);
+  Slot* const slot = simulated();
+  if (slot == nullptr || count > 0 || limit == nullptr || !is_valid(*limit))
+    return real_ppoll(descriptors, count, limit, mask);
+  sleep_ns(*slot, limit->tv_sec, limit->tv_nsec);
+  return 0;
+}
+
+SESAME_CLOCK int pselect(int count, fd_set* in, fd_set* out, fd_set* except, const timespec* limit,
+                         const sigset_t* mask) {
+  SESAME_REAL(pselect);
+  Slot* const slot = simulated();
+  const bool for_some = in != nullptr || out != nullptr || except != nullptr;
+  if (slot == nullptr || for_some || limit == nullptr || !is_valid(*limit))
+    return real_pselect(count, in, out, except, limit, mask);
+  sleep_ns(*slot, limit->tv_sec, limit->tv_nsec);
+  return 0;
+}
+
+SESAME_CLOCK int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* limit) {
+  SESAME_REAL(select);
+  const bool for_some = in != nullptr || out != nullptr || except != nullptr;
+  if (simulated() == nullptr || for_some || limit == nullptr || limit->tv_sec < 0 ||
+      limit->tv_usec < 0 || limit->tv_usec >= 1'000'000)
+    return real_select(count, in, out, except, limit);
+  const timespec same = {limit->tv_sec, limit->tv_usec * 1000};
+  *limit = {};  // what is left
+  return pselect(0, nullptr, nullptr, nullptr, &same, nullptr);
 }
 
 SESAME_CLOCK int sched_yield() noexcept {

@@ -192,6 +192,17 @@ static void copies(void) {
   close(to);
 }
 
+/* As a run-time library probes what the kernel knows. */
+static void null_names(void) {
+  struct stat status;
+  struct statx more;
+  const char *volatile none = NULL;
+  const int plainly = fstatat(AT_FDCWD, none, &status, 0);
+  say("no name %d %d", plainly, errno == EFAULT);
+  const int extended = statx(0, none, 0, STATX_ALL, &more);
+  say("no name %d %d", extended, errno == EFAULT);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -200,6 +211,7 @@ int main(int argc, char** argv) {
   mkdir(own, 0755);
   if (chdir(own) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
   plain();
+  null_names();
   names();
   places();
   copies();

@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   struct timeval tv;
   struct timespec ts = {1, 250000000};
   struct rusage usage;
+  struct tms used;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   printf("%.3f", at(CLOCK_MONOTONIC));
@@ -41,8 +42,10 @@ int main(int argc, char **argv) {
   printf(" %ld %ld", (long)(tv.tv_sec - 1000000000), (long)tv.tv_usec);
   printf(" %ld", (long)(time(NULL) - 1000000000));
   getrusage(RUSAGE_SELF, &usage);
-  printf(" cpu %.4f %.4f %.4f\n", at(CLOCK_PROCESS_CPUTIME_ID), (double)clock() / CLOCKS_PER_SEC,
+  printf(" cpu %.4f %.4f %.4f", at(CLOCK_PROCESS_CPUTIME_ID), (double)clock() / CLOCKS_PER_SEC,
          usage.ru_utime.tv_sec + 1e-6 * usage.ru_utime.tv_usec);
+  const long ticks = times(&used);
+  printf(" ticks %ld %ld %ld\n", ticks, (long)used.tms_utime, (long)used.tms_stime);
   MPI_Finalize();
   return 0;
 }
