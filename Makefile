@@ -3,8 +3,8 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
-# Python tests at the same time. They wait often, so that more than JOBS end sooner.
-WORKERS ?= $(shell expr $(JOBS) + $(JOBS) / 2)
+# Python tests at the same time.
+WORKERS ?= $(JOBS)
 PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libtomlplusplus-dev ninja-build \
   nlohmann-json3-dev python3-dev python3-venv
 # What the tests are built with: both MPIs, whatever the machine's own is.

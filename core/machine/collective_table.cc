@@ -15,7 +15,9 @@ std::string table_of(size_t collective) {
   return std::string("collectives.") + kCollectiveNames[collective];
 }
 
-bool covers(const CollectiveRule& earlier, const CollectiveRule& later) {
+// Ranks that are all on one node, or each on its own, pass over a rule with two levels.
+bool covers(const CollectiveRule& earlier, const CollectiveRule& later, int two_level) {
+  if (earlier.algorithm == two_level && later.algorithm != two_level) return false;
   return earlier.ranks_up_to >= later.ranks_up_to && earlier.up_to >= later.up_to;
 }
 
@@ -67,13 +69,16 @@ Result<std::vector<CollectiveRule>> read_rules(const Document& document, size_t 
   const std::string table = table_of(collective);
   const auto count = count_rules(document, table);
   if (!count) return std::unexpected(count.error());
+  const auto words = algorithm_words(static_cast<Collective>(collective));
+  const int two_level =
+      static_cast<int>(std::ranges::find(words, std::string_view("two-level")) - words.begin());
   std::vector<CollectiveRule> rules;
   for (int i = 0; i < *count; ++i) {
     const std::string prefix = table + "." + std::to_string(i);
     const auto rule = read_rule(document, collective, prefix);
     if (!rule) return std::unexpected(rule.error());
     const auto earlier = std::ranges::find_if(
-        rules, [&](const CollectiveRule& before) { return covers(before, *rule); });
+        rules, [&](const CollectiveRule& before) { return covers(before, *rule, two_level); });
     if (earlier != rules.end()) {
       return document.wrong(
           *to_blame(document, {prefix + ".up_to", prefix + ".ranks_up_to", prefix + ".algorithm"}),

@@ -67,10 +67,19 @@ TEST(CollectiveTables, TakeRulesFromTheCommandLine) {
                 "to 2, got 5");
 }
 
+TEST(CollectiveTables, HaveRulesForTheLevelsAfterTwoLevel) {
+  const std::string both =
+      "[[collectives.reduce]]\nalgorithm = \"two-level\"\n"
+      "[[collectives.reduce]]\nalgorithm = \"chain\"\n";
+  EXPECT_EQ(complaint(both), "");
+  expect_starts(complaint(both + "[[collectives.reduce]]\nalgorithm = \"linear\"\n"),
+                "m.toml:19: collectives.reduce.2 can never hold");
+}
+
 TEST(CollectiveTables, RefuseWhatIsNotAnAlgorithmOfTheCollective) {
   expect_starts(complaint("[[collectives.barrier]]\nalgorithm = \"ring\"\n"),
                 "m.toml:15: wrong value for collectives.barrier.0.algorithm, expected linear, "
-                "doubling, dissemination, tree or hardware, got \"ring\"");
+                "doubling, dissemination, tree, hardware or two-level, got \"ring\"");
   expect_starts(complaint("[[collectives.barrier]]\nranks_up_to = 4\n"),
                 "m.toml:14: missing key collectives.barrier.0.algorithm");
   expect_starts(complaint("[[collectives.scan]]\nalgorithm = \"ring\"\n"),

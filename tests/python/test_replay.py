@@ -248,10 +248,11 @@ def test_ranks_wait_for_each_other(replay):
     run.mpi(0, 21, 27.5, "MPI_Recv", peer=1, tag=3)
     run.mpi(1, 48, 0.1, "MPI_Send", peer=0, tag=3)
     run.io(0, 60, 0.01, "close", file=0, handle=1)
-    result = str(Path("replayed.sesame"))
-    outcome = replay(run, "-o", result)
-    assert outcome.json["messages"] == 1
-    assert outcome.json["replayed_time_s"] == pytest.approx(0.1, rel=0.05)
+    outcomes = [replay(run).json for _ in range(3)]
+    assert all(outcome["messages"] == 1 for outcome in outcomes)
+    # Other work on the machine only lengthens it.
+    least = min(outcome["replayed_time_s"] for outcome in outcomes)
+    assert least == pytest.approx(0.1, rel=0.05)
 
 
 def test_the_data_set_has_recorded_and_replayed_times(replay, tmp_path):

@@ -1,6 +1,6 @@
 // The data of collectives: typed ranges of the program's buffers (Source, Target), the vectors of a
 // reduction, and local copies. Counts are elements, offsets bytes. The buffers belong to the
-// program. Only copy_own() takes simulated time.
+// program. Only copy_own() and Reduction::combine() take simulated time.
 #pragma once
 
 #include <cstdint>

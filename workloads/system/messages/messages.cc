@@ -18,11 +18,11 @@ namespace sesame::workload {
 namespace {
 
 constexpr int kStepsOfAnOctave = 4;
-constexpr double kStep = 0.05;  // of the time: a larger deviation from a line is a step
-constexpr int kPasses = 3;      // over all sizes: a disturbance seldom lasts until the next
-constexpr int kMostSteps = 8;   // whose position is refined
+constexpr double kStep = 0.05;     // of the time: a larger deviation from a line is a step
+constexpr int kPasses = 3;         // over all sizes: a disturbance seldom lasts until the next
+constexpr int kMostSteps = 8;      // whose position is refined
 constexpr int kReduced = 131'072;  // doubles, 1 MiB: as long as long reductions are in programs
-constexpr int kDone = -1;       // in place of a size
+constexpr int kDone = -1;          // in place of a size
 
 struct Options {
   long most = 4 << 20;
