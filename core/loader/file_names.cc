@@ -97,6 +97,13 @@ int prepare_rename(const ResolvedPath& source, const ResolvedPath& target, unsig
   return error != 0 ? error : copy_originals(source, copied);
 }
 
+// Fails a call whose first or second name is not on a simulated file system.
+int fail_names(PathOperation& operation, int error) {
+  if (operation.is_simulated()) return operation.fail(error);
+  errno = error;
+  return -1;
+}
+
 // The second path of a call, which can be used only if the first one is simulated.
 ResolvedPath find_target(const PathOperation& operation, int directory, const char* path) {
   return operation.is_simulated() ? locate(directory, path, PathIntent::kUnlink)
@@ -108,13 +115,12 @@ int rename_path(const char* call, int from_directory, const char* from, int to_d
   PathOperation operation(call, from_directory, from, PathIntent::kUnlink);
   ResolvedPath source = operation.path();
   ResolvedPath target = find_target(operation, to_directory, to);
+  if (target.error == EBADF) return fail_names(operation, EBADF);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(renameat2)(operation.host_directory(), operation.host_path(), AT_FDCWD,
                            target.host_path.c_str(), flags);
-  if (!operation.is_simulated() || source.system != target.system) {
-    errno = EXDEV;
-    return -1;
-  }
+  if (!operation.is_simulated() || source.system != target.system)
+    return fail_names(operation, EXDEV);
   if (target.error != 0) return operation.fail(target.error);
   bool copied = false;
   int error = prepare_rename(source, target, flags, &copied);
@@ -145,13 +151,12 @@ int link_path(const char* call, int from_directory, const char* from, int to_dir
       (flags & AT_SYMLINK_FOLLOW) != 0 ? PathIntent::kWrite : PathIntent::kUnlink;
   PathOperation operation(call, from_directory, from, intent);
   const ResolvedPath target = find_target(operation, to_directory, to);
+  if (target.error == EBADF) return fail_names(operation, EBADF);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(linkat)(operation.host_directory(), operation.host_path(), AT_FDCWD,
                         target.host_path.c_str(), flags);
-  if (!operation.is_simulated() || operation.path().system != target.system) {
-    errno = EXDEV;
-    return -1;
-  }
+  if (!operation.is_simulated() || operation.path().system != target.system)
+    return fail_names(operation, EXDEV);
   if (exists(target)) return operation.fail_lookup(EEXIST);
   if (is_directory(operation.path())) return operation.fail_lookup(EPERM);
   bool copied = false;

@@ -107,7 +107,7 @@ ResolvedPath find_path(int directory, const char* path, const Find& find) {
   if (path == nullptr) path = "";  // the kernel has another error for it, and no file either
   if (path[0] != '/') {
     whole = directory == AT_FDCWD ? working_directory(*current()) : path_of_descriptor(directory);
-    whole += '/';
+    if (!whole.empty()) whole += '/';
   }
   whole += path;
   if (whole[0] != '/' || path[0] == '\0') {  // as the kernel answers: a bad descriptor, no path

@@ -57,6 +57,10 @@ def test_files_of_posix_have_the_records_of_fibers(
     assert said[0] == said[1]
     assert "io.parquet" in tables[0]
     assert tables[0] == tables[1]
+    if name == "posix.c":
+        found = [line for line in said[0] if ": no name " in line or ": no directory " in line]
+        assert len(found) == 8
+        assert all(line.endswith(" -1 1") for line in found)
 
 
 def test_python_takes_the_time_of_a_c_program_with_the_same_calls(

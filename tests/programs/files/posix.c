@@ -192,8 +192,8 @@ static void copies(void) {
   close(to);
 }
 
-/* As a run-time library probes what the kernel knows. */
-static void null_names(void) {
+/* As a run-time library probes what the kernel knows; and a directory that is not open. */
+static void wrong_names(void) {
   struct stat status;
   struct statx more;
   const char *volatile none = NULL;
@@ -201,6 +201,10 @@ static void null_names(void) {
   say("no name %d %d", plainly, errno == EFAULT);
   const int extended = statx(0, none, 0, STATX_ALL, &more);
   say("no name %d %d", extended, errno == EFAULT);
+  const int renamed = renameat(AT_FDCWD, "plain", 999, "elsewhere");
+  say("no directory %d %d", renamed, errno == EBADF);
+  const int linked = linkat(AT_FDCWD, "plain", 999, "elsewhere", 0);
+  say("no directory %d %d", linked, errno == EBADF);
 }
 
 int main(int argc, char** argv) {
@@ -211,7 +215,7 @@ int main(int argc, char** argv) {
   mkdir(own, 0755);
   if (chdir(own) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
   plain();
-  null_names();
+  wrong_names();
   names();
   places();
   copies();
