@@ -16,16 +16,9 @@ namespace {
 
 using Kind = BridgeMessage::Kind;
 
-// More waits in the rings.
-constexpr size_t kMostUnsent = 4 << 20;
 // Longer than any message of a program, so that nonsense does not take all memory.
 constexpr uint64_t kMostFrameBytes = uint64_t{1} << 36;
 constexpr size_t kReceived = 4 * (kMostMessageBytes + sizeof(BridgeMessage));
-
-template <typename T>
-std::span<const char> raw(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
 
 template <typename T>
 T read(std::span<const char> bytes) {
@@ -109,7 +102,7 @@ void Bridge::post(size_t peer, BridgeMessage message, std::span<const char> byte
   CHECK(bytes.size() <= kMostMessageBytes);
   Connection& connection = connections_[peer];
   message.bytes = static_cast<uint32_t>(bytes.size());
-  const auto head = raw(message);
+  const auto head = bytes_of(message);
   connection.out.append(head.data(), head.size());
   connection.out.append(bytes.data(), bytes.size());
   if (message.kind == Kind::kBytes) connection.frame_bytes_sent += bytes.size();
@@ -232,7 +225,7 @@ bool Bridge::report_idle() {
   if (has_reported_idle_ || memory_.state().pending != 0) return false;
   has_reported_idle_ = true;
   const EventKey first = first_event(memory_);
-  post(0, {.kind = Kind::kIdle, .number = frame_bytes_received_}, raw(first));
+  post(0, {.kind = Kind::kIdle, .number = frame_bytes_received_}, bytes_of(first));
   return true;
 }
 
@@ -246,7 +239,7 @@ bool Bridge::end_round() {
   const Round round = next_round(first, EventKey::never(), quantum_);
   // Before any frame of the next round.
   for (size_t peer = 0; peer < connections_.size(); ++peer) {
-    post(peer, {.kind = Kind::kRound}, raw(round));
+    post(peer, {.kind = Kind::kRound}, bytes_of(round));
     connections_[peer].idle_after.reset();
   }
   begin_round(memory_, round);

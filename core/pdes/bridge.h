@@ -30,6 +30,15 @@
 
 namespace sesame::pdes {
 
+// Of bytes that a host has for another one; more wait in the rings.
+inline constexpr size_t kMostUnsent = 4 << 20;
+
+// The bytes of a value that is sent as it is in memory.
+template <typename T>
+std::span<const char> bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
 // Between two hosts; in the order of bytes of this processor, as frames are.
 struct BridgeMessage {
   enum class Kind : uint16_t {

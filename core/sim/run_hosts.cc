@@ -15,6 +15,7 @@ namespace {
 
 using Kind = pdes::BridgeMessage::Kind;
 using pdes::BridgeMessage;
+using pdes::bytes_of;
 
 constexpr auto kind_after(int number) {
   return static_cast<Kind>(static_cast<int>(Kind::kFirstOther) + number);
@@ -25,8 +26,6 @@ constexpr Kind kState = kind_after(2);     // a part of its state
 constexpr Kind kRecords = kind_after(3);   // and of its records
 constexpr Kind kEnd = kind_after(4);       // of what its host has of it
 constexpr Kind kComplete = kind_after(5);  // the first host has all results
-
-constexpr size_t kMostUnsent = 4 << 20;
 
 struct Progress {
   int64_t latest_ps = 0;
@@ -39,11 +38,6 @@ struct End {
   uint64_t frames = 0;
   double waited_seconds = 0;
 };
-
-template <typename T>
-std::span<const char> raw(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
 
 // What precedes the text and the hint.
 struct VerdictHead {
@@ -60,7 +54,7 @@ std::string verdict_of(int status, bool is_failure, const std::string& text,
   const VerdictHead head{status, is_failure ? 1U : 0U,
                          static_cast<uint32_t>(std::min(text.size(), kMost)),
                          static_cast<uint32_t>(std::min(hint.size(), kMost))};
-  const auto bytes = raw(head);
+  const auto bytes = bytes_of(head);
   return std::string(bytes.data(), bytes.size()) + said;
 }
 
@@ -208,7 +202,7 @@ void RunHosts::tell_progress() {
     if (!memory_.is_here(worker)) continue;
     const SharedRun::OfWorker& one = run_.workers[worker];
     const Progress progress{one.latest_ps, one.messages, one.ended_ranks};
-    bridge_->post(0, {.kind = kProgress, .from = static_cast<uint8_t>(worker)}, raw(progress));
+    bridge_->post(0, {.kind = kProgress, .from = static_cast<uint8_t>(worker)}, bytes_of(progress));
   }
 }
 
@@ -221,7 +215,7 @@ Result<> RunHosts::send_results(double seconds_per_tick) {
     const pdes::SharedState::OfWorker& counts = memory_.state().workers[worker];
     const End end{run_.workers[worker].record_error, counts.frames,
                   static_cast<double>(counts.waited_ticks) * seconds_per_tick};
-    bridge_->post(0, {.kind = kEnd, .from = static_cast<uint8_t>(worker)}, raw(end));
+    bridge_->post(0, {.kind = kEnd, .from = static_cast<uint8_t>(worker)}, bytes_of(end));
   }
   for (int attempt = 0; !has_arrived_;) {
     const auto moved = step();
@@ -237,7 +231,7 @@ Result<> RunHosts::send_file(int worker, Kind kind, std::FILE* file) {
   std::rewind(file);
   for (size_t got; (got = std::fread(part.data(), 1, part.size(), file)) > 0;) {
     bridge_->post(0, {.kind = kind, .from = static_cast<uint8_t>(worker)}, {part.data(), got});
-    if (auto sent = send_rest(kMostUnsent); !sent) return sent;
+    if (auto sent = send_rest(pdes::kMostUnsent); !sent) return sent;
   }
   int& failed = run_.workers[worker].record_error;
   if (failed == 0 && std::ferror(file) != 0) failed = EIO;

@@ -52,6 +52,29 @@ def differences(a: Path, b: Path) -> list[str]:
     return [text[:400] for text in found]
 
 
+# The ends of tests/programs/model/endings.c.
+ENDS = ("deadlock", "locks", "abort", "crash", "exit")
+
+
+def assert_ends_as_with_one_process(
+    simulate: Callable, workers: tuple[object, ...], *arguments: object
+) -> None:
+    """`sesame simulate ARGUMENTS` fails, with the same status and words with these options."""
+    options = ("-n", 6, "--machine", "infiniband", "--json")
+    alone = simulate(*options, *arguments)
+    several = simulate(*options, *workers, *arguments)
+    assert alone.status != 0
+    assert several.status == alone.status
+
+    def messages(text: str) -> list[str]:  # without addresses, which differ
+        return [line.split(" at ")[0] for line in text.splitlines()]
+
+    assert messages(several.stderr) == messages(alone.stderr)
+    if alone.stdout:
+        names = ("outcome", "outcome_text", "exit_status")
+        assert [several.json[n] for n in names] == [alone.json[n] for n in names]
+
+
 def assert_same_in_any_order(
     simulate: Callable, directory: Path, shuffles: int, *arguments: object, inputs: int = 0
 ) -> None:

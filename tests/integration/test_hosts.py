@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.command_line import SESAME, run
-from tests.integration.orders import differences
+from tests.integration.orders import ENDS, assert_ends_as_with_one_process, differences
 from tests.integration.process_trees import children, exists, wait_until
 from tests.integration.ssh_server import ssh_server
 from tests.played_runs import twin_of
@@ -127,21 +127,9 @@ def test_the_result_names_the_hosts(ring, simulate):
     assert "2 workers on 2 hosts, protocol quantum" in simulate(*options, "--", ring).stderr
 
 
-@pytest.mark.parametrize("how", ["deadlock", "locks", "abort", "crash", "exit"])
+@pytest.mark.parametrize("how", ENDS)
 def test_a_run_ends_as_with_one_process(how, ring, simulate):
-    options = (*COMMON, "-n", 6, "--machine", "infiniband", "--json")
-    alone = simulate(*options, "--", ring, how)
-    several = simulate(*options, *THREE, "--", ring, how)
-    assert alone.status != 0
-    assert several.status == alone.status
-
-    def messages(text: str) -> list[str]:  # without addresses, which differ
-        return [line.split(" at ")[0] for line in text.splitlines()]
-
-    assert messages(several.stderr) == messages(alone.stderr)
-    if alone.stdout:
-        names = ("outcome", "outcome_text", "exit_status")
-        assert [several.json[n] for n in names] == [alone.json[n] for n in names]
+    assert_ends_as_with_one_process(simulate, (*THREE,), *COMMON, "--", ring, how)
 
 
 def test_measured_computation_is_that_of_all_hosts(simulate, compiled):

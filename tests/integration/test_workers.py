@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.command_line import SESAME
-from tests.integration.orders import differences
+from tests.integration.orders import ENDS, assert_ends_as_with_one_process, differences
 from tests.integration.process_trees import children, exists, wait_until
 from tests.integration.small_runs import WORKERS, arguments_of, small_runs
 
@@ -113,21 +113,9 @@ def test_the_result_says_how_it_was_simulated(ring, simulate):
     assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
 
 
-@pytest.mark.parametrize("how", ["deadlock", "locks", "abort", "crash", "exit"])
+@pytest.mark.parametrize("how", ENDS)
 def test_a_run_ends_as_with_one_process(how, ring, simulate):
-    options = (*COMMON, "-n", 6, "--machine", "infiniband", "--json")
-    alone = simulate(*options, "--", ring, how)
-    several = simulate(*options, "--workers", 3, "--", ring, how)
-    assert alone.status != 0
-    assert several.status == alone.status
-
-    def messages(text: str) -> list[str]:  # without addresses, which differ
-        return [line.split(" at ")[0] for line in text.splitlines()]
-
-    assert messages(several.stderr) == messages(alone.stderr)
-    if alone.stdout:
-        names = ("outcome", "outcome_text", "exit_status")
-        assert [several.json[n] for n in names] == [alone.json[n] for n in names]
+    assert_ends_as_with_one_process(simulate, ("--workers", 3), *COMMON, "--", ring, how)
 
 
 def test_workers_measure_computation(simulate, compiled, tmp_path):
