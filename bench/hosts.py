@@ -1,7 +1,10 @@
 """Speed of `sesame simulate --hosts` on two hosts: two network namespaces of this machine.
 
-A pair of virtual Ethernet devices connects them. Each end is limited to 10 Gbit/s by a token bucket
-(HTB); no delay is added. Prints the round-trip time of one byte between the hosts (TCP), then for
+A pair of virtual Ethernet devices connects them. With --delay a relay does (programs/relay.c): it
+holds each packet for this time, between two TUN devices, since few kernels can delay packets
+themselves (netem). Each end is limited to 10 Gbit/s by a token bucket (HTB). Prints the
+round-trip time of one byte between the hosts (TCP), with a relay also that without delay, which is
+the relay's own; then for
 each program the elapsed time of the whole command with one process (t1), with two workers on one
 host (t2) and with a worker on each host (th), the speed-ups t1 / t2 and t1 / th, rounds and frames.
 Times are the shortest of --repeat runs; the kinds of run take turns. The predicted times must be
@@ -9,7 +12,7 @@ equal. Both hosts share this machine's processors, and each also has a superviso
 frames: so two workers on two hosts need four processors to be undisturbed. Needs root, ip, tc,
 mpicc and idle processors.
 
-    python bench/hosts.py [--repeat 3] [--only cg] [--small]
+    python bench/hosts.py [--repeat 3] [--only cg] [--small] [--delay 50us]
 """
 
 import argparse
@@ -20,17 +23,22 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from message_rate import find_mpicc
+from message_rate import build, find_mpicc
 
+from sesame.native import parse_duration_ps
 from sesame.workloads import build_workload, find_compiler, find_workload
 
 NAMES = [f"sesame-bench-{end}" for end in "ab"]
 ADDRESSES = ["10.77.84.1", "10.77.84.2"]
+DEVICE = "link0"
+MTU = 9000  # of Ethernet with jumbo frames, which clusters use
 RATE = "10gbit"
 OPTIONS = ["--compute", "none", "--set", "node.cores=8"]
 CASES = [
@@ -57,27 +65,50 @@ def ip(*words: str) -> None:
 
 
 @contextmanager
-def two_hosts() -> Iterator[None]:
+def two_hosts(delay_ns: int | None) -> Iterator[None]:
+    """Connected by a relay with this delay; None: by virtual Ethernet devices."""
+    relay = None
     try:
         for name in NAMES:
             ip("netns add", name)
-        a, b = NAMES
-        ip(f"-n {a} link add veth0 type veth peer name veth0 netns {b}")
+        if delay_ns is None:
+            ip(f"-n {NAMES[0]} link add {DEVICE} type veth peer name {DEVICE} netns {NAMES[1]}")
+        else:
+            relay = start_relay(delay_ns)
         for name, address in zip(NAMES, ADDRESSES, strict=True):
-            ip(f"-n {name} addr add {address}/24 dev veth0")
-            ip(f"-n {name} link set veth0 up")
+            ip(f"-n {name} addr add {address}/24 dev {DEVICE}")
+            ip(f"-n {name} link set {DEVICE} mtu {MTU} up")
             ip(f"-n {name} link set lo up")
-            shape = f"ip netns exec {name} tc"
-            for words in (
-                "qdisc add dev veth0 root handle 1: htb default 1",
-                f"class add dev veth0 parent 1: classid 1:1 htb rate {RATE} burst 1m cburst 1m "
-                "quantum 60000",
-            ):
-                subprocess.run([*shape.split(), *words.split()], check=True)
+            limit(name)
         yield
     finally:
+        if relay is not None:
+            relay.kill()
+            relay.wait()
         for name in NAMES:
             subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
+
+
+def start_relay(delay_ns: int) -> subprocess.Popen[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        program = build("cc", "relay", Path(directory))
+        relay = subprocess.Popen(
+            [program, *NAMES, DEVICE, str(delay_ns)], stdout=subprocess.PIPE, text=True
+        )
+        assert relay.stdout is not None
+        if not relay.stdout.readline():
+            raise SystemExit(f"the relay ended with status {relay.wait()}")
+    return relay
+
+
+def limit(name: str) -> None:
+    shape = f"ip netns exec {name} tc"
+    for words in (
+        f"qdisc add dev {DEVICE} root handle 1: htb default 1",
+        f"class add dev {DEVICE} parent 1: classid 1:1 htb rate {RATE} burst 1m cburst 1m "
+        "quantum 60000",
+    ):
+        subprocess.run([*shape.split(), *words.split()], check=True)
 
 
 def ping() -> None:
@@ -145,19 +176,30 @@ def show(name: str, ranks: int, program: Sequence[str], sharing: str, repeat: in
     )
 
 
+def nanoseconds(text: str) -> int:
+    return round(parse_duration_ps(text) / 1e3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", help="only this program")
     parser.add_argument("--small", action="store_true", help="problems of a second or so")
+    parser.add_argument(
+        "--delay", type=nanoseconds, help="of each packet, such as 50us: adds a relay"
+    )
     parser.add_argument("--ping", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.ping:
         return ping()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # removes the namespaces
     compiler = find_compiler(find_mpicc().replace("mpicc", "mpicxx"))
-    with two_hosts():
-        print(f"{os.cpu_count()} processors; round trip {round_trip_s() * 1e6:.0f} us")
+    own = ""
+    if arguments.delay is not None:
+        with two_hosts(0):
+            own = f", {round_trip_s() * 1e6:.0f} us without the delay"
+    with two_hosts(arguments.delay):
+        print(f"{os.cpu_count()} processors; round trip {round_trip_s() * 1e6:.0f} us{own}")
         for name, ranks, large, small in CASES:
             if arguments.only not in (None, name):
                 continue

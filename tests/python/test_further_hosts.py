@@ -98,7 +98,7 @@ def test_a_number_that_no_host_has_is_refused(host, ends, other_end):
     ends[0].close()
 
 
-def test_who_ends_or_sends_nonsense_is_refused(ends, other_end):
+def test_who_ends_or_sends_other_bytes_is_refused(ends, other_end):
     ends[1].sendall(b"GET / HTTP/1.1\r\n" * 20)
     with pytest.raises(HandshakeError, match="not the token"):
         accept(ends[0], TOKEN, 2)
@@ -292,6 +292,13 @@ def test_a_launcher_that_does_not_read_is_given_up(tmp_path, monkeypatch):
     launcher = launcher_in(tmp_path, "#!/bin/sh\nexec sleep 60\n")
     connecting = connected_hosts(["127.0.0.2"], launcher, simulator(), scenario)
     with pytest.raises(SimulationError, match=r"host 127.0.0.2 did not connect"), connecting:
+        pass
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_an_own_address_is_refused(address, tmp_path):
+    connecting = connected_hosts([address], "env", simulator(), scenario_of(tmp_path))
+    with pytest.raises(InputError, match=rf"{address} is an address of this host"), connecting:
         pass
 
 

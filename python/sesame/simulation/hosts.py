@@ -271,12 +271,18 @@ def _own_address_to(name: str) -> str:
         family, kind, protocol, _, address = socket.getaddrinfo(name, 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind, protocol) as unconnected:
             unconnected.connect(address)  # sends nothing
-            return str(unconnected.getsockname()[0])
+            own = str(unconnected.getsockname()[0])
     except OSError as error:
         raise InputError(
             f"{setting('hosts')}: {name}: {error.strerror}",
             hint="give the host's address in place of its name",
         ) from error
+    if own == address[0]:  # the kernel sends from the address to which it sends
+        raise InputError(
+            f"{setting('hosts')}: {name} is an address of this host, which takes part in any case",
+            hint="leave it out",
+        )
+    return own
 
 
 def _listen(address: str, name: str) -> socket.socket:
