@@ -304,6 +304,14 @@ std::string reason_for_processes(const std::string& name) {
   return is_fixed ? "it is not position-independent" : "it brings its own malloc";
 }
 
+bool may_ask_for_threads(const std::string& path) {
+  const Result<ElfFile> file = ElfFile::open(path);
+  // In C and Fortran, also by the profiling interface.
+  return file && std::ranges::any_of(file->symbols(), [&file](const Elf64_Sym& symbol) {
+           return strcasestr(file->name_of(symbol), "mpi_init_thread") != nullptr;
+         });
+}
+
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {
   std::ifstream file("/proc/sys/vm/max_map_count");
   int64_t limit = 0;

@@ -1,16 +1,22 @@
 // The simulator process, one program for each MPI binary interface:
 //   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
 //                                           wrong input, 130 when interrupted
+//                                           With --with-processes, sesame-simulator-processes
+//                                           continues a run that another one has started.
 //   sesame-simulator-…  --inspect PROGRAM [fibers|processes]
 //       prints as JSON which MPI binary interface a program needs, and whether its ranks will be
 //       fibers or processes, or can be what is asked for
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +31,7 @@ namespace {
 
 constexpr int kWrongInput = 2;
 constexpr int kInterrupted = 130;
+constexpr char kWithProcesses[] = "--with-processes";
 
 // Prints an error as the command line prints its own. After --inspect the command line reads the
 // text and prints it itself, hence without prefix.
@@ -53,8 +60,10 @@ int inspect(const char* name, const std::string& ranks_as) {
   }
   auto program = inspect_program(name);
   if (!program) return refuse(program.error(), "");
-  return print_inspected("fibers", why.empty() ? "it can be copied" : why, program->path,
-                         program->interface);
+  if (why.empty()) why = "it can be copied";
+  if (ranks_as.empty() && may_ask_for_threads(program->path))
+    why += "; if it asks for MPI_THREAD_MULTIPLE, each is a process";
+  return print_inspected("fibers", why, program->path, program->interface);
 }
 
 // All files of a run are in a directory that the parent process made and removes.
@@ -63,14 +72,43 @@ void interrupt(int) {
   sesame::loader::host_exit(kInterrupted);
 }
 
+// Where this process was started: what a scenario names may be relative to it.
+class StartingPoint {
+ public:
+  StartingPoint() : directory_(open(".", O_PATH | O_CLOEXEC)) {}
+
+  // Becomes the simulator whose ranks are processes, for the same scenario, which is in the file at
+  // `path`. Returns only if that fails. New ranks find nothing that the program has made or opened.
+  int become_simulator_of_processes(const char* path, const sesame::sim::Scenario& scenario) const {
+    std::error_code ignored;
+    for (const char* made : {"/files", "/raw"})
+      std::filesystem::remove_all(scenario.output_directory + made, ignored);
+    if (directory_ >= 0 && fchdir(directory_) == 0) {
+      const auto own = std::filesystem::read_symlink("/proc/self/exe");
+      const std::string other = own.parent_path() / "sesame-simulator-processes";
+      close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+      if (scenario.progress_descriptor >= 0) fcntl(scenario.progress_descriptor, F_SETFD, 0);
+      execl(other.c_str(), other.c_str(), path, kWithProcesses, nullptr);
+    }
+    return refuse(
+        {.message = std::string("cannot begin again with processes: ") + std::strerror(errno)});
+  }
+
+ private:
+  int directory_;
+};
+
 // `is_further`: another host reads the same scenario and says what is wrong with it.
-int simulate(const char* path, bool is_further) {
+// `is_again`: a simulator with fibers has started this run.
+int simulate(const char* path, bool is_further, bool is_again) {
+  const StartingPoint start;
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent removes the files that this process leaves
   signal(SIGINT, interrupt);
   signal(SIGTERM, interrupt);
   signal(SIGPIPE, SIG_IGN);
   auto scenario = sesame::sim::read_scenario(path);
   if (!scenario) return is_further ? kWrongInput : refuse(scenario.error());
+  scenario->is_repeated = is_again;
   auto simulation = sesame::sim::Simulation::prepare(*scenario);
   if (!simulation && is_further) {
     sesame::sim::tell_first_host(scenario->hosts, simulation.error());
@@ -78,6 +116,7 @@ int simulate(const char* path, bool is_further) {
   }
   if (!simulation) return refuse(simulation.error());
   const auto status = (*simulation)->run();
+  if ((*simulation)->needs_processes()) return start.become_simulator_of_processes(path, *scenario);
   const std::string& text = (*simulation)->outcome_text();
   if (!text.empty()) std::fprintf(stderr, "sesame: %s\n", text.c_str());
   if (!status) return refuse(status.error());
@@ -95,9 +134,12 @@ int main(int argc, char** argv) {
   if ((argc == 3 || argc == 4) && std::strcmp(argv[1], "--inspect") == 0)
     return inspect(argv[2], argc == 4 ? argv[3] : "");
   const bool is_further = argc == 3 && std::strcmp(argv[2], "--further-host") == 0;
-  if ((argc == 2 || is_further) && argv[1][0] != '-') return simulate(argv[1], is_further);
+  const bool is_again = argc == 3 && std::strcmp(argv[2], kWithProcesses) == 0;
+  if ((argc == 2 || is_further || is_again) && argv[1][0] != '-')
+    return simulate(argv[1], is_further, is_again);
   std::fprintf(stderr,
-               "usage: %s SCENARIO.json [--further-host] | --inspect PROGRAM [fibers|processes]\n",
-               argv[0]);
+               "usage: %s SCENARIO.json [--further-host|%s] | "
+               "--inspect PROGRAM [fibers|processes]\n",
+               argv[0], kWithProcesses);
   return kWrongInput;
 }

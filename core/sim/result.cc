@@ -217,6 +217,7 @@ Json to_json(const Simulation& simulation) {
   json["rank_table"] = rank_table(world, messages, bytes);
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
+  if (simulation.scenario().is_repeated) json["asks_for_threads"] = true;
   json["host_files"] = world.host_files;
   json["uses_without_time"] = world.uses_without_time;
   json["libraries_opened_for_all_ranks"] = libraries_opened(simulation);

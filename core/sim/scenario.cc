@@ -158,6 +158,7 @@ Result<Scenario> from_json(const Json& json) {
     for (const auto& [path, bytes] : json.at("initial_files").items())
       scenario.initial_files->emplace_back(path, bytes.get<int64_t>());
   }
+  scenario.may_be_processes = json.value("may_be_processes", false);
   scenario.traced_open_mpi = json.value("traced_open_mpi", false);
   if (json.contains("shuffle") && json.at("shuffle").is_number()) {
     scenario.shuffle = json.at("shuffle").get<uint64_t>();

@@ -26,8 +26,6 @@
 #include "core/sim/recorded_compute.h"
 #include "core/sim/sensitivity.h"
 
-extern char** environ;
-
 namespace sesame::sim {
 namespace {
 
@@ -128,6 +126,10 @@ struct Hooks {
       std::fprintf(stderr, "sesame: %s\n", why.c_str());
       std::_Exit(status);
     }
+    running->world_->executive.stop();
+  }
+  static void begin_again_as_processes() {
+    running->needs_processes_ = true;
     running->world_->executive.stop();
   }
   static void warn(const std::string& text) {
@@ -318,6 +320,8 @@ void Simulation::set_hooks() {
   world_->universe_size =
       static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
   world_->hooks.warn = Hooks::warn;
+  if (scenario_.may_be_processes && process_ranks_ == nullptr && scenario_.workers == 1)
+    world_->hooks.begin_again_as_processes = Hooks::begin_again_as_processes;
 
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
@@ -334,50 +338,6 @@ void Simulation::set_hooks() {
   loader::set_hooks(hooks);
   configure_program_output(scenario_.label_output, scenario_.program_stdout_to_stderr);
   loader::install_crash_reporter();
-}
-
-void Simulation::make_environment(loader::LaunchArguments* launch) const {
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    launch->environment.emplace_back(*variable);
-  }
-  for (const auto& [name, value] : scenario_.environment) {
-    std::erase_if(launch->environment,
-                  [&name](const std::string& entry) { return entry.starts_with(name + "="); });
-    launch->environment.push_back(name + "=" + value);
-  }
-}
-
-// The arguments and environment that the ranks of the scenario share. REQUIRES: interface_ is known
-// as far as it can be.
-const loader::LaunchArguments& Simulation::make_launch() {
-  loader::LaunchArguments& launch = launches_.emplace_back();
-  launch.arguments.push_back(scenario_.program);
-  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
-                          scenario_.arguments.end());
-  make_environment(&launch);
-  add_open_mpi_variables(&launch, {{{launch.arguments, scenario_.ranks}}}, 0);
-  return launch;
-}
-
-// The places of the scenario's ranks, before any is spawned.
-std::vector<RankPlace> Simulation::first_places() const {
-  std::vector<int> nodes;
-  for (const auto& rank : world_->ranks) nodes.push_back(world_->network.node_of(rank->id));
-  return places_of(nodes, {});
-}
-
-void Simulation::add_open_mpi_variables(loader::LaunchArguments* launch,
-                                        const std::vector<StartedProgram>& programs,
-                                        size_t program) const {
-  if (interface_ != loader::BinaryInterface::kOpenMpi) return;
-  std::erase_if(launch->environment, is_open_mpi_variable);
-  for (std::string& variable : open_mpi_variables(programs, program, world_->universe_size))
-    launch->environment.push_back(std::move(variable));
-}
-
-std::string Simulation::own_variables(const RankPlace& place) const {
-  if (interface_ != loader::BinaryInterface::kOpenMpi) return {};
-  return open_mpi_variables(place);
 }
 
 // `process`: null where ranks are processes.
@@ -510,6 +470,7 @@ Result<> Simulation::supervise() {
 Result<int> Simulation::run() {
   begin_seconds_ = monotonic_seconds();
   if (auto simulated = simulate_ranks(); !simulated) return std::unexpected(simulated.error());
+  if (needs_processes_) return 0;
   wall_seconds_ = monotonic_seconds() - begin_seconds_;
   determine_outcome();
   if (auto used = check_that_mpi_was_used(); !used) return std::unexpected(used.error());

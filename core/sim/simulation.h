@@ -46,6 +46,9 @@ class Simulation {
   int exit_status() const { return exit_status_; }
   // Null when nothing is recorded.
   const Recording* recording() const { return recording_.get(); }
+  // After run(): the program asks for what only ranks that are processes have. Nothing else of this
+  // simulation is of use; the one with processes has to begin.
+  bool needs_processes() const { return needs_processes_; }
   bool has_process_ranks() const { return process_ranks_ != nullptr; }
   // Null where one process simulates all ranks.
   const ParallelRun* parallel() const { return parallel_.get(); }
@@ -62,19 +65,12 @@ class Simulation {
   Result<> start_processes();
   ProcessRank process_rank(const std::string& program, const loader::LaunchArguments& launch,
                            const RankPlace& place, int node, const std::vector<int>& taken) const;
-  const loader::LaunchArguments& make_launch();
-  std::vector<RankPlace> first_places() const;
   Result<> enter_working_directory() const;
   Result<> check_that_mpi_was_used() const;
   void choose_collectives();
   Result<> read_compute_times();
   Result<> start_recording();
   void take_recorded_times(mpi::Rank& rank);
-  void make_environment(loader::LaunchArguments* launch) const;
-  // What mpirun would add to the environment; nothing for programs of another MPI.
-  void add_open_mpi_variables(loader::LaunchArguments* launch,
-                              const std::vector<StartedProgram>& programs, size_t program) const;
-  std::string own_variables(const RankPlace& place) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
@@ -90,6 +86,15 @@ class Simulation {
   RunProgress progress() const;
   void report_progress(bool always);
   void show_progress(const RunProgress& progress);
+
+  // launches.cc
+  const loader::LaunchArguments& make_launch();
+  std::vector<RankPlace> first_places() const;
+  void make_environment(loader::LaunchArguments* launch) const;
+  // What mpirun would add to the environment; nothing for programs of another MPI.
+  void add_open_mpi_variables(loader::LaunchArguments* launch,
+                              const std::vector<StartedProgram>& programs, size_t program) const;
+  std::string own_variables(const RankPlace& place) const;
 
   // spawn.cc
   struct Loaded {
@@ -130,6 +135,7 @@ class Simulation {
   std::deque<loader::LaunchArguments> launches_;
   std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
+  bool needs_processes_ = false;
   // Null: ranks are fibers with copies of the program.
   std::unique_ptr<ProcessRanks> process_ranks_;
   std::unique_ptr<ParallelRun> parallel_;  // null: this process simulates all ranks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.command_line import Outcome
 from tests.integration.installations import ROOT
+
+import sesame
 
 PROGRAMS = ROOT / "tests/programs/processes"
 ON_INFINIBAND = ("--machine", "infiniband", "--placement", "cyclic", "--compute", "none")
@@ -188,3 +191,53 @@ def test_waits_with_a_limit_take_simulated_time(simulate: Simulate, compiled: Co
     assert outcome.stdout.splitlines() == [
         f"{name} late 0.30, never notified 0.00, invalid refused" for name in names
     ]
+
+
+BEGINS_AGAIN = "each rank is a process (it asks for MPI_THREAD_MULTIPLE)"
+
+
+@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
+def test_a_program_that_asks_for_threads_gets_processes(
+    simulate: Simulate, compiled: Compiled, mpi: str, tmp_path: Path
+) -> None:
+    program = compiled("tests/programs/processes/threads_call.c", mpi, FLAGS)
+    # The machine's name is relative to where the command runs; the program runs elsewhere.
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(ROOT / "python/sesame/machines/infiniband.toml", tmp_path / "here.toml")
+    on_it = ("-n", 3, "--machine", "here.toml", *ON_INFINIBAND[2:], "--cwd", "elsewhere", "--json")
+    job = ("--", program, "pthreads", "2", "100", "7")
+    asked = simulate(*on_it, "--ranks-as", "processes", "-o", "asked.sesame", *job)
+    chosen = simulate(*on_it, "-o", "chosen.sesame", *job)
+    assert chosen.status == 0, chosen.stderr
+    answers = [line for line in sorted_lines(chosen.stderr) if line[:1].isdigit()]
+    assert len(answers) == 6
+    assert answers == [line for line in sorted_lines(asked.stderr) if line[:1].isdigit()]
+    assert BEGINS_AGAIN in chosen.stderr
+    assert chosen.json["asks_for_threads"]
+    assert chosen.json["messages"] == asked.json["messages"]
+    runs = [sesame.open(tmp_path / f"{name}.sesame").table("call") for name in ("asked", "chosen")]
+    assert runs[0].num_rows == runs[1].num_rows > 0
+
+
+def test_fibers_stay_fibers_where_they_are_asked_for(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/threads_call.c", "debian", FLAGS)
+    job = ("--", program, "pthreads", "2", "100", "7")
+    for choice in (("--ranks-as", "fibers"), ("--sensitivity",), ("--workers", "2")):
+        outcome = simulate("-n", 4, *ON_INFINIBAND, *choice, *job)
+        assert outcome.status == 3, outcome.stderr
+        assert "level 2" in outcome.stderr
+
+
+def test_only_the_first_rank_to_call_begins_the_run_again(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/some_ask.c", "openmpi", ("-pthread",))
+    later = simulate("-n", 2, *ON_INFINIBAND, "--", program, "1")
+    assert later.status == 0, later.stderr
+    assert "0: level 0\n" in later.stdout and "1: level 2\n" in later.stdout
+    first = simulate("-n", 2, *ON_INFINIBAND, "--", program, "0")
+    assert first.status == 0, first.stderr
+    assert "0: level 3\n" in first.stdout and "1: level 0\n" in first.stdout
+    assert BEGINS_AGAIN in first.stderr

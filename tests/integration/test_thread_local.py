@@ -113,6 +113,7 @@ def test_a_library_that_a_shared_library_opens_is_named(compiled, simulate, tmp_
 
 def test_a_thread_that_calls_mpi_is_named(compiled, simulate):
     program = compiled(f"{DIRECTORY}/thread_calls.c", "debian", ("-pthread",))
-    ours = simulate("-n", 2, *MACHINE, "--", program)
+    ours = simulate("-n", 2, *MACHINE, "--ranks-as", "fibers", "--", program)
     assert ours.status == 2
     assert "a thread that the program started itself called MPI" in ours.stderr
+    assert "use --ranks-as processes" in ours.stderr

@@ -31,6 +31,17 @@ constexpr int kReadsPerYield = 64;
 // without it, such as CP2K, may still call from one thread only, as they do with OMP_NUM_THREADS=1.
 int highest_thread_level = MPI_THREAD_SERIALIZED;
 
+// Returns the level that the rank gets. If it is the first one of all, the run may begin again with
+// ranks that have the level that it asks for.
+int granted_level(const Rank& rank, int required) {
+  const World& world = rank.world;
+  if (required > highest_thread_level && required == MPI_THREAD_MULTIPLE &&
+      world.hooks.begin_again_as_processes != nullptr &&
+      std::ranges::none_of(world.ranks, [](const auto& other) { return other->initialized; }))
+    world.hooks.begin_again_as_processes();
+  return std::min(required, highest_thread_level);
+}
+
 void count_clock_reads(Strand& strand, int reads) {
   strand.clock_reads += reads;
   if (strand.clock_reads < kReadsPerYield) return;
@@ -68,10 +79,10 @@ int Init(int*, char***) {
 int Init_thread(int*, char***, int required, int* provided) {
   Rank& rank = this_rank();
   if (rank.initialized) return fail(MPI_ERR_OTHER, "MPI_Init has been called already");
+  rank.thread_level = granted_level(rank, required);
   create_world_communicators(rank);
   if (rank.job.parent_port >= 0) MPI_TRY(connect_to_parents(rank));
   rank.initialized = true;
-  rank.thread_level = std::min(required, highest_thread_level);
   *provided = rank.thread_level;
   return MPI_SUCCESS;
 }

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/spelling.h"
+
 namespace sesame::mpi {
 
 void Strand::Wake::fire() { strand->executive->make_ready(*strand); }
@@ -10,8 +12,9 @@ void Strand::Wake::fire() { strand->executive->make_ready(*strand); }
 Strand& abort_foreign_thread() {
   std::fputs(
       "sesame: a thread that the program started itself called MPI\n"
-      "hint: only the thread that started the program may call MPI in a simulation\n",
+      "hint: let the program ask MPI_Init_thread for MPI_THREAD_MULTIPLE, or use ",
       stderr);
+  std::fputs(spelled("--ranks-as processes\n", "ranks_as=\"processes\"\n"), stderr);
   std::_Exit(2);
 }
 

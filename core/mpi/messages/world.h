@@ -82,6 +82,9 @@ struct WorldHooks {
   const void* (*private_variable)(const Rank& rank, const char* name) = nullptr;
   // The working directory of the rank; null: that of this process.
   std::string (*working_directory)(const Rank& rank) = nullptr;
+  // The first rank to call MPI asks for MPI_THREAD_MULTIPLE, which only ranks that are processes
+  // have. Does not return. Null: it gets less.
+  void (*begin_again_as_processes)() = nullptr;
   // Shows the user a warning; null: warnings are dropped.
   void (*warn)(const std::string& text) = nullptr;
 };

@@ -17,7 +17,7 @@ from sesame.datasets import is_data_set
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
-from sesame.simulation.host import RANKS_AS, inspect_program
+from sesame.simulation.host import RANKS_AS, inspect_program, note_of_processes
 from sesame.simulation.hosts import check_hosts
 from sesame.simulation.settings import (
     PROTOCOLS,
@@ -158,11 +158,13 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
             scenario,
             notes=(
                 *scenario.notes,
-                f"each rank is a process ({inspected.why}): sockets, and files of its children, "
-                "are the host's and take no simulated time",
+                note_of_processes(inspected.why),
             ),
         )
         return scenario, inspected.simulator
+    # Not with what ranks that are processes have not.
+    may = settings.ranks_as is None and settings.workers == 1 and not settings.sensitivity
+    scenario = replace(scenario, may_be_processes=may)
     return scenario, find_host(inspected.interface, sensitivity=settings.sensitivity)
 
 

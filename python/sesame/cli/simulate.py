@@ -173,7 +173,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--ranks-as",
     type=click.Choice(RANKS_AS),
     help="Run ranks as copies of the program in one process, or each as a process of its own; by "
-    "default processes where a program cannot be copied: scripts, Python, no-PIE executables.",
+    "default processes where a program cannot be copied (scripts, Python, no-PIE executables) or "
+    "asks for MPI_THREAD_MULTIPLE.",
 )
 @environment_option
 @click.option(

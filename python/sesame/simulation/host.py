@@ -51,6 +51,14 @@ class Inspected:
         return find_host(self.interface if self.ranks_as == "fibers" else "processes")
 
 
+def note_of_processes(why: str) -> str:
+    """The note on a run whose ranks are processes."""
+    return (
+        f"each rank is a process ({why}): sockets, and files of its children, are the host's and "
+        "take no simulated time"
+    )
+
+
 def inspect_program(program: str, ranks_as: str | None = None) -> Inspected:
     """How the ranks of a program can run; `ranks_as` None: as fibers if they can.
 

@@ -26,7 +26,7 @@ from sesame.simulation.compute import (
     write_recorded,
 )
 from sesame.simulation.copies import computing_beside
-from sesame.simulation.host import Host, HostRun, Progress
+from sesame.simulation.host import Host, HostRun, Progress, note_of_processes
 from sesame.simulation.hosts import connected_hosts
 from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
@@ -58,6 +58,7 @@ SCALARS = (
     "outcome",
     "outcome_text",
     "ranks_on_one_node",
+    "asks_for_threads",
     "last_rank",
     "sensitivity_s",
     "sensitivity_range",
@@ -136,6 +137,7 @@ class RunResult:
 
     def _other_notes(self) -> tuple[str, ...]:
         return (
+            *self._threads(),
             *self._host_files(),
             *self._uses_without_time(),
             *self._refusals(),
@@ -143,6 +145,12 @@ class RunResult:
             *self._shared_libraries(),
             *self._assumed(),
         )
+
+    def _threads(self) -> Iterator[str]:
+        if self.result.get("asks_for_threads"):
+            why = "it asks for MPI_THREAD_MULTIPLE"
+            fibers = setting("ranks_as", "fibers")
+            yield f"{note_of_processes(why)}; if only one thread calls MPI, {fibers} is faster"
 
     def _assumed(self) -> Iterator[str]:
         keys = self.result.get("assumed_constants", [])

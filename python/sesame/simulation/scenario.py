@@ -45,6 +45,7 @@ class Scenario:
     # Arguments of further copies (Compute.copies); None: those of the program.
     arguments_of_copies: tuple[str, ...] | None = None
     sensitivity: bool = False  # how the time depends on the machine, and the critical path
+    may_be_processes: bool = False  # ranks, if the program asks for what fibers have not
     traced_open_mpi: bool = False  # a traced run is simulated, and its program used Open MPI
     # Not for the simulator: the traced run that is simulated, and notes for the user.
     trace: str | None = None
@@ -82,6 +83,7 @@ class Scenario:
             "files_directory": "" if files is None else str(files),
             "discard_data": self.discard_data,
             "initial_files": None if self.initial_files is None else dict(self.initial_files),
+            "may_be_processes": self.may_be_processes,
             "traced_open_mpi": self.traced_open_mpi,
             **({"sensitivity": True} if self.sensitivity else {}),
             "workers": self.workers,
