@@ -8,8 +8,9 @@ and the spread of the real runs limits what can be expected of the medians.
 
 When other processes or the hypervisor used the processors during a pair of runs, the pair is
 repeated. The last column counts the pairs that were disturbed ATTEMPTS times. Computation is
-measured while as many copies of the simulation compute as the real run has ranks, or with
---slowdown one rank at a time and multiplied by the machine's node.slowdown.
+measured while as many copies of the simulation compute as the real run has ranks, with --slowdown
+one rank at a time and multiplied by the machine's node.slowdown, or with --processes by ranks that
+are processes and compute at the same time.
 
     python bench/npb_accuracy.py [--class W] [--repeat 7] [--machine here.toml] [--only cg,is]
 """
@@ -83,14 +84,16 @@ def run(name: str, size: str, *options: str) -> float:
     return float(answer["time_s"])
 
 
-def measure(
-    names: list[str], size: str, machine: Path, repeat: int, *, slowdown: bool
-) -> list[Times]:
+def measure(names: list[str], size: str, machine: Path, repeat: int, way: str) -> list[Times]:
     rows = [Times(name) for name in names]
     for _ in range(repeat):
         for row in rows:
-            mode = "measured" if slowdown else f"measured:{RANKS[row.name]}"
-            row.add_pair(size, "--simulate", str(machine), "--compute", mode)
+            options = {
+                "copies": ["--compute", f"measured:{RANKS[row.name]}"],
+                "slowdown": ["--compute", "measured"],
+                "processes": ["--compute", "measured", "--ranks-as", "processes"],
+            }
+            row.add_pair(size, "--simulate", str(machine), *options[way])
     return rows
 
 
@@ -121,7 +124,9 @@ def main() -> None:
     parser.add_argument("--class", dest="size", default="W")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--machine", type=Path, help="a machine file instead of calibrating")
-    parser.add_argument("--slowdown", action="store_true", help="by node.slowdown, without copies")
+    ways = parser.add_mutually_exclusive_group()
+    for way in ("slowdown", "processes"):
+        ways.add_argument(f"--{way}", dest="way", action="store_const", const=way, default="copies")
     parser.add_argument("--only", default=",".join(RANKS), help="some of the codes")
     arguments = parser.parse_args()
     if (os.cpu_count() or 1) < 2:
@@ -132,8 +137,8 @@ def main() -> None:
             machine = Path(directory) / "here.toml"
             sesame("machine", "calibrate", "--file", str(machine))
         names = arguments.only.split(",")
-        options = {"slowdown": arguments.slowdown}
-        print_table(measure(names, arguments.size, machine, arguments.repeat, **options))
+        rows = measure(names, arguments.size, machine, arguments.repeat, arguments.way)
+        print_table(rows)
 
 
 if __name__ == "__main__":

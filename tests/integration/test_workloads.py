@@ -131,6 +131,23 @@ def test_bench_runs_a_kernel_in_the_simulator(bench, program):
     assert 15 * 26 * 7 * 10e-6 < outcome.json["time_s"] < outcome.json["predicted_time_s"]
 
 
+def test_a_workload_is_simulated_with_ranks_that_are_processes(bench):
+    simulated = ("cg", "-n", 2, "--simulate", "infiniband", "--compute", "none", "--json")
+    times = []
+    for way in ("fibers", "processes"):
+        outcome = bench(*simulated, "--ranks-as", way)
+        assert outcome.status == 0, outcome.stderr
+        assert outcome.json["verified"] is True
+        times.append(outcome.json["time_s"])
+    assert times[0] == times[1] > 0
+
+
+def test_ranks_of_a_real_run_are_what_mpiexec_makes_them(bench):
+    bench("cg", "-n", 2, "--ranks-as", "fibers").assert_refused(
+        "--ranks-as fibers is for simulated runs: name a machine"
+    )
+
+
 def test_bench_passes_wrong_usage_on(bench, program):
     program("cg")
     outcome = bench("cg", "-n", 3, "--simulate", "infiniband", "--json")

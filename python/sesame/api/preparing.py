@@ -17,7 +17,7 @@ from sesame.datasets import is_data_set
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
-from sesame.simulation.host import RANKS_AS, inspect_program, note_of_processes
+from sesame.simulation.host import check_ranks_as, inspect_program, note_of_processes
 from sesame.simulation.hosts import check_hosts
 from sesame.simulation.settings import (
     PROTOCOLS,
@@ -134,10 +134,7 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
         raise InputError(
             f"{setting('mappings')} is for traced runs: a program names its files itself"
         )
-    if settings.ranks_as not in (None, *RANKS_AS):
-        raise InputError(
-            f"{setting('ranks_as', settings.ranks_as)}: expected {' or '.join(RANKS_AS)}"
-        )
+    check_ranks_as(settings.ranks_as)
     compute = parse_compute(settings.compute or "measured")
     check_repeat(settings.repeat, compute)
     scenario = replace(

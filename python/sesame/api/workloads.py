@@ -15,10 +15,12 @@ from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display
 from sesame.api.machine import Machine, machine_of
 from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError
 from sesame.host_load import LoadWatch
+from sesame.settings import setting
 from sesame.simulation import Host, RunResult, Scenario, parse_compute
 from sesame.simulation import simulate as run_scenario
-from sesame.simulation.host import inspect_program
+from sesame.simulation.host import check_ranks_as, inspect_program
 from sesame.simulation.settings import parse_placement
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def bench(
     machine: str | Path | Machine | None = None,
     compute: str = "measured",
     placement: str = "block",
+    ranks_as: str | None = None,
     mpi: str | None = None,
     show_output: bool = False,
     output: str | Path | None = None,
@@ -54,7 +57,7 @@ def bench(
     """Builds a workload that comes with Sesame, runs it and has it check its answer.
 
     Without `machine` it runs here, under the mpiexec that belongs to the MPI compiler wrapper
-    `mpi`. With `machine` it is simulated; then `compute` and `placement` are those of
+    `mpi`. With `machine` it is simulated; then `compute`, `placement` and `ranks_as` are those of
     `sesame.simulate`. `options` go to the program (["--class", "A"]); `sesame bench list` names the
     workloads. The program's standard output is dropped unless `show_output`; a `display` shows runs
     in another way. `status(text)` returns a context manager that is entered while the program is
@@ -73,8 +76,10 @@ def bench(
         check_destination(Path(output), force=force)
     found = find_workload(workload)
     target = None if machine is None else machine_of(machine)
+    if target is None and ranks_as is not None:
+        raise InputError(f"{setting('ranks_as', ranks_as)} is for simulated runs: name a machine")
     words = words_of("options", options, '["--class", "A"]')
-    simulated = _Simulated(compute, placement)
+    simulated = _Simulated(compute, placement, ranks_as)
     compiler = find_compiler(mpi)
     with status(f"building {workload} with {compiler.wrapper}"):
         built = build_workload(found, compiler)
@@ -124,9 +129,11 @@ def _run_here(built: Built, ranks: int, display: Display, options: Sequence[str]
 class _Simulated:
     """The settings of a simulated run, checked before the program is built."""
 
-    def __init__(self, compute: str, placement: str) -> None:
+    def __init__(self, compute: str, placement: str, ranks_as: str | None) -> None:
         self._compute = parse_compute(compute)
         self._placement = parse_placement(placement)
+        check_ranks_as(ranks_as)
+        self._ranks_as = ranks_as
 
     def run(
         self,
@@ -138,7 +145,7 @@ class _Simulated:
     ) -> BenchRun:
         from sesame.workloads import run_simulated
 
-        executable = inspect_program(str(built.program)).simulator
+        executable = inspect_program(str(built.program), self._ranks_as).simulator
 
         def simulate(scenario: Scenario) -> RunResult:
             scenario = replace(scenario, overrides=machine.overrides)

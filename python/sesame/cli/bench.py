@@ -22,6 +22,7 @@ from sesame.cli.grouped import grouped
 from sesame.cli.progress import TerminalDisplay
 from sesame.datasets import check_destination
 from sesame.errors import InputError
+from sesame.simulation.host import RANKS_AS
 
 if TYPE_CHECKING:
     from sesame.workloads import BenchRun
@@ -43,6 +44,7 @@ class BenchOptions:
     machine: str | None
     compute: str
     placement: str
+    ranks_as: str | None
     mpi: str | None
     output: Path | None
     report: Path | None
@@ -131,7 +133,7 @@ def matrix(source: Path, output: Path, force: bool) -> None:
     "run",
     cls=grouped(
         Run=("ranks", "mpi"),
-        Simulation=("machine", "compute", "placement"),
+        Simulation=("machine", "compute", "placement", "ranks_as"),
         Output=("output", "report", "as_json", "force"),
     ),
     context_settings={"ignore_unknown_options": True},
@@ -155,6 +157,11 @@ def matrix(source: Path, output: Path, force: bool) -> None:
     default="block",
     metavar="block|cyclic|FILE",
     help="Which rank runs on which node, in the simulator.",
+)
+@click.option(
+    "--ranks-as",
+    type=click.Choice(RANKS_AS),
+    help="Simulate ranks as copies of the program in one process, or each as a process of its own.",
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option(
@@ -205,6 +212,7 @@ def _run(options: BenchOptions) -> int:
             machine=options.machine,
             compute=options.compute,
             placement=options.placement,
+            ranks_as=options.ranks_as,
             mpi=options.mpi,
             output=options.output or Path(directory) / "run.sesame",
             force=options.force,

@@ -51,6 +51,12 @@ class Inspected:
         return find_host(self.interface if self.ranks_as == "fibers" else "processes")
 
 
+def check_ranks_as(choice: str | None) -> None:
+    """Raises InputError for what is none of RANKS_AS; None: it is chosen by the program."""
+    if choice not in (None, *RANKS_AS):
+        raise InputError(f"{setting('ranks_as', choice)}: expected {' or '.join(RANKS_AS)}")
+
+
 def note_of_processes(why: str) -> str:
     """The note on a run whose ranks are processes."""
     return (
