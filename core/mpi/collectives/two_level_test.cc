@@ -6,6 +6,8 @@
 
 #include "core/machine/collective_rules.h"
 #include "core/mpi/collectives/time_data.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/node_groups.h"
 
 namespace sesame::mpi {
 namespace {
@@ -52,6 +54,24 @@ std::vector<int64_t> sum_of(const std::vector<int>& ranks) {
   for (const int rank : ranks)
     for (size_t i = 0; i < sum.size(); ++i) sum[i] += vector_of(rank)[i];
   return sum;
+}
+
+TEST(NodeGroups, AreSharedAndLiveAsLongAsACommunicator) {
+  Job job(4, 2);
+  std::vector<std::weak_ptr<const NodeGroups>> groups(4);
+  job.run([&groups](int rank) {
+    Comm copy = MPI_COMM_NULL;
+    Comm_split(kWorld, 0, -rank, &copy);
+    Barrier(copy);
+    CommObject* object = nullptr;
+    ASSERT_EQ(check_comm(copy, &object), MPI_SUCCESS);
+    groups[static_cast<size_t>(rank)] = object->nodes;
+    Barrier(copy);
+    for (const auto& one : groups) EXPECT_EQ(one.lock(), object->nodes);
+    Barrier(copy);
+    Comm_free(&copy);
+  });
+  for (const auto& one : groups) EXPECT_TRUE(one.expired());
 }
 
 // Every collective of `comm`, which has these ranks of the world, with every root.

@@ -1,5 +1,6 @@
 // The members of a communicator by the node that they are on, for collectives that work within
-// each node first. The ranks of a communicator share one object: Transfer::nodes().
+// each node first: Transfer::nodes(). Communicators with the same members share one object, which
+// lives as long as one of them.
 #pragma once
 
 #include <memory>
@@ -11,9 +12,8 @@
 namespace sesame::mpi {
 
 struct NodeGroups {
-  NodeGroups(MembersRef of, const network::Network& network);
+  NodeGroups(const Members& members, const network::Network& network);
 
-  MembersRef members;
   std::vector<std::vector<int>> ranks;  // of each node, ascending; nodes in order of their lowest
   std::vector<int> leaders;             // the lowest rank of each node
   std::vector<int> node;                // of each rank: its place in `ranks` and `leaders`
@@ -22,5 +22,9 @@ struct NodeGroups {
   // Whether there is work within nodes and between them.
   bool has_two_levels() const { return leaders.size() > 1 && leaders.size() < node.size(); }
 };
+
+// The one shared division of these ranks.
+std::shared_ptr<const NodeGroups> node_groups(const Members& members,
+                                              const network::Network& network);
 
 }  // namespace sesame::mpi

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/base/check.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/mismatch.h"
 #include "core/mpi/messages/node_groups.h"
@@ -42,7 +43,7 @@ Transfer Transfer::among(std::span<const int> ranks, int place) const {
 }
 
 const NodeGroups& Transfer::nodes() const {
-  if (comm_.nodes == nullptr) comm_.nodes = this_rank().world.node_groups(comm_.local);
+  if (comm_.nodes == nullptr) comm_.nodes = node_groups(*comm_.local, this_rank().world.network);
   return *comm_.nodes;
 }
 

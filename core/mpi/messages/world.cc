@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/node_groups.h"
 #include "core/mpi/objects/info.h"
 #include "core/network/traffic.h"
 
@@ -170,14 +169,6 @@ MembersRef World::intern(std::vector<int> world_ranks) {
   auto members = std::make_shared<const Members>(std::move(world_ranks));
   interned_.emplace(hash, members);
   return members;
-}
-
-std::shared_ptr<const NodeGroups> World::node_groups(const MembersRef& members) {
-  std::weak_ptr<const NodeGroups>& known = node_groups_[members.get()];
-  if (auto groups = known.lock()) return groups;
-  auto groups = std::make_shared<const NodeGroups>(members, network);
-  known = groups;
-  return groups;
 }
 
 void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {

@@ -149,8 +149,6 @@ struct World {
   const MembersRef& all_ranks();
   // The one shared copy of this list of world ranks.
   MembersRef intern(std::vector<int> world_ranks);
-  // The one shared division of these ranks by node.
-  std::shared_ptr<const NodeGroups> node_groups(const MembersRef& members);
 
   // Starts `body` on a helper strand of the rank, whose clock starts at `now`.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
@@ -165,8 +163,6 @@ struct World {
 
   MembersRef all_ranks_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const Members>> interned_;
-  // By the members, which a division keeps alive.
-  std::unordered_map<const Members*, std::weak_ptr<const NodeGroups>> node_groups_;
   std::vector<std::unique_ptr<Strand>> busy_strands_;
   std::vector<std::unique_ptr<Strand>> idle_strands_;
 };

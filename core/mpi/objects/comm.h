@@ -35,6 +35,9 @@ class Members {
   int rank_of(int world_rank) const;
   const std::vector<int>& world_ranks() const { return world_ranks_; }
 
+  // The members by node, while a communicator uses that: node_groups().
+  mutable std::weak_ptr<const NodeGroups> by_node;
+
  private:
   std::vector<int> world_ranks_;
   bool ascends_ = false;
