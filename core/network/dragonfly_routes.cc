@@ -39,11 +39,10 @@ class DragonflyRoutes : public Routes {
   }
   uint32_t shortest_port(const Route& route) const;
   Route choose_adaptive(const Route& minimal, uint64_t draw, const Waits& waits) const;
-  uint32_t links_of_group(Route route) const;
   Route by_another_group(Route route, uint64_t draw) const;
   Route least_used(Route route, const Waits& waits) const;
   SimTime delay_of_port(const Route& route, uint32_t port, const Waits& waits) const;
-  SimTime expected_delay(Route route, const Waits& waits) const;
+  SimTime look_ahead(Route& route, const Waits& waits) const;
 
   uint32_t groups_;
   uint32_t routers_;  // of a group
@@ -70,11 +69,7 @@ uint32_t DragonflyRoutes::node_of(uint32_t link) const {
 Route DragonflyRoutes::choose(Ends ends, uint64_t draw, const Waits& waits) const {
   Route minimal{.at = ends.from / nodes_per_router_, .to = ends.to / nodes_per_router_};
   minimal.port = shortest_port(minimal);
-  if (routing_ == Routing::kAdaptive) {
-    Route chosen = choose_adaptive(minimal, draw, waits);
-    chosen.planned = links_of_group(chosen);
-    return chosen;
-  }
+  if (routing_ == Routing::kAdaptive) return choose_adaptive(minimal, draw, waits);
   const bool is_inside = minimal.at / routers_ == minimal.to / routers_;
   return routing_ == Routing::kMinimal || is_inside ? minimal : by_another_group(minimal, draw);
 }
@@ -82,19 +77,12 @@ Route DragonflyRoutes::choose(Ends ends, uint64_t draw, const Waits& waits) cons
 // The one with less delay, the minimal one if both have the same.
 Route DragonflyRoutes::choose_adaptive(const Route& minimal, uint64_t draw,
                                        const Waits& waits) const {
-  if (minimal.at / routers_ == minimal.to / routers_) return minimal;
-  const Route choices[] = {least_used(minimal, waits),
-                           least_used(by_another_group(minimal, draw), waits)};
-  return expected_delay(choices[1], waits) < expected_delay(choices[0], waits) ? choices[1]
-                                                                               : choices[0];
-}
-
-// How many links of a route begin in the group where it is.
-uint32_t DragonflyRoutes::links_of_group(Route route) const {
-  const uint32_t group = route.at / routers_;
-  uint32_t links = 0;
-  for (uint32_t link = 0; route.at / routers_ == group && next(route, &link);) ++links;
-  return links;
+  const bool is_inside = minimal.at / routers_ == minimal.to / routers_;
+  Route direct = is_inside ? minimal : least_used(minimal, waits);
+  const SimTime delay = look_ahead(direct, waits);
+  if (is_inside) return direct;
+  Route detour = least_used(by_another_group(minimal, draw), waits);
+  return look_ahead(detour, waits) < delay ? detour : direct;
 }
 
 // Any other group is as likely. With two groups there is none.
@@ -169,19 +157,23 @@ SimTime DragonflyRoutes::delay_of_port(const Route& route, uint32_t port,
          (is_here ? SimTime::zero() : waits.hop_latency);
 }
 
-// The longest wait on the route in the group where it is, whose routers know of each other's links,
-// and the time of all hops.
-SimTime DragonflyRoutes::expected_delay(Route route, const Waits& waits) const {
+// Returns the longest wait on the route in the group where it is, whose routers know of each
+// other's links, plus the time of all hops. Plans the links of that group.
+SimTime DragonflyRoutes::look_ahead(Route& route, const Waits& waits) const {
+  const uint32_t group = route.at / routers_;
   SimTime wait;
   SimTime hops;
-  uint32_t known = links_of_group(route);
-  for (uint32_t link = 0; next(route, &link); hops += waits.hop_latency) {
-    if (known > 0) {
-      --known;
-      wait = later(wait, waits.at(link));
-    }
+  route.planned = 0;
+  Route rest = route;
+  for (;;) {
+    const bool is_known = rest.at / routers_ == group;
+    uint32_t link = 0;
+    if (!next(rest, &link)) return wait + hops;
+    hops += waits.hop_latency;
+    if (!is_known) continue;
+    wait = later(wait, waits.at(link));
+    ++route.planned;
   }
-  return wait + hops;
 }
 
 }  // namespace
