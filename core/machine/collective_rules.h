@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -27,12 +28,30 @@ inline constexpr size_t kCollectives = 8;
 inline constexpr std::array<const char*, kCollectives> kCollectiveNames = {
     "allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter"};
 
+// Which forms of a collective a rule is for: MPI_X, or those that MPI_IX and MPI_X_init start.
+enum class CollectiveForms { kAll, kBlocking, kNonBlocking };
+inline constexpr const char* kCollectiveFormsWords[] = {"all", "blocking", "non-blocking"};
+
+// Which numbers of ranks a rule is for, below its limit.
+enum class CollectiveRanks { kAny, kPowerOfTwo };
+inline constexpr const char* kCollectiveRanksWords[] = {"any", "power-of-two"};
+
 // Holds for at most so many ranks and bytes: of the whole vector in the reductions and MPI_Bcast,
 // of one rank's block in the others.
 struct CollectiveRule {
   int64_t ranks_up_to = std::numeric_limits<int64_t>::max();
   uint64_t up_to = std::numeric_limits<uint64_t>::max();
   int algorithm = 0;  // the position in algorithm_words()
+  CollectiveForms forms = CollectiveForms::kAll;
+  CollectiveRanks ranks = CollectiveRanks::kAny;
+
+  bool holds_for(int size, uint64_t bytes, bool is_blocking) const {
+    const bool is_form =
+        forms == CollectiveForms::kAll || (forms == CollectiveForms::kBlocking) == is_blocking;
+    const bool is_size =
+        ranks == CollectiveRanks::kAny || std::has_single_bit(static_cast<unsigned>(size));
+    return is_form && is_size && size <= ranks_up_to && bytes <= up_to;
+  }
 };
 
 struct CollectiveTables {

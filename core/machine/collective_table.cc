@@ -17,6 +17,8 @@ std::string table_of(size_t collective) {
 
 // Ranks that are all on one node, or each on its own, pass over a rule with two levels.
 bool covers(const CollectiveRule& earlier, const CollectiveRule& later, int two_level) {
+  if (earlier.forms != CollectiveForms::kAll && earlier.forms != later.forms) return false;
+  if (earlier.ranks != CollectiveRanks::kAny && earlier.ranks != later.ranks) return false;
   if (earlier.algorithm == two_level && later.algorithm != two_level) return false;
   return earlier.ranks_up_to >= later.ranks_up_to && earlier.up_to >= later.up_to;
 }
@@ -29,6 +31,8 @@ Result<CollectiveRule> read_rule(const Document& document, size_t collective,
   if (const Entry* ranks = document.find(prefix + ".ranks_up_to"))
     rule.ranks_up_to = ranks->value.integer;
   rule.up_to = size_or(document, prefix + ".up_to", rule.up_to);
+  rule.ranks = choice_or(document, prefix + ".ranks", kCollectiveRanksWords, rule.ranks);
+  rule.forms = choice_or(document, prefix + ".forms", kCollectiveFormsWords, rule.forms);
   const auto words = algorithm_words(static_cast<Collective>(collective));
   const auto* word =
       std::ranges::find_if(words.data(), words.data() + words.size(),

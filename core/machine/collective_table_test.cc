@@ -76,6 +76,37 @@ TEST(CollectiveTables, HaveRulesForTheLevelsAfterTwoLevel) {
                 "m.toml:19: collectives.reduce.2 can never hold");
 }
 
+TEST(CollectiveTables, TellPowersOfTwoApart) {
+  const std::string powers =
+      "[[collectives.reduce]]\nranks = \"power-of-two\"\nalgorithm = \"chain\"\n";
+  const std::string other = "[[collectives.reduce]]\nalgorithm = \"linear\"\n";
+  const auto machine = parsed(powers + other);
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  const auto& rules = rules_of(*machine, Collective::kReduce);
+  EXPECT_TRUE(rules[0].holds_for(64, 1, true));
+  EXPECT_FALSE(rules[0].holds_for(63, 1, true));
+  EXPECT_TRUE(rules[1].holds_for(63, 1, true));
+  expect_starts(complaint(other + powers), "m.toml:18: collectives.reduce.1 can never hold");
+}
+
+TEST(CollectiveTables, TellFormsOfACollectiveApart) {
+  const std::string blocking =
+      "[[collectives.reduce]]\nforms = \"blocking\"\nalgorithm = \"chain\"\n";
+  const std::string other = "[[collectives.reduce]]\nalgorithm = \"linear\"\n";
+  const auto machine = parsed(blocking + other);
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  const auto& rules = rules_of(*machine, Collective::kReduce);
+  EXPECT_TRUE(rules[0].holds_for(2, 1, true));
+  EXPECT_FALSE(rules[0].holds_for(2, 1, false));
+  EXPECT_TRUE(rules[1].holds_for(2, 1, true));
+  EXPECT_TRUE(rules[1].holds_for(2, 1, false));
+  EXPECT_EQ(complaint(blocking, {"collectives.reduce.0.forms=non-blocking"}), "");
+  expect_starts(complaint(other + blocking), "m.toml:18: collectives.reduce.1 can never hold");
+  expect_starts(complaint(blocking, {"collectives.reduce.0.forms=persistent"}),
+                "override collectives.reduce.0.forms=persistent: wrong value for "
+                "collectives.reduce.0.forms, expected all, blocking or non-blocking");
+}
+
 TEST(CollectiveTables, RefuseWhatIsNotAnAlgorithmOfTheCollective) {
   expect_starts(complaint("[[collectives.barrier]]\nalgorithm = \"ring\"\n"),
                 "m.toml:15: wrong value for collectives.barrier.0.algorithm, expected linear, "

@@ -105,6 +105,11 @@ void add_collective_keys(std::vector<Key>& keys) {
                     algorithm_words(static_cast<Collective>(i))});
     keys.push_back({rule + "ranks_up_to", Kind::kCount, false, "most ranks of this rule"});
     keys.push_back({rule + "up_to", Kind::kSize, false, "most bytes of this rule"});
+    keys.push_back({rule + "ranks", Kind::kChoice, false,
+                    "which numbers of ranks this rule is for, below ranks_up_to",
+                    kCollectiveRanksWords});
+    keys.push_back({rule + "forms", Kind::kChoice, false,
+                    "the forms of the collective that this rule is for", kCollectiveFormsWords});
   }
 }
 

@@ -153,7 +153,8 @@ void allreduce_two_level(Transfer& transfer, void* vector, const Reduction& redu
   });
 }
 
-// Where an algorithm needs more elements than there are, Open MPI uses another.
+// Where an algorithm needs more elements than there are, Open MPI uses another. The ring of its
+// non-blocking form needs none: it passes empty blocks on.
 void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& reduction,
                            bool in_place, std::optional<open_mpi::Allreduce> given) {
   using enum open_mpi::Allreduce;
@@ -174,7 +175,8 @@ void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& re
     case kDoubling:
       return allreduce_doubling(transfer, vector, reduction);
     case kRing:
-      if (reduction.count < size) return allreduce_doubling(transfer, vector, reduction);
+      if (transfer.is_blocking() && reduction.count < size)
+        return allreduce_doubling(transfer, vector, reduction);
       return allreduce_ring(transfer, vector, reduction);
     case kHalvingDoubling:
       if (reduction.count < core_ranks) return allreduce_linear(transfer, vector, reduction);

@@ -136,6 +136,81 @@ TEST(TimeOfOpenMpisNonBlockingReductions, IsThatOfTheirAlgorithms) {
   expect_time(ireduce(2, 1 << 15), message(8192) + 31 * apart(8192), "segments");
 }
 
+constexpr Count kIntegers = 2500;  // of an element
+
+// Vectors of 3 elements of 20,000 bytes on 5 ranks: fewer elements than ranks.
+double few_elements_ns(bool is_blocking) {
+  constexpr int kRanks = 5;
+  Vectors vectors(kRanks, 3 * kIntegers);
+  Datatype element;
+  SimulatedJob job(kRanks);
+  job.world().open_mpi_collectives = true;
+  machine::CollectiveRule ring;
+  ring.algorithm = static_cast<int>(collectives::open_mpi::Allreduce::kRing);
+  auto& rules = job.world().collective_tables.rules;
+  rules[static_cast<size_t>(machine::Collective::kAllreduce)].push_back(ring);
+  const SimTime end = job.run([&](int rank) {
+    Type_contiguous(kIntegers, MPI_INT64_T, &element, false);
+    Type_commit(&element);
+    const Op sum = make_op(
+        [](const void* in, void* inout, Count count, Datatype) {
+          for (Count i = 0; i < count * kIntegers; ++i)
+            static_cast<int64_t*>(inout)[i] += static_cast<const int64_t*>(in)[i];
+        },
+        true);
+    Request request = MPI_REQUEST_NULL;
+    if (is_blocking) {
+      Allreduce(vectors.input(rank), vectors.output(rank), 3, element, sum, kWorld);
+    } else {
+      Iallreduce(vectors.input(rank), vectors.output(rank), 3, element, sum, kWorld, &request);
+      Wait(&request, MPI_STATUS_IGNORE);
+    }
+  });
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(vectors.out[static_cast<size_t>(rank)],
+              std::vector<int64_t>(static_cast<size_t>(3 * kIntegers), kRanks));
+  }
+  return static_cast<double>(end.ps()) / 1000;
+}
+
+TEST(TimeOfOpenMpisRing, OfFewerElementsThanRanksIsThatOfDoublingOrOfEmptyBlocks) {
+  // Rank 1 receives the vector of rank 0 first and then sends three, of which rank 0 gets the last.
+  expect_time(few_elements_ns(true), 2 * message(60'000) + 2 * apart(60'000), "doubling");
+  // A full block passes all ranks twice, and each waits for it.
+  expect_time(few_elements_ns(false), 8 * message(20'000), "non-blocking: the ring");
+}
+
+TEST(TimeOfARuleForBlockingForms, IsNotThatOfTheOthers) {
+  constexpr int kRanks = 16;
+  constexpr Count kCount = 100;
+  const auto measured = [](bool is_blocking) {
+    Vectors vectors(kRanks, kCount);
+    SimulatedJob job(kRanks);
+    job.world().open_mpi_collectives = true;
+    machine::CollectiveRule linear;
+    linear.algorithm = static_cast<int>(collectives::open_mpi::Allreduce::kLinear);
+    linear.forms = machine::CollectiveForms::kBlocking;
+    auto& rules = job.world().collective_tables.rules;
+    rules[static_cast<size_t>(machine::Collective::kAllreduce)].push_back(linear);
+    return static_cast<double>(job.run([&](int rank) {
+                                    Request request = MPI_REQUEST_NULL;
+                                    const auto* in = vectors.input(rank);
+                                    auto* out = vectors.output(rank);
+                                    if (is_blocking) {
+                                      Allreduce(in, out, kCount, MPI_INT64_T, MPI_SUM, kWorld);
+                                    } else {
+                                      Iallreduce(in, out, kCount, MPI_INT64_T, MPI_SUM, kWorld,
+                                                 &request);
+                                      Wait(&request, MPI_STATUS_IGNORE);
+                                    }
+                                  })
+                                   .ps()) /
+           1000;
+  };
+  expect_time(measured(true), 2 * message(800) + 14 * (kReceiveOverhead + apart(800)), "the rule");
+  expect_time(measured(false), 2 * 4 * message(800), "libnbc's two binomial trees");
+}
+
 TEST(TimeOfOpenMpisNonBlockingReduceScatter, IsThatOfReduceAndScatter) {
   Vectors vectors(16, 16 * 100);
   const double measured = non_blocking_ns(16, [&](int rank, Request* request) {

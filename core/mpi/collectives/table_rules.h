@@ -1,5 +1,5 @@
 // The algorithm that the machine file chooses for a collective ([[collectives.NAME]]), before the
-// rules of an MPI library do. Applies to all forms, blocking or not.
+// rules of an MPI library do.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ std::optional<Algorithm> table_choice(machine::Collective collective, Transfer& 
   const auto& rules = this_rank().world.collective_tables.rules[static_cast<size_t>(collective)];
   for (const machine::CollectiveRule& rule : rules) {
     const auto algorithm = static_cast<Algorithm>(rule.algorithm);
-    if (transfer.size() <= rule.ranks_up_to && static_cast<uint64_t>(bytes) <= rule.up_to &&
+    if (rule.holds_for(transfer.size(), static_cast<uint64_t>(bytes), transfer.is_blocking()) &&
         is_possible(transfer, algorithm))
       return algorithm;
   }
