@@ -20,6 +20,7 @@ from sesame.web.chart import time_unit
 Array = np.ndarray[Any, Any]
 MOST_POINTS = 4_000  # of the line; more do not fit a screen
 MOST_BARS = 16
+LONG_PARAMETERS = 20  # characters of a function's parameters that a table does not show
 MOST_BOLD_STEPS = 1_000  # of the line that is drawn with 2 pixels
 
 
@@ -108,9 +109,25 @@ def critical_path_of(data_set: DataSet) -> CriticalPath:
 
 
 def _place(function: str, line: str) -> str:
+    function = _without_parameters(function)
     if function and line:
         return f"{function} ({line})"
     return function or line
+
+
+def _without_parameters(function: str) -> str:
+    """The name of a C++ function with "…" for its parameters, unless they are short. Other
+    parentheses stay: "(anonymous namespace)"."""
+    end = function.rfind(")")
+    if end < 0 or function[end + 1 :] not in ("", " const"):
+        return function
+    depth = 0
+    for begin in range(end, -1, -1):
+        depth += (function[begin] == ")") - (function[begin] == "(")
+        if depth == 0:
+            long = end - begin > LONG_PARAMETERS
+            return f"{function[:begin]}(…){function[end + 1 :]}" if long else function
+    return function
 
 
 def path_plot(data_set: DataSet) -> Plot:
@@ -126,6 +143,7 @@ def path_plot(data_set: DataSet) -> Plot:
         chart, note = timeline_chart(ranks, f"simulated time ({unit})", end_s * factor), ""
     times, ranks_of = path.line()
     width = 2 if len(times) <= MOST_BOLD_STEPS else 0.7  # the calls below it are to be seen
+    chart.settings["dimBelowLines"] = True
     chart.line("critical path", times * factor, ranks_of, "ink", width=width)
     most = path.by_rank()
     on = f"{len(most)} ranks" if len(most) > 1 else most[0].name

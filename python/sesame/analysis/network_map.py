@@ -21,9 +21,9 @@ CLASSES = (
     (0.6, "busy more than 60 %", "vermillion"),
 )
 APART = 0.07  # of a direction of a link from the line between its ends, in cells
-MOST_APART = 0.1  # of it, as a part of that line: short links are drawn closer together
+MOST_APART = 0.05  # of it, as a part of that line: short links are drawn closer together
 WRAP = 0.4  # how far the link that closes a ring is drawn
-PLANE_DOWN = 0.3  # each plane is lower than the one before, so that links between them are seen
+ASKEW = 0.15  # from plane to plane in the other direction too, so that links between them are seen
 Point = tuple[float, float]
 
 
@@ -64,7 +64,7 @@ def network_map(data_set: DataSet) -> Plot:
 
 
 def _empty_map(**settings: bool) -> Chart:
-    chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False, **settings)
+    chart = Chart(520, width=820, square=True, zoomY=True, crosshair=False, legend=True, **settings)
     chart.x("", grid=False, ticks=[])
     chart.y("", grid=False, ticks=[], reversed=True)
     return chart
@@ -94,9 +94,9 @@ class Layout:
     @property
     def about(self) -> str:
         return {
-            "mesh": "The last dimension goes across, the one before down, others side by side.",
-            "torus": "The last dimension goes across, the one before down, others side by side; "
-            "stubs close the rings.",
+            "mesh": "Dimensions go across and down in turn, the last one across.",
+            "torus": "Dimensions go across and down in turn, the last one across; stubs close the "
+            "rings.",
             "fat_tree": "Nodes are at the bottom, each level of switches above the one below.",
             "hyperx": "Routers that differ in the last coordinate alone are on a small circle, "
             "these on a larger one for each dimension before.",
@@ -121,13 +121,16 @@ class Layout:
         return [int(n) for n in self._shape[key]]  # type: ignore[attr-defined]
 
     def _grid_place(self, node: int) -> Point:
+        """Dimensions go across and down in turn, each in steps over the blocks of those before."""
         dims = self._numbers("dims")
         at = [int(i) for i in np.unravel_index(node, dims)]
-        x, y = at[-1], at[-2] if len(at) > 1 else 0
-        plane = 0
-        for extent, position in zip(dims[:-2], at[:-2], strict=True):
-            plane = plane * extent + position
-        return float(x + plane * (dims[-1] + 1)), y + PLANE_DOWN * plane
+        place, step = [0.0, 0.0], [1, 1]
+        for i, (extent, position) in enumerate(zip(reversed(dims), reversed(at), strict=True)):
+            along = i % 2
+            place[along] += position * step[along]
+            place[1 - along] += ASKEW * position if i > 1 else 0.0
+            step[along] = step[along] * extent + 1
+        return place[0], place[1]
 
     def _grid_link(self, number: int) -> tuple[Point, Point]:
         dims = self._numbers("dims")

@@ -33,7 +33,7 @@ class Chart:
     def __init__(self, height: int = 320, **settings: Any) -> None:
         """`height` is in pixels. `settings`: `width` (at most, in pixels), `square`,
         `equalUnits` (one of x is as many pixels as one of y), `zoomY`, `legend` (also for one
-        mark)."""
+        mark), `dimBelowLines` (marks before a line are paler)."""
         self.settings = {"height": height, **settings}
         self.axes: dict[str, dict[str, Any]] = {"x": {"title": ""}, "y": {"title": ""}}
         self.marks: list[dict[str, Any]] = []

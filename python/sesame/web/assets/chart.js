@@ -191,13 +191,26 @@ function isShown(chart, mark) {
   return !chart.hidden.has(mark.name ?? "");
 }
 
+// Makes what is painted so far paler.
+function veil(view) {
+  const { context } = view;
+  context.globalAlpha = 0.55;
+  context.fillStyle = view.colour("card");
+  context.fillRect(view.left, view.top, view.width, view.height);
+  context.globalAlpha = 1;
+}
+
 function paint(chart) {
   const { plot, description } = chart, view = viewOf(plot, description), { context } = view;
   context.save();
   context.beginPath();
   context.rect(view.left, view.top, view.width, view.height);
   context.clip();
-  for (const mark of description.marks) if (isShown(chart, mark)) MARKS[mark.kind].paint(view, mark);
+  for (const mark of description.marks) {
+    if (!isShown(chart, mark)) continue;
+    if (mark.kind === "line" && description.dimBelowLines) veil(view);
+    MARKS[mark.kind].paint(view, mark);
+  }
   context.restore();
 }
 
