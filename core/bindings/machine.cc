@@ -43,6 +43,8 @@ nb::dict network_dict(const machine::NetworkParameters& parameters) {
   dict["bandwidth_bytes_per_s"] = parameters.bandwidth;
   dict["send_overhead_s"] = seconds(parameters.send_overhead);
   dict["receive_overhead_s"] = seconds(parameters.receive_overhead);
+  dict["send_copy_bandwidth_bytes_per_s"] = parameters.send_copy_bandwidth;  // 0: no copy
+  dict["receive_copy_bandwidth_bytes_per_s"] = parameters.receive_copy_bandwidth;
   dict["gap_s"] = seconds(parameters.gap);
   dict["stream_bandwidth_bytes_per_s"] = parameters.stream_bandwidth;
   dict["hop_latency_s"] = seconds(parameters.hop_latency);
@@ -130,6 +132,7 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["slowdown"] = machine.slowdown;
   dict["copy_bandwidth_bytes_per_s"] = machine.copy_bandwidth;
   dict["reduction_bandwidth_bytes_per_s"] = machine.reduction_bandwidth;
+  dict["packing_time_s"] = seconds(machine.packing_time);
   dict["topology"] = topology_dict(machine);
   dict["network"] = network_dict(machine.network);
   dict["node_network"] = network_dict(machine.intranode);

@@ -30,16 +30,20 @@ struct Segment {
 };
 
 struct NetworkParameters {
-  SimTime latency;              // half ping-pong of zero bytes between neighbours, end to end
-  double bandwidth = 0;         // asymptotic
-  SimTime send_overhead;        // CPU time of the sender, part of the latency
-  SimTime receive_overhead;     // CPU time of the receiver, part of the latency
+  SimTime latency;           // half ping-pong of zero bytes between neighbours, end to end
+  double bandwidth = 0;      // asymptotic
+  SimTime send_overhead;     // CPU time of the sender, part of the latency
+  SimTime receive_overhead;  // CPU time of the receiver, part of the latency
+  // At which a processor copies an eager message, out and in; 0: it copies none.
+  double send_copy_bandwidth = 0;
+  double receive_copy_bandwidth = 0;
   SimTime gap;                  // least time between two injections
   double stream_bandwidth = 0;  // of messages one after the other; 0: as that of one message
   SimTime hop_latency;          // added for every hop beyond the first
   uint64_t eager_limit = std::numeric_limits<uint64_t>::max();  // larger: rendezvous
   std::vector<Segment> segments;  // rising up_to; never empty; the last holds every size
-  [[no_unique_address]] Parameter bandwidth_key;  // which the time of bytes is due to
+  // Which the time of bytes is due to.
+  [[no_unique_address]] Parameter bandwidth_key, send_copy_key, receive_copy_key;
 };
 
 enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kHyperX, kDragonfly };
@@ -78,7 +82,8 @@ struct Machine {
   double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time
   // Of a rank that combines two vectors, bytes of one of them/s; 0: takes no time.
   double reduction_bandwidth = 0;
-  SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
+  SimTime packing_time;  // of a block that a step of Bruck's Alltoall sends, and of one it receives
+  SimTime spawn_time;    // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   CollectiveRules collectives = CollectiveRules::kProgram;
   Sharing sharing;

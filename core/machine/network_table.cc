@@ -35,8 +35,8 @@ Shift shift_of(const Document& document, const std::string& table) {
   return shift;
 }
 
-Result<Segment> read_segment(const Document& document, const std::string& table,
-                             const std::string& prefix, const NetworkParameters& parameters) {
+Segment read_segment(const Document& document, const std::string& table, const std::string& prefix,
+                     const NetworkParameters& parameters) {
   const Shift shift = shift_of(document, table);
   Segment segment;
   segment.up_to = size_or(document, prefix + ".up_to", kEverySize);
@@ -48,11 +48,10 @@ Result<Segment> read_segment(const Document& document, const std::string& table,
     // What it has beyond the table's latency does not change with that.
     const SimTime beyond = elapsed(parameters.latency, own);
     segment.latency += beyond.due_to(Parameter::of(prefix + ".latency"));
-    if (segment.latency < SimTime::zero()) {
-      return document.wrong(
-          *to_blame(document, {prefix + ".latency", table + ".latency"}),
-          prefix + ".latency moves with " + table + ".latency and would become negative");
-    }
+    // However fast the wire becomes, both processors need their time.
+    const SimTime overheads = parameters.send_overhead + parameters.receive_overhead;
+    if (latency->override.empty() && shift.latency < SimTime::zero())
+      segment.latency = later(segment.latency, overheads);
   }
   if (const Entry* bandwidth = document.find(prefix + ".bandwidth")) {
     segment.bandwidth = bandwidth_or(document, bandwidth->key, 0);
@@ -103,15 +102,14 @@ Result<> read_segments(const Document& document, const std::string& table,
     const std::string prefix = table + ".segment." + std::to_string(i);
     const Entry* up_to = document.find(prefix + ".up_to");
     if (up_to == nullptr && i + 1 < count) return missing_key(document, prefix + ".up_to");
-    auto segment = read_segment(document, table, prefix, parameters);
-    if (!segment) return std::unexpected(segment.error());
-    if (i > 0 && segment->up_to <= before) {
+    const Segment segment = read_segment(document, table, prefix, parameters);
+    if (i > 0 && segment.up_to <= before) {
       return document.wrong(*up_to, "segments must rise, expected " + prefix + ".up_to above " +
                                         format_size(before) + ", got " +
-                                        format_size(segment->up_to));
+                                        format_size(segment.up_to));
     }
-    before = segment->up_to;
-    parameters.segments.push_back(*segment);
+    before = segment.up_to;
+    parameters.segments.push_back(segment);
   }
   if (count == 0 || before != kEverySize) {
     parameters.segments.push_back({kEverySize, parameters.latency, parameters.bandwidth});
@@ -129,7 +127,8 @@ Result<> check_overheads(const Document& document, const std::string& table,
         *to_blame(document,
                   {table + ".send_overhead", table + ".receive_overhead", table + ".latency"}),
         table + ".send_overhead and receive_overhead are part of the latency, expected at most " +
-            format_duration(segment.latency) + " together, got " + format_duration(overheads));
+            format_duration(segment.latency) + " together, got " + format_duration(overheads),
+        "a shorter latency needs shorter overheads");
   }
   return {};
 }
@@ -173,6 +172,10 @@ Result<NetworkParameters> read_network(const Document& document, const std::stri
   parameters.bandwidth_key = Parameter::of(table + ".bandwidth");
   parameters.send_overhead = duration_or(document, table + ".send_overhead", {});
   parameters.receive_overhead = duration_or(document, table + ".receive_overhead", {});
+  parameters.send_copy_bandwidth = bandwidth_or(document, table + ".send_copy_bandwidth", 0);
+  parameters.send_copy_key = Parameter::of(table + ".send_copy_bandwidth");
+  parameters.receive_copy_bandwidth = bandwidth_or(document, table + ".receive_copy_bandwidth", 0);
+  parameters.receive_copy_key = Parameter::of(table + ".receive_copy_bandwidth");
   parameters.gap = duration_or(document, table + ".gap", {});
   if (const Entry* stream = document.find(table + ".stream_bandwidth")) {
     parameters.stream_bandwidth = bandwidth_or(document, stream->key, 0);

@@ -126,6 +126,7 @@ Result<Machine> assemble(const Document& document) {
   }
   machine.copy_bandwidth = bandwidth_or(document, "node.copy_bandwidth", 0);
   machine.reduction_bandwidth = bandwidth_or(document, "node.reduction_bandwidth", 0);
+  machine.packing_time = duration_or(document, "node.packing_time", SimTime::zero());
   machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
 
   auto network = read_network(document, "network");

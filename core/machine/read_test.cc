@@ -378,6 +378,14 @@ TEST(Override, MovesTheSegmentsWithTheTable) {
   EXPECT_DOUBLE_EQ(segments[1].bandwidth, 50e6);
 }
 
+TEST(Override, OfTheLatencyLeavesEachSegmentItsOverheads) {
+  const std::vector<std::string> overrides = {"network.latency=8us"};
+  const auto machine = parse_machine(replaced("\"12 us\"", "\"6 us\""), "m.toml", overrides);
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  EXPECT_EQ(machine->network.segments[0].latency, SimTime::from_ns(8'000));
+  EXPECT_EQ(machine->network.segments[1].latency, SimTime::from_ns(5'000));
+}
+
 TEST(Override, CanChangeASegmentButNotAddOne) {
   const std::vector<std::string> overrides = {"network.segment.1.bandwidth=200 MB/s"};
   const auto machine = parse_machine(kMesh, "m.toml", overrides);

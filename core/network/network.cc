@@ -15,14 +15,18 @@ using machine::Segment;
 // Limits the time of very large messages on very slow links to 46 days, so that sums fit 64 bits.
 constexpr double kLongestTransferPs = 4e18;
 
+// 0 for a bandwidth that is not given.
+double ps_per_byte(double bandwidth) { return bandwidth > 0 ? 1e12 / bandwidth : 0; }
+
 }  // namespace
 
 Network::Network(const Machine& machine, const std::vector<int>& nodes)
     : distance_(machine.topology, machine.nodes),
       between_(make_path(machine.network)),
-      inside_(make_path(machine.intranode)) {
-  if (machine.copy_bandwidth > 0) copies_.ps_per_byte = 1e12 / machine.copy_bandwidth;
-  if (machine.reduction_bandwidth > 0) reductions_.ps_per_byte = 1e12 / machine.reduction_bandwidth;
+      inside_(make_path(machine.intranode)),
+      packing_time_(machine.packing_time) {
+  copies_.ps_per_byte = ps_per_byte(machine.copy_bandwidth);
+  reductions_.ps_per_byte = ps_per_byte(machine.reduction_bandwidth);
   rank_stride_ = 1 + distance_.stride();
   add_ranks(nodes);
 }
@@ -50,7 +54,9 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
             parameters.gap,
             parameters.hop_latency,
             parameters.segments.front().latency - overheads,
-            parameters.stream_bandwidth > 0 ? 1e12 / parameters.stream_bandwidth : 0,
+            ps_per_byte(parameters.stream_bandwidth),
+            {ps_per_byte(parameters.send_copy_bandwidth), parameters.send_copy_key},
+            {ps_per_byte(parameters.receive_copy_bandwidth), parameters.receive_copy_key},
             parameters.bandwidth_key};
   uint64_t begin = 0;  // the smallest size of the next range
   for (const Segment& segment : parameters.segments) {
@@ -69,11 +75,15 @@ Network::Path Network::make_path(const NetworkParameters& parameters) {
   return path;
 }
 
-MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
+const Network::CostRange& Network::range_of(const Path& path, uint64_t bytes) {
   const CostRange* range = path.ranges.data();
   while (bytes > range->up_to) ++range;  // the last range has no limit
+  return *range;
+}
 
-  const SimTime transfer = transfer_time(bytes, range->ps_per_byte).due_to(path.bandwidth_key);
+MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
+  const CostRange& range = range_of(path, bytes);
+  const SimTime transfer = transfer_time(bytes, range.ps_per_byte).due_to(path.bandwidth_key);
   const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
 
   MessageCost cost;
@@ -86,16 +96,27 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
                      transfer_time(bytes, path.stream_ps_per_byte).due_to(path.bandwidth_key))
           : transfer;
   cost.injection = later(path.gap, busy);
-  cost.latency = range->wire + extra;
+  cost.latency = range.wire + extra;
   cost.control_latency = path.control_wire + extra;
-  if (range->rendezvous) {
+  if (range.rendezvous) {
     // Request, answer and data share the latency, so that the whole handshake fits in it.
     const SimTime third = cost.latency / 3;
     cost.control_latency = std::min(cost.control_latency, third);
     cost.latency -= cost.control_latency * 2;
     cost.rendezvous = true;
+  } else if (path.send_copy.ps_per_byte + path.receive_copy.ps_per_byte > 0) {
+    charge_copies(path, bytes, cost);
   }
   return cost;
+}
+
+// Moves the copies of an eager message from its transfer, which they are part of, to the overheads.
+void Network::charge_copies(const Path& path, uint64_t bytes, MessageCost& cost) {
+  const SimTime out = path.send_copy.time_of(bytes);
+  const SimTime in = path.receive_copy.time_of(bytes);
+  cost.send_overhead += out;
+  cost.receive_overhead += in;
+  cost.transfer = later(cost.transfer, out + in) - (out + in);
 }
 
 MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
@@ -121,7 +142,8 @@ SimTime Network::Rate::time_of(uint64_t bytes) const {
 
 SimTime Network::copy_time(uint64_t bytes) const {
   if (copies_.ps_per_byte == 0) return SimTime::zero();
-  return std::min(copies_.time_of(bytes), cost_on(inside_, 0, bytes).transfer);
+  const SimTime message = transfer_time(bytes, range_of(inside_, bytes).ps_per_byte);
+  return std::min(copies_.time_of(bytes), message.due_to(inside_.bandwidth_key));
 }
 
 SimTime Network::reduction_time(uint64_t bytes) const {

@@ -27,11 +27,11 @@ namespace sesame::network {
 //                arrival = start + latency + transfer
 //                the receive completes at max(arrival, p) + receive_overhead
 struct MessageCost {
-  SimTime send_overhead;     // CPU time of the sender
+  SimTime send_overhead;     // CPU time of the sender, with that of its copy
   SimTime injection;         // how long the sender's interface is busy
   SimTime latency;           // start of injection to arrival of a zero-byte message
-  SimTime transfer;          // bytes / bandwidth, added to the arrival
-  SimTime receive_overhead;  // CPU time of the receiver
+  SimTime transfer;          // bytes / bandwidth less both copies, added to the arrival
+  SimTime receive_overhead;  // CPU time of the receiver, with that of its copy
   SimTime control_latency;   // one way of a request-to-send or clear-to-send
   bool rendezvous = false;
 };
@@ -68,6 +68,10 @@ class Network {
   // reduction bandwidth; zero if the machine file has none.
   SimTime reduction_time(uint64_t bytes) const;
 
+  // The time for a rank to gather so many blocks, which it sends as one message, and to distribute
+  // as many that it receives; zero if the machine file does not say it.
+  SimTime packing_time(int blocks) const { return packing_time_ * blocks; }
+
   int nodes() const { return distance_.nodes(); }
   // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
   // nodes, which are attached to the switch of a compute node.
@@ -83,6 +87,12 @@ class Network {
     SimTime wire;  // segment latency less both overheads, at one hop
     bool rendezvous;
   };
+  struct Rate {              // of what a processor does with bytes in its memory
+    double ps_per_byte = 0;  // 0: takes no time
+    [[no_unique_address]] Parameter key;
+
+    SimTime time_of(uint64_t bytes) const;
+  };
   struct Path {  // the parameters between nodes, or inside one
     std::vector<CostRange> ranges;
     SimTime send_overhead;
@@ -91,20 +101,17 @@ class Network {
     SimTime hop_latency;
     SimTime control_wire;       // wire latency of a zero-byte message, at one hop
     double stream_ps_per_byte;  // of injections; 0: as the transfer
+    Rate send_copy;             // of eager messages
+    Rate receive_copy;
     [[no_unique_address]] Parameter bandwidth_key;
-  };
-
-  struct Rate {              // of what a rank does in its memory
-    double ps_per_byte = 0;  // 0: takes no time
-    [[no_unique_address]] Parameter key;
-
-    SimTime time_of(uint64_t bytes) const;
   };
 
   Network(const machine::Machine& machine, const std::vector<int>& nodes);
   size_t index(int rank) const { return static_cast<size_t>(rank) * rank_stride_; }
   static Path make_path(const machine::NetworkParameters& parameters);
+  static const CostRange& range_of(const Path& path, uint64_t bytes);
   static MessageCost cost_on(const Path& path, int hops, uint64_t bytes);
+  static void charge_copies(const Path& path, uint64_t bytes, MessageCost& cost);
 
   int ranks_ = 0;
   uint32_t rank_stride_ = 1;
@@ -112,6 +119,7 @@ class Network {
   Distance distance_;
   Path between_;
   Path inside_;
+  SimTime packing_time_;
   Rate copies_{.key = Parameter::of("node.copy_bandwidth")};
   Rate reductions_{.key = Parameter::of("node.reduction_bandwidth")};
 };

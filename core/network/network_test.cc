@@ -148,6 +148,25 @@ TEST(Network, SmallMessagesAreSpacedByTheGap) {
   EXPECT_EQ(network->cost(0, 2, 201).injection, SimTime::from_ns(4020));
 }
 
+TEST(Network, CopiesOfEagerMessagesArePartOfTheirTransfer) {
+  const Machine plain = machine_of();
+  const Machine copying = machine_of(
+      {"network.send_copy_bandwidth=200 MB/s", "network.receive_copy_bandwidth=100 MB/s"});
+  const MessageCost alone = Network::create(plain, 64)->cost(0, 2, 1000);
+  const MessageCost cost = Network::create(copying, 64)->cost(0, 2, 1000);
+  EXPECT_EQ(cost.send_overhead, SimTime::from_ns(2000 + 5000));
+  EXPECT_EQ(cost.receive_overhead, SimTime::from_ns(3000 + 10'000));
+  EXPECT_EQ(cost.transfer, SimTime::from_ns(20'000 - 15'000));
+  EXPECT_EQ(cost.injection, alone.injection);
+  EXPECT_EQ(ping_pong(copying, 1000), ping_pong(plain, 1000));
+  const auto network = Network::create(copying, 64);
+  EXPECT_EQ(network->cost(0, 2, 16385).send_overhead, SimTime::from_ns(2000));  // rendezvous
+  // However fast the wire is, the copies take their time.
+  const Machine fast =
+      machine_of({"network.send_copy_bandwidth=200 MB/s", "network.segment.0.bandwidth=1 TB/s"});
+  EXPECT_EQ(Network::create(fast, 64)->cost(0, 2, 1000).transfer, SimTime::zero());
+}
+
 TEST(Network, AStreamMayBeFasterThanItsMessagesOneByOne) {
   Machine machine = machine_of();
   const MessageCost alone = Network::create(machine, 64)->cost(0, 2, 16000);
@@ -199,6 +218,10 @@ TEST(Network, CopiesTakeTheMemorysTimeOrThatOfAMessageInTheNode) {
   EXPECT_EQ(copy_of({"node.copy_bandwidth=10 GB/s"}, 1'000'000), SimTime::from_ns(100'000));
   EXPECT_EQ(copy_of({"node.copy_bandwidth=2 GB/s"}, 1'000'000), SimTime::from_ns(200'000))
       << "a message inside the node takes 1 MB / 5 GB/s";
+  EXPECT_EQ(
+      copy_of({"node.copy_bandwidth=2 GB/s", "node.network.send_copy_bandwidth=6 GB/s"}, 5000),
+      SimTime::from_ns(1000))
+      << "also where its copies are part of that";
   EXPECT_EQ(copy_of({"node.copy_bandwidth=10 GB/s"}, 0), SimTime::zero());
 }
 

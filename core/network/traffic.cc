@@ -219,9 +219,10 @@ void Traffic::advance(Transit& transit) {
 void Traffic::send(Transit& transit) {
   Card& card = *transit.send_card_;
   const SimTime bytes = cards_.send_time(transit.bytes_, busy_cores(card.node, transit.head_));
-  transit.head_ = card.send.serve(transit.head_, later(bytes, card.send.gap));
+  const SimTime busy = bytes + card.send.gap;
+  transit.head_ = card.send.serve(transit.head_, busy);
   transit.tail_ = later(transit.tail_, transit.head_ + bytes);
-  count(card.send, transit, transit.head_, later(bytes, card.send.gap));
+  count(card.send, transit, transit.head_, busy);
   transit.leaves(transit.head_ + later(bytes, transit.injection_));
   if (fabric_ == nullptr || transit.is_of_file()) return approach_receiver(transit);
   transit.stage_ = Transit::Stage::kEnter;
@@ -268,8 +269,9 @@ void Traffic::receive(Transit& transit) {
   if (transit.receive_card_ == nullptr) return transit.arrives(transit.tail_);
   Card& card = *transit.receive_card_;
   const SimTime bytes = cards_.receive_time(transit.bytes_, busy_cores(card.node, transit.head_));
-  const SimTime begin = card.receive.serve(transit.head_, later(bytes, card.receive.gap));
-  count(card.receive, transit, begin, later(bytes, card.receive.gap));
+  const SimTime busy = bytes + card.receive.gap;
+  const SimTime begin = card.receive.serve(transit.head_, busy);
+  count(card.receive, transit, begin, busy);
   transit.arrives(later(transit.tail_, begin + bytes));
 }
 

@@ -156,6 +156,15 @@ TEST(Traffic, SmallMessagesFollowAtTheMessageRate) {
   EXPECT_EQ(run.traffic().cards().of_rank(16).receive.busy, SimTime::from_ns(16 * 100));
 }
 
+TEST(Traffic, TheMessageRateAddsToTheTimeOfBytes) {
+  Simulated run(64, {"network.card.message_rate=[1e7]"});
+  std::vector<Sent> messages;
+  for (int rank = 0; rank < 16; ++rank) messages.push_back({rank, 16 + rank, 10'000});
+  run.send(messages);
+  EXPECT_EQ(run.arrivals().front(), SimTime::from_ns(2'000 + 1'000));
+  EXPECT_EQ(run.last(), SimTime::from_ns(2'000 + 1'000 + 15 * (1'000 + 100)));
+}
+
 TEST(Traffic, CopiesInsideANodeShareItsMemory) {
   Simulated run(64, {"node.network.total_bandwidth=16 GB/s"});
   std::vector<Sent> messages;

@@ -249,8 +249,9 @@ TEST_F(MessageRateTest, LimitsFileMessages) {
   send_from_ionode(0, rank(0));
   const Arrival& received = send_from_ionode(1, rank(1));
   run();
-  EXPECT_EQ(sent.at, us(10) + kLatency + SimTime::from_ns(250));
-  EXPECT_EQ(received.at, kLatency + us(10) + SimTime::from_ns(500));
+  // The card needs this time and that of the bytes for the message before.
+  EXPECT_EQ(sent.at, us(10) + SimTime::from_ns(250) + kLatency + SimTime::from_ns(250));
+  EXPECT_EQ(received.at, kLatency + us(10) + SimTime::from_ns(500) + SimTime::from_ns(500));
 }
 
 }  // namespace

@@ -141,6 +141,16 @@ def test_calibration_gives_the_machine_back(simulated, tmp_path):
     assert max(abs(fit.stream_errors())) < 0.01
 
 
+def test_calibration_finds_the_rate_of_reductions(simulated, tmp_path):
+    given = STEPS + '[node]\nreduction_bandwidth = "3 GB/s"\n'
+    (tmp_path / "steps.toml").write_text(given)
+    fit = fit_network(report_of(simulated(tmp_path / "steps.toml")))
+    text = machine_text(Calibration("again", "host", "processor", "today", 1, fit, "an MPI", []))
+    (tmp_path / "again.toml").write_text(text)
+    again = native.read_machine(str(tmp_path / "again.toml"))
+    assert again["reduction_bandwidth_bytes_per_s"] == pytest.approx(3e9, rel=1e-3)
+
+
 def test_messages_is_verified_under_a_real_mpi(bench, program):
     program("messages")
     outcome = bench("messages", "-n", 2, "--json", "--most", 65536, "--repeat", 1)

@@ -44,10 +44,13 @@ void alltoall_bruck(Transfer& transfer, const Source& out, const Target& in) {
   Workspace incoming(most);
   for (int mask = 1; mask < size; mask *= 2) {
     Count bytes = 0;
+    int blocks = 0;
     for_runs_with_bit(size, mask, [&](int first, int count) {
+      blocks += count;
       std::memcpy(outgoing.at(bytes), staged.at(first * block), static_cast<size_t>(count * block));
       bytes += count * block;
     });
+    transfer.charge_packing_time(blocks);
     transfer.send_receive(outgoing.data(), bytes, byte_type(), (rank + mask) % size,
                           incoming.data(), bytes, byte_type(), (rank - mask + size) % size);
     bytes = 0;

@@ -370,6 +370,20 @@ TEST(TimeOfReductions, IsAddedForEveryByteThatARankCombines) {
             }));
 }
 
+TEST(TimeOfPacking, IsAddedForEveryBlockOfBrucksAlltoall) {
+  const std::string machine = "packing_time = \"50 ns\"\n" + std::string(kCrossbar);
+  const auto added_ns = [&machine](int ranks) {
+    const auto alltoall = [ranks](int) {
+      std::vector<char> out(static_cast<size_t>(ranks) * 8);
+      std::vector<char> in(static_cast<size_t>(ranks) * 8);
+      Alltoall(out.data(), 8, MPI_BYTE, in.data(), 8, MPI_BYTE, kWorld);
+    };
+    return measured_ns(ranks, alltoall, machine) - measured_ns(ranks, alltoall);
+  };
+  EXPECT_NEAR(50 * 3 * 4, added_ns(8), 0.01);
+  EXPECT_NEAR(50 * (6 + 6 + 5 + 5), added_ns(13), 0.01) << "numbers below 13 with each bit";
+}
+
 TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {
   const double measured = measured_ns(16, [](int) {
     const int dims[2] = {4, 4};

@@ -126,6 +126,11 @@ void Transfer::charge_copy_time(Count bytes) {
   strand.now += strand.rank->world.network.copy_time(static_cast<uint64_t>(bytes));
 }
 
+void Transfer::charge_packing_time(int blocks) {
+  Strand& strand = running();
+  strand.now += strand.rank->world.network.packing_time(blocks);
+}
+
 void charge_reduction_time(Count bytes) {
   Strand& strand = running();
   strand.now += strand.rank->world.network.reduction_time(static_cast<uint64_t>(bytes));

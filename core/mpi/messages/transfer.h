@@ -64,6 +64,8 @@ class Transfer {
 
   // Charges the rank the time to copy `bytes` bytes in its memory (Network::copy_time).
   void charge_copy_time(Count bytes);
+  // The time to gather so many blocks for a message, and to distribute those of another.
+  void charge_packing_time(int blocks);
 
   // Non-blocking; the request must not move before wait_all() has returned. The peer may be
   // MPI_PROC_NULL.

@@ -108,7 +108,9 @@ def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
         (f"bandwidth {where}", f"{format_bytes(network['bandwidth_bytes_per_s'])}/s"),
         (f"send overhead {where}", format_seconds(network["send_overhead_s"])),
         (f"receive overhead {where}", format_seconds(network["receive_overhead_s"])),
-        *_stream_row(where, network),
+        *_bandwidth_row(f"copies of a sender {where}", network, "send_copy"),
+        *_bandwidth_row(f"copies of a receiver {where}", network, "receive_copy"),
+        *_bandwidth_row(f"bandwidth of streams {where}", network, "stream"),
         (f"gap {where}", format_seconds(network["gap_s"])),
         (f"hop latency {where}", format_seconds(network["hop_latency_s"])),
         (f"eager up to, {where}", "any size" if eager is None else format_bytes(eager)),
@@ -124,9 +126,9 @@ def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _stream_row(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
-    bandwidth = network["stream_bandwidth_bytes_per_s"]
-    return [(f"bandwidth of streams {where}", f"{format_bytes(bandwidth)}/s")] if bandwidth else []
+def _bandwidth_row(name: str, network: dict[str, Any], key: str) -> list[tuple[str, str]]:
+    bandwidth = network[f"{key}_bandwidth_bytes_per_s"]
+    return [(name, f"{format_bytes(bandwidth)}/s")] if bandwidth else []
 
 
 def ping_pong_rows(path: Path, overrides: tuple[str, ...]) -> list[tuple[str, str, str]]:

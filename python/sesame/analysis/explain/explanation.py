@@ -31,6 +31,7 @@ ALWAYS_USED = (
     "node.slowdown",
     "node.copy_bandwidth",
     "node.reduction_bandwidth",
+    "node.packing_time",
 )
 # Keys of the cost of a message, in [network], or in [node.network] if both ranks are on one node.
 NETWORK_KEYS = (
