@@ -90,7 +90,7 @@ GLOBAL_NAME(chdir);
 int rank_fchdir(int directory) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(fchdir)(directory);
-  if (const OpenFile* open = open_file(directory))
+  if (const std::shared_ptr<OpenFile> open = keep_open(directory))
     return move_to(*process, open->path().name.c_str());
   swap_directories_from_now_on();
   if (REAL(fchdir)(directory) != 0) return -1;

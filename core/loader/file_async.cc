@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/undestroyed.h"
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
 #include "core/loader/real.h"
@@ -21,18 +22,18 @@ struct Pending {
   ssize_t result = 0;
   int error = 0;
 };
-std::unordered_map<const aiocb*, Pending> g_pending;
+Undestroyed<std::unordered_map<const aiocb*, Pending>> g_pending;
 
 Pending* find_pending(const aiocb* request) {
   const TableLock lock;
-  const auto found = g_pending.find(request);
-  return found == g_pending.end() ? nullptr : &found->second;
+  const auto found = g_pending->find(request);
+  return found == g_pending->end() ? nullptr : &found->second;
 }
 
 // A new one in the place of an earlier one.
 Pending& add_pending(const aiocb* request) {
   const TableLock lock;
-  return g_pending[request] = {};
+  return (*g_pending)[request] = {};
 }
 
 int start_request(const aiocb* request, Direction direction) {
@@ -100,7 +101,7 @@ ssize_t rank_aio_return(aiocb* request) {
   const Pending ended = *pending;
   {
     const TableLock lock;
-    g_pending.erase(request);
+    g_pending->erase(request);
   }
   if (ended.error != 0) errno = ended.error;
   return ended.result;

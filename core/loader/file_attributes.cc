@@ -34,6 +34,14 @@ int set_times(const char* call, int directory, const char* path, const timespec*
                    [=](int d, const char* p) { return REAL(utimensat)(d, p, times, flags); });
 }
 
+int set_times_us(const char* call, int directory, const char* path, const timeval* times,
+                 int flags) {
+  if (times == nullptr) return set_times(call, directory, path, nullptr, flags);
+  const timespec exact[2] = {{times[0].tv_sec, times[0].tv_usec * 1000},
+                             {times[1].tv_sec, times[1].tv_usec * 1000}};
+  return set_times(call, directory, path, exact, flags);
+}
+
 }  // namespace
 
 extern "C" {
@@ -68,10 +76,15 @@ int rank_utimensat(int directory, const char* path, const timespec times[2], int
 GLOBAL_NAME(utimensat);
 int rank_utimes(const char* path, const timeval times[2]) {
   if (!SERVES_RANK()) return REAL(utimes)(path, times);
-  if (times == nullptr) return set_times("utimes", AT_FDCWD, path, nullptr, 0);
-  const timespec exact[2] = {{times[0].tv_sec, times[0].tv_usec * 1000},
-                             {times[1].tv_sec, times[1].tv_usec * 1000}};
-  return set_times("utimes", AT_FDCWD, path, exact, 0);
+  return set_times_us("utimes", AT_FDCWD, path, times, 0);
+}
+int rank_lutimes(const char* path, const timeval times[2]) {
+  if (!SERVES_RANK()) return REAL(lutimes)(path, times);
+  return set_times_us("lutimes", AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+int rank_futimesat(int directory, const char* path, const timeval times[2]) {
+  if (!SERVES_RANK() || path == nullptr) return REAL(futimesat)(directory, path, times);
+  return set_times_us("futimesat", directory, path, times, 0);
 }
 int rank_utime(const char* path, const utimbuf* times) {
   if (!SERVES_RANK()) return REAL(utime)(path, times);
@@ -103,6 +116,8 @@ void bind_file_attributes(BindingTable& table) {
   BIND(table, fchownat);
   BIND(table, utimensat);
   BIND(table, utimes);
+  BIND(table, lutimes);
+  BIND(table, futimesat);
   BIND(table, utime);
   BIND(table, statfs);
   BIND_AS(table, "statfs64", statfs);

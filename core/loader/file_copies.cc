@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/undestroyed.h"
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
 #include "core/loader/real.h"
@@ -57,7 +58,7 @@ struct Mapping {
   size_t size = 0;
   uint64_t offset = 0;
 };
-std::map<uintptr_t, Mapping> g_mappings;  // by address
+Undestroyed<std::map<uintptr_t, Mapping>> g_mappings;  // by address
 
 uint64_t bytes_mapped(int fd, size_t size, off_t offset) {
   struct stat status;
@@ -77,18 +78,18 @@ std::vector<Mapping> parts_in(void* address, size_t size, bool forget) {
   const uintptr_t end = (begin + size + page - 1) / page * page;
   std::vector<Mapping> found;
   const TableLock lock;
-  auto entry = g_mappings.upper_bound(begin);
-  if (entry != g_mappings.begin()) --entry;
-  while (entry != g_mappings.end() && entry->first < end) {
+  auto entry = g_mappings->upper_bound(begin);
+  if (entry != g_mappings->begin()) --entry;
+  while (entry != g_mappings->end() && entry->first < end) {
     const auto [first, whole] = *entry;
     const uintptr_t last = first + whole.size;
     const uintptr_t low = std::max(begin, first), high = std::min(end, last);
     if (low >= high || !forget) {
       ++entry;
     } else {
-      entry = g_mappings.erase(entry);
-      if (first < low) g_mappings[first] = part_of(first, whole, first, low);
-      if (high < last) g_mappings[high] = part_of(first, whole, high, last);
+      entry = g_mappings->erase(entry);
+      if (first < low) (*g_mappings)[first] = part_of(first, whole, first, low);
+      if (high < last) (*g_mappings)[high] = part_of(first, whole, high, last);
     }
     if (low < high) found.push_back(part_of(first, whole, low, high));
   }
@@ -154,10 +155,11 @@ void* rank_mmap(void* address, size_t size, int protection, int flags, int fd, o
   void* const place = REAL(mmap)(address, size, protection, flags, fd, offset);
   if (place == MAP_FAILED || (flags & MAP_ANONYMOUS) != 0 || open_file(fd) == nullptr) return place;
   std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return place;
   Mapping replaced;  // by MAP_FIXED
   if ((flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0) {
     const TableLock lock;
-    replaced = std::exchange(g_mappings[reinterpret_cast<uintptr_t>(place)],
+    replaced = std::exchange((*g_mappings)[reinterpret_cast<uintptr_t>(place)],
                              {open, size, static_cast<uint64_t>(offset)});
   }
   FileOperation operation("mmap");
@@ -172,14 +174,14 @@ void* rank_mmap(void* address, size_t size, int protection, int flags, int fd, o
 
 int rank_msync(void* address, size_t size, int flags) {
   const int status = REAL(msync)(address, size, flags);
-  if (status == 0 && current() != nullptr && !g_mappings.empty())
+  if (status == 0 && current() != nullptr && !g_mappings->empty())
     write_back("msync", address, size, false);
   return status;
 }
 
 int rank_munmap(void* address, size_t size) {
   const int status = REAL(munmap)(address, size);
-  if (status == 0 && current() != nullptr && !g_mappings.empty())
+  if (status == 0 && current() != nullptr && !g_mappings->empty())
     write_back("munmap", address, size, true);
   return status;
 }

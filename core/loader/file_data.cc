@@ -88,6 +88,7 @@ ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t
 // The host's own devices are not flushed.
 int flush_file(const char* call, int fd) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation(call);
   operation.charge_flush(*open);
   return operation.result(0);
@@ -95,7 +96,9 @@ int flush_file(const char* call, int fd) {
 
 ssize_t read_file(const char* call, int fd, const IoVector& data) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation(call);
+  if (!is_still(fd, *open)) return operation.fail(EBADF);
   const off_t at = data.offset >= 0 ? data.offset : REAL(lseek)(fd, 0, SEEK_CUR);
   const ssize_t count = read_bytes(fd, data);
   operation.asked_for(at, bytes_of(data));
@@ -107,7 +110,9 @@ ssize_t read_file(const char* call, int fd, const IoVector& data) {
 
 ssize_t write_file(const char* call, int fd, const IoVector& data) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation(call);
+  if (!is_still(fd, *open)) return operation.fail(EBADF);
   uint64_t begin = 0;
   const ssize_t count = write_bytes(fd, *open, data, &begin);
   operation.asked_for(static_cast<int64_t>(begin), bytes_of(data));
@@ -118,8 +123,10 @@ ssize_t write_file(const char* call, int fd, const IoVector& data) {
 
 ssize_t start_transfer(int fd, Direction direction, const IoVector& data, void** ticket) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   const bool is_write = direction == Direction::kWrite;
   FileOperation operation(is_write ? "aio_write" : "aio_read");
+  if (!is_still(fd, *open)) return operation.fail(EBADF);
   auto at = static_cast<uint64_t>(data.offset);
   const ssize_t count = is_write ? write_bytes(fd, *open, data, &at) : read_bytes(fd, data);
   operation.asked_for(static_cast<int64_t>(at), bytes_of(data));
@@ -130,7 +137,9 @@ ssize_t start_transfer(int fd, Direction direction, const IoVector& data, void**
 
 int truncate_file(const char* call, int fd, off_t size) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation(call);
+  if (!is_still(fd, *open)) return operation.fail(EBADF);
   int error = EINVAL;  // of a size below 0
   if (size >= 0) error = open->resize(fd, static_cast<uint64_t>(size));
   if (error == ENOSPC) return operation.fail(error);
@@ -180,10 +189,11 @@ int rank_fdatasync(int fd) {
 }
 int rank_posix_fadvise(int fd, off_t offset, off_t bytes, int advice) {
   const int error = REAL(posix_fadvise)(fd, offset, bytes, advice);
-  if (error != 0 || advice != POSIX_FADV_DONTNEED || open_file(fd) == nullptr) return error;
+  const bool drops = error == 0 && advice == POSIX_FADV_DONTNEED;
+  const std::shared_ptr<OpenFile> open = drops ? keep_open(fd) : nullptr;
+  if (open == nullptr) return error;
   FileOperation operation("posix_fadvise");
-  drop_from_cache(open_file(fd)->path(), static_cast<uint64_t>(offset),
-                  static_cast<uint64_t>(bytes));
+  drop_from_cache(open->path(), static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes));
   return operation.result(0);
 }
 

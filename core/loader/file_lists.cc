@@ -12,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/base/undestroyed.h"
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
 #include "core/loader/real.h"
@@ -26,13 +27,13 @@ struct FileList {
   size_t next = 0;
   dirent entry{};
 };
-std::unordered_map<DIR*, std::unique_ptr<FileList>> g_lists;
+Undestroyed<std::unordered_map<DIR*, std::unique_ptr<FileList>>> g_lists;
 
 FileList* find_list(DIR* stream) {
-  if (g_lists.empty()) return nullptr;
+  if (g_lists->empty()) return nullptr;
   const TableLock lock;
-  const auto found = g_lists.find(stream);
-  return found == g_lists.end() ? nullptr : found->second.get();
+  const auto found = g_lists->find(stream);
+  return found == g_lists->end() ? nullptr : found->second.get();
 }
 
 std::vector<std::string> names_of(const ResolvedPath& directory) {
@@ -44,13 +45,18 @@ std::vector<std::string> names_of(const ResolvedPath& directory) {
 }
 
 DIR* list_of(int fd) {
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) {
+    errno = EBADF;
+    return nullptr;
+  }
   auto list = std::make_unique<FileList>();
   list->fd = fd;
-  list->directory = open_file(fd)->path();
+  list->directory = open->path();
   list->names = names_of(list->directory);
   auto* stream = reinterpret_cast<DIR*>(list.get());
   const TableLock lock;
-  g_lists[stream] = std::move(list);
+  (*g_lists)[stream] = std::move(list);
   return stream;
 }
 
@@ -72,8 +78,8 @@ dirent* next_entry(FileList& list) {
   return &list.entry;
 }
 
-DIR* open_list(const char* path) {
-  const int fd = open_path("opendir", AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+DIR* open_list(int directory, const char* path) {
+  const int fd = open_path("opendir", directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (fd < 0) return nullptr;
   return open_file(fd) != nullptr ? list_of(fd) : REAL(fdopendir)(fd);
 }
@@ -82,7 +88,7 @@ int close_list(DIR* stream) {
   const int fd = find_list(stream)->fd;
   {
     const TableLock lock;
-    g_lists.erase(stream);
+    g_lists->erase(stream);
   }
   return close_descriptor(fd);
 }
@@ -90,8 +96,8 @@ int close_list(DIR* stream) {
 using Choice = int (*)(const dirent*);
 using EntryOrder = int (*)(const dirent**, const dirent**);
 
-int scan(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
-  DIR* stream = open_list(path);
+int scan(int directory, const char* path, dirent*** result, Choice chosen, EntryOrder order) {
+  DIR* stream = open_list(directory, path);
   if (stream == nullptr) return -1;
   FileList& list = *find_list(stream);
   std::vector<dirent*> found;
@@ -111,12 +117,19 @@ int scan(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
   return static_cast<int>(found.size());
 }
 
+int scan_path(int directory, const char* path, dirent*** result, Choice chosen, EntryOrder order) {
+  const ResolvedPath found = resolve(directory, path, true);
+  if (found.is_simulated()) return scan(directory, path, result, chosen, order);
+  if (found.error != 0) return REAL(scandirat)(directory, path, result, chosen, order);
+  return REAL(scandir)(found.host_path.c_str(), result, chosen, order);
+}
+
 }  // namespace
 
 extern "C" {
 
 DIR* rank_opendir(const char* path) {
-  return SERVES_RANK() ? open_list(path) : REAL(opendir)(path);
+  return SERVES_RANK() ? open_list(AT_FDCWD, path) : REAL(opendir)(path);
 }
 GLOBAL_NAME(opendir);
 
@@ -129,6 +142,21 @@ dirent* rank_readdir(DIR* stream) {
 }
 GLOBAL_NAME(readdir);
 GLOBAL_NAME_AS(readdir64, readdir);
+
+// Deprecated in the C library, and still called.
+int rank_readdir_r(DIR* stream, dirent* entry, dirent** result) {
+  FileList* list = find_list(stream);
+  if (list == nullptr) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return REAL(readdir_r)(stream, entry, result);
+#pragma GCC diagnostic pop
+  }
+  const dirent* const next = next_entry(*list);
+  *result = next == nullptr ? nullptr : entry;
+  if (next != nullptr) *entry = *next;
+  return 0;
+}
 
 int rank_closedir(DIR* stream) {
   return find_list(stream) != nullptr ? close_list(stream) : REAL(closedir)(stream);
@@ -160,9 +188,13 @@ void rank_seekdir(DIR* stream, long place) {
 }
 
 int rank_scandir(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
-  if (!SERVES_RANK() || !resolve(AT_FDCWD, path, true).is_simulated())
-    return REAL(scandir)(path, result, chosen, order);
-  return scan(path, result, chosen, order);
+  if (!SERVES_RANK()) return REAL(scandir)(path, result, chosen, order);
+  return scan_path(AT_FDCWD, path, result, chosen, order);
+}
+int rank_scandirat(int directory, const char* path, dirent*** result, Choice chosen,
+                   EntryOrder order) {
+  if (!SERVES_RANK()) return REAL(scandirat)(directory, path, result, chosen, order);
+  return scan_path(directory, path, result, chosen, order);
 }
 
 int rank_stat(const char* path, struct stat* result);
@@ -172,7 +204,7 @@ int rank_lstat(const char* path, struct stat* result);
 int rank_glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* found) {
   if (!SERVES_RANK() || (flags & GLOB_ALTDIRFUNC) != 0)
     return REAL(glob)(pattern, flags, on_error, found);
-  found->gl_opendir = [](const char* path) -> void* { return open_list(path); };
+  found->gl_opendir = [](const char* path) -> void* { return open_list(AT_FDCWD, path); };
   found->gl_readdir = [](void* stream) { return rank_readdir(static_cast<DIR*>(stream)); };
   found->gl_closedir = [](void* stream) { rank_closedir(static_cast<DIR*>(stream)); };
   found->gl_stat = rank_stat;
@@ -187,6 +219,8 @@ void bind_file_lists(BindingTable& table) {
   BIND(table, fdopendir);
   BIND(table, readdir);
   BIND_AS(table, "readdir64", readdir);
+  BIND(table, readdir_r);
+  BIND_AS(table, "readdir64_r", readdir_r);
   BIND(table, closedir);
   BIND(table, dirfd);
   BIND(table, rewinddir);
@@ -196,6 +230,8 @@ void bind_file_lists(BindingTable& table) {
   BIND_AS(table, "glob64", glob);
   BIND(table, scandir);
   BIND_AS(table, "scandir64", scandir);
+  BIND(table, scandirat);
+  BIND_AS(table, "scandirat64", scandirat);
 }
 
 }  // namespace sesame::loader

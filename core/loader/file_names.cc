@@ -228,6 +228,7 @@ char* real_path(const char* path, char* resolved) {
 
 int describe_file(int fd, struct stat* result) {
   const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation("fstat");
   const int status = REAL(fstat)(fd, result);
   if (status == 0) result->st_blksize = static_cast<blksize_t>(open->path().block);

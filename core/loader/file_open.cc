@@ -35,7 +35,7 @@ int share_file(int from, int to) {
   {
     const TableLock lock;
     const auto index = static_cast<size_t>(from);
-    if (index < g_descriptors.size()) shared = g_descriptors[index];
+    if (index < g_descriptors->size()) shared = (*g_descriptors)[index];
   }
   set_descriptor(to, std::move(shared));
   return to;
@@ -51,10 +51,13 @@ int with_fresh_name(char* path, int suffix, const Make& make) {
     return -1;
   }
   RankProcess& process = *current();
+  const int error = errno;
   for (int i = 0; i < 10'000; ++i) {
     fill_in(path + length - tail, process, ++process.temporary_names);
     const int result = make();
-    if (result >= 0 || errno != EEXIST) return result;
+    if (result < 0 && errno == EEXIST) continue;
+    if (result >= 0) errno = error;
+    return result;
   }
   return -1;
 }
@@ -90,7 +93,9 @@ int open_path(const char* call, int directory, const char* path, int flags, mode
 
 int close_descriptor(int fd) {
   std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail(EBADF);
   FileOperation operation("close");
+  if (!is_still(fd, *open)) return operation.fail(EBADF);  // another thread was faster
   set_descriptor(fd, {});
   const int status = REAL(close)(fd);
   operation.charge_metadata(open->path(), MetadataCall::kClose);
@@ -99,8 +104,8 @@ int close_descriptor(int fd) {
 }
 
 void close_files(const RankProcess& process) {
-  for (size_t fd = 0; fd < g_descriptors.size(); ++fd) {
-    const Descriptor& descriptor = g_descriptors[fd];
+  for (size_t fd = 0; fd < g_descriptors->size(); ++fd) {
+    const Descriptor& descriptor = (*g_descriptors)[fd];
     if (descriptor.file == nullptr || descriptor.rank != process.rank) continue;
     REAL(close)(static_cast<int>(fd));
     set_descriptor(static_cast<int>(fd), {});

@@ -10,6 +10,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/base/undestroyed.h"
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
 #include "core/loader/real.h"
@@ -23,26 +24,26 @@ struct FileStream {
   int fd = -1;  // -1: a file of the host, listed only so that it is flushed
   std::unique_ptr<char[]> buffer;
 };
-std::unordered_map<FILE*, std::unique_ptr<FileStream>> g_streams;
+Undestroyed<std::unordered_map<FILE*, std::unique_ptr<FileStream>>> g_streams;
 
 void add_stream(FILE* file, std::unique_ptr<FileStream> stream) {
   const TableLock lock;
-  g_streams[file] = std::move(stream);
+  (*g_streams)[file] = std::move(stream);
 }
 
 std::vector<FILE*> streams_of(const RankProcess& process) {
   const TableLock lock;
   std::vector<FILE*> own;
-  for (const auto& [file, stream] : g_streams)
+  for (const auto& [file, stream] : *g_streams)
     if (stream->rank == process.rank) own.push_back(file);
   return own;
 }
 
 FileStream* find_stream(FILE* file) {
-  if (g_streams.empty()) return nullptr;
+  if (g_streams->empty()) return nullptr;
   const TableLock lock;
-  const auto found = g_streams.find(file);
-  return found == g_streams.end() ? nullptr : found->second.get();
+  const auto found = g_streams->find(file);
+  return found == g_streams->end() ? nullptr : found->second.get();
 }
 
 // Streams of a rank that was stopped are left to the host's exit, which writes nothing.
@@ -110,11 +111,18 @@ std::string plain_mode(const char* mode) {
   return plain;
 }
 
+FILE* fail_stream(int code) {
+  errno = code;
+  return nullptr;
+}
+
 FILE* stream_of(int fd, const char* mode) {
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
+  if (open == nullptr) return fail_stream(EBADF);
   auto stream = std::make_unique<FileStream>();
   stream->rank = current()->rank;
   stream->fd = fd;
-  const size_t block = open_file(fd)->path().block;
+  const size_t block = open->path().block;
   stream->buffer = std::make_unique<char[]>(block);
   FILE* file = fopencookie(stream.get(), plain_mode(mode).c_str(),
                            {read_cookie, write_cookie, seek_cookie, close_cookie});
@@ -131,11 +139,6 @@ FILE* track_host_stream(FILE* file) {
   stream->rank = current()->rank;
   add_stream(file, std::move(stream));
   return file;
-}
-
-FILE* fail_stream(int code) {
-  errno = code;
-  return nullptr;
 }
 
 }  // namespace
@@ -194,8 +197,8 @@ int close_file_stream(FILE* file) {
   {
     // Before it is closed: another thread may open one at the same address then.
     const TableLock lock;
-    std::swap(stream, g_streams[file]);
-    g_streams.erase(file);
+    std::swap(stream, (*g_streams)[file]);
+    g_streams->erase(file);
   }
   return REAL(fclose)(file);
 }

@@ -143,10 +143,15 @@ class Walk {
   std::set<std::pair<dev_t, ino_t>> seen_;  // directories, where links are followed
 };
 
-// Also of a link that leads to the host's files: the C library would not find the link.
-bool is_simulated(const char* root) {
-  return resolve(AT_FDCWD, root, false).is_simulated() ||
-         resolve(AT_FDCWD, root, true).is_simulated();
+bool is_simulated(const char* path, bool follows_last) {
+  return resolve(AT_FDCWD, path, follows_last).is_simulated();
+}
+
+// Whether the C library would not find the files: those on simulated file systems, those to which
+// a link there leads, and those named relative to a directory there.
+bool needs_walk(const char* root) {
+  return is_simulated(root, false) || is_simulated(root, true) ||
+         (root[0] != '/' && is_simulated(".", true));
 }
 
 }  // namespace
@@ -154,12 +159,12 @@ bool is_simulated(const char* root) {
 extern "C" {
 
 int rank_ftw(const char* root, OldVisitor visitor, int descriptors) {
-  if (!SERVES_RANK() || !is_simulated(root)) return REAL(ftw)(root, visitor, descriptors);
+  if (!SERVES_RANK() || !needs_walk(root)) return REAL(ftw)(root, visitor, descriptors);
   return Walk(0, visitor).run(root);
 }
 
 int rank_nftw(const char* root, Visitor visitor, int descriptors, int flags) {
-  if (!SERVES_RANK() || !is_simulated(root)) return REAL(nftw)(root, visitor, descriptors, flags);
+  if (!SERVES_RANK() || !needs_walk(root)) return REAL(nftw)(root, visitor, descriptors, flags);
   return Walk(flags, visitor).run(root);
 }
 

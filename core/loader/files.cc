@@ -9,12 +9,12 @@
 
 namespace sesame::loader {
 
-std::vector<Descriptor> g_descriptors;
+constinit Undestroyed<std::vector<Descriptor>> g_descriptors;
 
 namespace {
 
 std::string path_of_descriptor(int fd) {
-  if (const OpenFile* open = open_file(fd)) return open->path().name;
+  if (const std::shared_ptr<OpenFile> open = keep_open(fd)) return open->path().name;
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t length = REAL(readlink)(link.c_str(), path, sizeof path);
@@ -35,11 +35,11 @@ void set_descriptor(int fd, Descriptor descriptor) {
   {
     const TableLock lock;
     const auto index = static_cast<size_t>(fd);
-    if (index >= g_descriptors.size()) {
+    if (index >= g_descriptors->size()) {
       if (descriptor.file == nullptr) return;
-      g_descriptors.resize(index + 1);
+      g_descriptors->resize(index + 1);
     }
-    std::swap(g_descriptors[index], descriptor);
+    std::swap((*g_descriptors)[index], descriptor);
   }
   if (descriptor.file != nullptr) drop_open_file(std::move(descriptor.file));
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/undestroyed.h"
 #include "core/loader/file_hooks.h"
 #include "core/loader/process.h"
 
@@ -33,26 +34,29 @@ struct Descriptor {
 };
 
 // By number; empty where there are no simulated file systems.
-extern std::vector<Descriptor> g_descriptors;
+extern Undestroyed<std::vector<Descriptor>> g_descriptors;
 
 inline OpenFile* open_file(int fd) {
-  if (g_descriptors.empty() || current() == nullptr) return nullptr;
+  if (g_descriptors->empty() || current() == nullptr) return nullptr;
   const TableLock lock;
-  return static_cast<size_t>(fd) < g_descriptors.size()
-             ? g_descriptors[static_cast<size_t>(fd)].file.get()
+  return static_cast<size_t>(fd) < g_descriptors->size()
+             ? (*g_descriptors)[static_cast<size_t>(fd)].file.get()
              : nullptr;
 }
-// The open file of this descriptor, which stays open while the result exists, even when the program
-// closes it meanwhile. REQUIRES: open_file(fd) is not null.
+// The same file, which stays open while the result exists, even when another thread closes the
+// descriptor. Null also where that has happened since the call of open_file().
 inline std::shared_ptr<OpenFile> keep_open(int fd) {
+  if (open_file(fd) == nullptr) return nullptr;
   const TableLock lock;
-  return g_descriptors[static_cast<size_t>(fd)].file;
+  return (*g_descriptors)[static_cast<size_t>(fd)].file;
 }
+// Whether the descriptor is still that of this file, after a wait.
+inline bool is_still(int fd, const OpenFile& file) { return open_file(fd) == &file; }
 // Whether another rank of this process opened it: the number is not one of this rank's.
 // REQUIRES: open_file(fd) is not null.
 inline bool is_of_other_rank(int fd) {
   const TableLock lock;
-  return g_descriptors[static_cast<size_t>(fd)].rank != current()->rank;
+  return (*g_descriptors)[static_cast<size_t>(fd)].rank != current()->rank;
 }
 void set_descriptor(int fd, Descriptor descriptor);
 // Ends a use of an open file. The last use ends when everything earlier in simulated time has
@@ -163,8 +167,8 @@ ResolvedPath locate(int directory, const char* path, PathIntent intent);
 const std::string& working_directory(RankProcess& process);
 
 // The calls themselves, each for the rank_… functions of several C library names. `call` is the
-// name in the record; the other parameters are those of the C library. `fd` must be a simulated
-// file (open_file(fd) is not null); paths may be of the host.
+// name in the record; the other parameters are those of the C library. `fd` was a simulated file
+// (open_file(fd)): EBADF if another thread has closed it since. Paths may be of the host.
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode);
 int close_descriptor(int fd);
 struct IoVector {

@@ -26,6 +26,7 @@ constexpr int64_t kCountedOff = 4;
 
 struct Computing {
   Doorbell* bell = nullptr;
+  uint32_t spins = 0;
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
   void (*ended_in_call)(const Process& process) = nullptr;
@@ -36,7 +37,7 @@ Computing computing;
 
 bool has_called(const Channel* channel) {
   const Process& process = channel->process;
-  return channel->slot.turn.load() != Turn::kProgram ||
+  return channel->slot.turn.load() != Turn::kProgram || channel->has_left ||
          (channel != &process.main && process.has_ended.load());
 }
 
@@ -102,7 +103,7 @@ bool await_new_threads(int64_t waited_ns) {
 // Waits until some have called, and makes their fibers ready. False: no thread computes.
 bool resume_some() {
   std::vector<Channel*>& channels = computing.channels;
-  look_for(is_crowded() || channels.empty() ? 0 : channels.front()->slot.spins, any_has_called);
+  look_for(is_crowded() || channels.empty() ? 0 : computing.spins, any_has_called);
   int64_t waited_ns = 0;  // for new threads only
   for (int64_t look_ns = kFirstLookNs; !resume_called();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
@@ -146,6 +147,7 @@ bool resume_if_any(void*) {
 
 void start_computing(const ComputingStart& start) {
   computing.bell = &start.bell;
+  computing.spins = start.spins;
   computing.at_once = start.at_once;
   computing.executive = &start.executive;
   computing.ended_in_call = start.ended_in_call;
@@ -155,13 +157,13 @@ void start_computing(const ComputingStart& start) {
 
 void await_alone(Channel& channel) {
   const auto is_there = [&] { return has_called(&channel); };
-  if (!look_for(channel.slot.spins, is_there)) sleep_for_one(channel, is_there);
+  if (!look_for(computing.spins, is_there)) sleep_for_one(channel, is_there);
 }
 
 void await(Channel& channel) {
   const bool is_alone = computing.at_once == 1 && !has_threads(&channel);
   const auto is_there = [&] { return has_called(&channel) || (is_alone && has_arrived()); };
-  if (!look_for(channel.slot.spins, is_there) && is_alone) sleep_for_one(channel, is_there);
+  if (!look_for(computing.spins, is_there) && is_alone) sleep_for_one(channel, is_there);
   if (has_called(&channel)) return;
   channel.computing = pdes::current_fiber;
   computing.channels.push_back(&channel);

@@ -17,6 +17,7 @@ namespace sesame::remote {
 
 struct ComputingStart {
   Doorbell& bell;
+  uint32_t spins;  // how often the simulator looks for a call before it sleeps
   size_t at_once;  // so many processes compute at once; 1: each fiber waits for its own
   pdes::Executive& executive;
   // Called with a process that has ended in a call, when only deadlock is left; must end the job.

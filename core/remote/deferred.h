@@ -10,7 +10,7 @@
 namespace sesame::remote {
 
 // Replaces the reserved handles that have been taken.
-void reserve_requests(Slot& slot);
+void reserve_requests(Channel& channel);
 
 // Runs the calls in the order in which they were made. Only a wrong one calls a function
 // of the program, its error handler, and then ends the run.

@@ -42,7 +42,8 @@ enum class FileCall : uint8_t {
   kDrop,
 };
 
-// A file system is the simulator's address of it, for both sides.
+// A file system has a number, from 1 on; 0: none. The simulator finds only those that it has given
+// out.
 uint64_t handle_of(const storage::FileSystem* system);
 storage::FileSystem* system_of(uint64_t handle);
 
@@ -57,6 +58,13 @@ inline void put_path(Writer& writer, const storage::ResolvedPath& path) {
     writer.put_text(text->c_str());
 }
 
+// A text that must be there.
+inline const char* get_name(Reader& reader) {
+  const char* const text = reader.get_text();
+  if (text == nullptr) sesame_message_is_damaged("a name is missing");
+  return text;
+}
+
 inline storage::ResolvedPath get_path(Reader& reader) {
   storage::ResolvedPath path;
   path.system = system_of(reader.get<uint64_t>());
@@ -65,7 +73,7 @@ inline storage::ResolvedPath get_path(Reader& reader) {
   path.is_original = reader.get<bool>();
   path.block = reader.get<uint64_t>();
   path.error = reader.get<int>();
-  for (std::string* text : {&path.host_path, &path.backing, &path.name}) *text = reader.get_text();
+  for (std::string* text : {&path.host_path, &path.backing, &path.name}) *text = get_name(reader);
   return path;
 }
 

@@ -15,10 +15,12 @@ void start_files(const loader::FileHooks* hooks);
 // For the reply to kHello: where file systems are mounted.
 void describe_files(Writer& reply);
 // Serves the calls of a request, which are `header.function`; the reply has their results.
-void serve_files(Channel& channel, const Header& header, const char* values, Writer& reply);
+void serve_files(Channel& channel, const Header& header, Reader values, Writer& reply);
+// Another process has become the rank: what the one before had open is closed.
+void begin_files(Process& process);
 // As the program sees it; empty if it is not known.
 std::string working_directory(const Process& process);
-// Closes what a rank that has ended by exit() has left open.
+// Closes what a process that has ended has left open.
 void close_files(Process& process);
 
 }  // namespace sesame::remote

@@ -267,6 +267,17 @@ def needs_many_requests(function):
 # ---- The simulator's side ----
 
 
+def length_check(function, parameter):
+    """Where the length is a parameter or the simulator knows it, the array must have it."""
+    form = form_of(parameter, function.parameter("root") is not None)
+    if "{length}" not in form.put or "Array" not in form.read:
+        return None
+    length = length_of(function, parameter)
+    if length.startswith(("last_of", "sum_of")):  # of another array
+        return None
+    return f"{parameter.name}.expect_count({length});"
+
+
 def server_lines(function):
     lines = []
     arguments = []
@@ -292,6 +303,7 @@ def server_lines(function):
     for parameter in function.parameters:
         if window_of(function, parameter):
             lines.append(f"call.window({parameter.name});")
+    lines += filter(None, (length_check(function, p) for p in function.parameters))
     expression = f"mpi::{function.name}({', '.join(arguments)})"
     if function.returns:
         return [*lines, f"call.returns({expression});"]
@@ -316,7 +328,8 @@ def write_server(functions, path):
     )
     path.write_text(
         "// Made from core/mpi/functions.table by generate_remote.py; do not edit.\n"
-        '#include "core/mpi/api.h"\n#include "core/remote/incoming.h"\n\n'
+        '#include "core/mpi/api.h"\n#include "core/mpi/calls/array_lengths.h"\n'
+        '#include "core/remote/incoming.h"\n\n'
         "namespace sesame::remote {\nnamespace {\n\n"
         + "\n".join(parts)
         + "\n}  // namespace\n\nServe serve_function(CallId id) {\n  switch (id) {\n"

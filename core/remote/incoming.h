@@ -14,6 +14,7 @@
 #include "core/mpi/calls/call.h"
 #include "core/mpi/objects/memory.h"
 #include "core/remote/messages.h"
+#include "core/remote/request_checks.h"
 #include "core/remote/wire.h"
 
 namespace sesame::remote {
@@ -25,7 +26,7 @@ struct Process;
 class Incoming {
  public:
   // `scope`: that which ends with this call, and calls the error handler; null: neither.
-  Incoming(Process& process, const char* values, Writer& reply, CallScope* scope)
+  Incoming(Process& process, Reader values, Writer& reply, CallScope* scope)
       : process_(process), reader_(values), reply_(reply), scope_(scope) {}
 
   template <typename T>
@@ -39,6 +40,8 @@ class Incoming {
   // The address of memory of the program, or null.
   template <typename Pointer>
   Pointer address();
+  // What the process has at this address, for the functions that copy.
+  void* remote(uint64_t address) const;
   // The bytes of this buffer, as they were sent with the call.
   void window(const void* buffer);
 
@@ -123,6 +126,11 @@ class ArrayBytes {
 
  protected:
   void store_bytes();
+  void expect_elements(Count count, size_t size) const {
+    const bool is_constant = address_ < kFirstAddress;
+    expect(is_constant || count <= 0 || static_cast<size_t>(count) <= bytes_ / size,
+           "an array is shorter than the call says");
+  }
 
   Incoming& call_;
   uint64_t address_;  // in the rank's process
@@ -137,6 +145,8 @@ class InArray : public ArrayBytes {
  public:
   using ArrayBytes::ArrayBytes;
   const T* get() const { return static_cast<const T*>(ArrayBytes::get()); }
+  // Ends the job if it has fewer elements.
+  void expect_count(Count count) const { expect_elements(count, sizeof(T)); }
 };
 
 template <typename T>
@@ -144,6 +154,7 @@ class OutArray : public ArrayBytes {
  public:
   using ArrayBytes::ArrayBytes;
   T* get() const { return static_cast<T*>(ArrayBytes::get()); }
+  void expect_count(Count count) const { expect_elements(count, sizeof(T)); }
   void store() { store_bytes(); }
 };
 

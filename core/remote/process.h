@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -32,7 +33,7 @@ namespace sesame::remote {
 // the process shares memory with others, or has several threads: these would not see them.
 class ProcessMemory {
  public:
-  explicit ProcessMemory(Slot& slot) : slot_(slot) {}
+  ProcessMemory(int rank, Slot& slot) : rank_(rank), slot_(slot) {}
 
   void read(const mpi::RemoteRange* ranges, size_t count, char* packed);
   void write(const mpi::RemoteRange* ranges, size_t count, const char* packed);
@@ -55,6 +56,8 @@ class ProcessMemory {
   }
   // Of the rank; before it is read or written.
   void set_world(mpi::World& world) { world_ = &world; }
+  // The process whose memory it is from now on. What is kept for the one before is discarded.
+  void set_process(pid_t process);
 
   // The process has ended: from now on what is written to it is discarded.
   void discard_writes() { has_ended_ = true; }
@@ -83,7 +86,9 @@ class ProcessMemory {
   bool read_known(uint64_t address, size_t bytes, char* to);
   void make_writes();
 
+  const int rank_;
   Slot& slot_;
+  pid_t process_ = 0;
   mpi::World* world_ = nullptr;
   bool is_shared_ = false;
   bool has_ended_ = false;
@@ -119,7 +124,11 @@ struct Channel {
   pdes::Fiber* computing = nullptr;    // waits while the thread computes (computing.h)
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
   bool is_idle = false;                // waits for another thread of the process, as far as known
-  CallState call;                      // while the strand of another channel of the rank runs
+  bool has_left = false;  // the thread ended with its process, which another one replaced
+  CallState call;         // while the strand of another channel of the rank runs
+  // Of Slot::reserved, which the process may damage. At first there are none.
+  std::array<int32_t, kReservedRequests> reserved{};
+  uint32_t reserved_taken = kReservedRequests;  // by deferred calls that have been served
   // The call on a file that the thread is in. Until its end no other thread or rank may run except
   // while simulated time passes.
   std::optional<storage::FileCallRecord> file_call;
@@ -128,7 +137,7 @@ struct Channel {
 
 struct Process {
   Process(int rank_in, Slot& slot, int slot_number_in)
-      : rank(rank_in), slot_number(slot_number_in), main(*this, slot), memory(slot) {}
+      : rank(rank_in), slot_number(slot_number_in), main(*this, slot), memory(rank_in, slot) {}
 
   bool has_threads() const { return !threads.empty(); }
 
@@ -149,6 +158,8 @@ struct Process {
   std::multimap<std::pair<storage::FileSystem*, storage::FileId>,
                 std::unique_ptr<storage::OpenFile>>
       open_files;
+  std::unordered_map<uint64_t, void*> transfers;  // tickets of FileHooks by those of the process
+  uint64_t transfers_started = 0;                 // number of the latest one
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };

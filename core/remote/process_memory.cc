@@ -17,7 +17,7 @@ constexpr size_t kSmallWrite = 2048;
 }  // namespace
 
 void ProcessMemory::fail_at(const void* address, const char* what) {
-  const mpi::Rank& rank = *world_->ranks[static_cast<size_t>(slot_.rank)];
+  const mpi::Rank& rank = *world_->ranks[static_cast<size_t>(rank_)];
   if (errno == ESRCH) {
     const auto call = static_cast<mpi::CallId>(rank.main.call);
     const bool is_in_call = rank.main.call_depth > 0;
@@ -47,7 +47,7 @@ void ProcessMemory::transfer(Transfer call, const mpi::RemoteRange* ranges, size
       bytes += range.bytes;
     }
     const iovec here{packed, bytes};
-    const ssize_t moved = call(slot_.owner.load(), &here, 1, there, batch, 0);
+    const ssize_t moved = call(process_, &here, 1, there, batch, 0);
     if (moved != static_cast<ssize_t>(bytes)) fail_at(ranges[next].address, what);
     packed += bytes;
     next += batch;
@@ -106,9 +106,16 @@ void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const ch
 // Makes the kept writes now.
 void ProcessMemory::make_writes() {
   for (const Write& write : writes_) {
-    const mpi::RemoteRange range{mpi::remote_address(slot_.rank, write.address), write.bytes};
+    const mpi::RemoteRange range{mpi::remote_address(rank_, write.address), write.bytes};
     transfer(process_vm_writev, &range, 1, kept_.data() + write.at, "write");
   }
+  writes_.clear();
+  kept_.clear();
+}
+
+void ProcessMemory::set_process(pid_t process) {
+  process_ = process;
+  windows_.clear();
   writes_.clear();
   kept_.clear();
 }

@@ -5,6 +5,7 @@
 #include "core/mpi/objects/callbacks.h"
 #include "core/mpi/objects/memory.h"
 #include "core/remote/computing.h"
+#include "core/remote/request_checks.h"
 #include "core/remote/server.h"
 
 namespace sesame::remote {
@@ -24,6 +25,7 @@ uint64_t reserve(Channel& channel, size_t bytes) {
                         writer.put(bytes);
                       }).get<uint64_t>();
     channel.scratch_bytes = bytes;
+    expect(channel.scratch < uint64_t{1} << kAddressBits, "memory has no address");
   }
   return channel.scratch;
 }

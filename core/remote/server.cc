@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/base/check.h"
@@ -12,6 +13,7 @@
 #include "core/remote/deferred.h"
 #include "core/remote/files.h"
 #include "core/remote/incoming.h"
+#include "core/remote/request_checks.h"
 #include "core/remote/threads.h"
 
 namespace sesame::remote {
@@ -42,8 +44,7 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   header.write_bytes = channel.process.memory.hand_over_writes();
   header.clock_ps = strand.now.ps();
   channel.slot.must_sleep = 0;
-  if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0)
-    reserve_requests(channel.slot);
+  if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0) reserve_requests(channel);
   give_turn_to_program(channel.slot);
   // The thread that ran before waits: it must not keep a processor from this one.
   static Channel* last = nullptr;
@@ -59,7 +60,10 @@ bool await_request(Channel& channel, void (*wait)(Channel&)) {
   const std::atomic<bool>& has_ended = channel.process.has_ended;
   if (has_ended.load()) return false;
   wait(channel);
-  return channel.slot.turn.load() == Turn::kSimulator;
+  if (channel.has_left) return false;
+  if (channel.slot.turn.load() == Turn::kSimulator) return true;
+  expect(has_ended.load(), "it is no side's turn");
+  return false;
 }
 
 Writer writer_of(Channel& channel) { return {channel.slot.message, kMessageBytes}; }
@@ -77,9 +81,9 @@ Serve find_serve(uint16_t function) {
   return special != nullptr ? special : serve_function(call_of(function));
 }
 
-void serve_call(Channel& channel, const Header& header, const char* values) {
+void serve_call(Channel& channel, const Header& header, Reader values) {
   const Serve serve = find_serve(header.function);
-  CHECK(serve != nullptr);
+  expect(serve != nullptr, "there is no such function");
   const size_t windows = channel.process.memory.windows();
   const auto* const caller = reinterpret_cast<const void*>(header.caller);
   const bool opens = (header.flags & kOpensScope) != 0;
@@ -100,10 +104,9 @@ void serve_call(Channel& channel, const Header& header, const char* values) {
   reply(channel, writer, ReplyKind::kReturn);
 }
 
-void serve_raise(Channel& channel, const Header& header, const char* values) {
+void serve_raise(Channel& channel, const Header& header, Reader reader) {
   if ((header.flags & kOpensScope) != 0)
     channel.scope.emplace(call_of(header.scope), reinterpret_cast<const void*>(header.caller));
-  Reader reader(values);
   const auto owner = reader.get<HandlerOwner>();
   const auto object = reader.get<int64_t>();
   auto error = reader.get<int>();
@@ -131,20 +134,43 @@ void serve_raise(Channel& channel, const Header& header, const char* values) {
   finish_with(channel, error);
 }
 
+void serve_sleep(int64_t duration_ps) {
+  expect(duration_ps >= 0, "a time is negative");
+  sleep_for(SimTime::from_ps(duration_ps));
+}
+
+// Another process of the rank's script, or its first, becomes the rank: nothing is left of the one
+// before. The calls of its threads have ended with it.
+void begin_process(Process& process) {
+  process.memory.set_process(process.main.slot.owner.load());
+  process.main.scope.reset();
+  process.main.scratch = process.main.scratch_bytes = 0;
+  for (const auto& thread : process.threads) {
+    thread->has_left = true;
+    thread->slot.turn = Turn::kProgram;  // it has no call that could be served
+  }
+  process.mapped.clear();
+  process.ends_by_exit = false;
+  begin_files(process);
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   const Rank& rank = this_rank();
   rank.world.hooks.abort_job(2, rank.name() + " " + what);
   __builtin_unreachable();
 }
 
-void serve_hello(Channel& channel, const char* values) {
-  on_connected(Reader(values).get_text());
+void serve_hello(Channel& channel, Reader values) {
+  const char* const interface = values.get_text();
+  expect(interface != nullptr, "its MPI has no name");
+  begin_process(channel.process);
+  on_connected(interface);
   Writer writer = writer_of(channel);
   describe_files(writer);
   reply(channel, writer, ReplyKind::kReturn);
 }
 
-void serve(Channel& channel, const Header& header, const char* values) {
+void serve(Channel& channel, const Header& header, Reader values) {
   Rank& rank = this_rank();
   rank.world.meter.give(channel.uncharged + SimTime::from_ps(header.computed_ps));
   if (header.clock_ps > 0) self().wait_until(SimTime::from_ps(header.clock_ps));
@@ -168,6 +194,7 @@ void serve(Channel& channel, const Header& header, const char* values) {
     case RequestKind::kNotImplemented:
       CallScope(call_of(header.scope), caller).not_implemented();
     case RequestKind::kUnsupported:
+      expect(header.function < kCallIds, "there is no such call of MPI");
       refuse(std::string("called ") + call_name(call_of(header.function)) +
              ", which ranks that are processes do not have yet");
     case RequestKind::kReadClock:
@@ -176,12 +203,13 @@ void serve(Channel& channel, const Header& header, const char* values) {
       read_clock();
       return finish_with(channel, rank.computed.ps());
     case RequestKind::kSleep:
-      sleep_for(SimTime::from_ps(Reader(values).get<int64_t>()));
+      serve_sleep(values.get<int64_t>());
       return finish_with(channel, 0);
     case RequestKind::kJoin:
     case RequestKind::kFlush:
       return finish_with(channel, 0);
     case RequestKind::kThreadEnd:
+      expect(&channel != &channel.process.main, "the first thread ends as a further one");
       if (self().call_depth == 0) charge_compute(self(), ComputeEnd::kClock);
       channel.strand = nullptr;
       return finish_with(channel, 0);
@@ -195,34 +223,38 @@ void serve(Channel& channel, const Header& header, const char* values) {
       return reply(channel, writer, ReplyKind::kReturn);
     }
     case RequestKind::kCallbackDone:
-      CHECK(false);
+      fail_damaged("a function has ended that was not called");
   }
 }
 
 // Serves the request in the slot, whose values it copies: functions of the program that calls run
 // may use the slot.
 void serve_request(Channel& channel) {
-  const Header header = channel.slot.header;
+  const Header header = checked_header(channel.slot);
   if (header.bytes <= kOnStack) {
     alignas(16) char values[kOnStack];
     std::memcpy(values, channel.slot.message, header.bytes);
     serve_deferred(channel);
-    return serve(channel, header, values);
+    return serve(channel, header, Reader(values, header.bytes));
   }
   const auto values = std::make_unique_for_overwrite<char[]>(header.bytes);
   std::memcpy(values.get(), channel.slot.message, header.bytes);
   serve_deferred(channel);
-  serve(channel, header, values.get());
+  serve(channel, header, Reader(values.get(), header.bytes));
+}
+
+ProcessMemory& memory_of(const RemoteRange& range) {
+  const auto rank = static_cast<size_t>(rank_of_address(range.address));
+  expect(rank < all->size(), "an address is of no rank");
+  return (*all)[rank]->memory;
 }
 
 void read_memory(const RemoteRange* ranges, size_t count, void* packed) {
-  const auto rank = static_cast<size_t>(rank_of_address(ranges->address));
-  (*all)[rank]->memory.read(ranges, count, static_cast<char*>(packed));
+  memory_of(*ranges).read(ranges, count, static_cast<char*>(packed));
 }
 
 void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
-  const auto rank = static_cast<size_t>(rank_of_address(ranges->address));
-  (*all)[rank]->memory.write(ranges, count, static_cast<const char*>(packed));
+  memory_of(*ranges).write(ranges, count, static_cast<const char*>(packed));
 }
 
 }  // namespace
@@ -278,8 +310,9 @@ Reader finish_callback(Channel& channel, const Writer& writer) {
   for (;;) {
     if (!await_request(channel, is_own ? await : await_alone))
       refuse("ended in a function that MPI had called");
-    if (static_cast<RequestKind>(channel.slot.header.kind) == RequestKind::kCallbackDone)
-      return Reader(channel.slot.message);
+    const Header header = checked_header(channel.slot);
+    if (static_cast<RequestKind>(header.kind) == RequestKind::kCallbackDone)
+      return Reader(channel.slot.message, header.bytes);
     serve_request(channel);
   }
 }
@@ -292,13 +325,21 @@ void Incoming::window(const void* buffer) {
   if (bytes > 0) process_.memory.add_window(address_there(buffer), bytes, data);
 }
 
+// An address that no process can have stays one: its upper bits would name another rank.
+void* Incoming::remote(uint64_t address) const {
+  constexpr uint64_t kMost = uint64_t{1} << kAddressBits;
+  constexpr uint64_t kNever =
+      kMost - 4096;  // the page that Linux leaves free below the kernel's half
+  return remote_address(process_.rank, address < kMost ? address : kNever);
+}
+
 template <typename Pointer>
 Pointer Incoming::buffer() {
   const auto address = reader_.get<uint64_t>();
   const auto* const constant = reinterpret_cast<const void*>(address);
   if (constant == MPI_IN_PLACE || constant == MPI_BUFFER_AUTOMATIC)
     return reinterpret_cast<Pointer>(address);
-  return static_cast<Pointer>(remote_address(process_.rank, address));
+  return static_cast<Pointer>(remote(address));
 }
 template void* Incoming::buffer<void*>();
 template const void* Incoming::buffer<const void*>();
@@ -306,13 +347,14 @@ template const void* Incoming::buffer<const void*>();
 template <typename Pointer>
 Pointer Incoming::address() {
   const auto address = reader_.get<uint64_t>();
-  return address == 0 ? nullptr : static_cast<Pointer>(remote_address(process_.rank, address));
+  return address == 0 ? nullptr : static_cast<Pointer>(remote(address));
 }
 template int* Incoming::address<int*>();
 
 TextLists::TextLists(Incoming& call) : packed_(call) {
   auto* text = const_cast<char*>(packed_.get());
   const char* const end = text + packed_.bytes();
+  expect(text == end || end[-1] == kListEnds, "a list of texts has no end");
   std::vector<char*> list;
   while (text < end) {
     if (*text++ == kListEnds) {
@@ -334,11 +376,15 @@ ArrayBytes::ArrayBytes(Incoming& call)
   if (is_inline_) {
     data_ = const_cast<char*>(call.reader().get_bytes(bytes_));
   } else {
-    copy_ = std::make_unique_for_overwrite<char[]>(bytes_);
-    copy_bytes(copy_.get(), remote_address(call.process().rank, address_), bytes_);
+    const bool may_be = bytes_ >> kAddressBits == 0;
+    copy_.reset(may_be ? new (std::nothrow) char[bytes_] : nullptr);
+    expect(copy_ != nullptr, "an array is longer than all memory");
+    copy_bytes(copy_.get(), call.remote(address_), bytes_);
     data_ = copy_.get();
   }
-  if (address_ < kFirstAddress) data_ = reinterpret_cast<void*>(address_);
+  if (address_ >= kFirstAddress) return;
+  expect(bytes_ == 0, "a constant has the bytes of an array");
+  data_ = reinterpret_cast<void*>(address_);
 }
 
 void ArrayBytes::store_bytes() {
@@ -347,7 +393,7 @@ void ArrayBytes::store_bytes() {
   if (is_sent) {
     call_.reply().put_bytes(data_, bytes_);
   } else if (bytes_ > 0) {
-    copy_bytes(remote_address(call_.process().rank, address_), data_, bytes_);
+    copy_bytes(call_.remote(address_), data_, bytes_);
   }
 }
 

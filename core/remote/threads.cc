@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,10 +36,23 @@ std::optional<Threads> threads;
 
 bool has_request(const Slot* slot) { return slot->turn.load() == Turn::kSimulator; }
 
+// Whose threads or memory it is cannot be known.
+[[noreturn]] void fail_shared() {
+  threads->start.world.hooks.abort_job(
+      128 + SIGSEGV, "a rank has damaged the memory that all ranks share with the simulator");
+  __builtin_unreachable();
+}
+
+// The process has written its rank.
+Process& process_of(const Slot& slot) {
+  const auto rank = static_cast<size_t>(slot.rank);
+  if (rank >= threads->start.processes.size()) fail_shared();
+  return *threads->start.processes[rank];
+}
+
 // A process may have ended while threads of it made their calls.
 bool waits_to_start(const Slot* slot) {
-  return has_request(slot) &&
-         !threads->start.processes[static_cast<size_t>(slot->rank)]->has_ended.load();
+  return has_request(slot) && !process_of(*slot).has_ended.load();
 }
 
 // A thread that finds no slot counts, too, and ends its process.
@@ -46,9 +61,16 @@ int slots_taken() {
   return std::min(bell.slots.load(std::memory_order_relaxed), bell.most_slots.load());
 }
 
+int slots_in_file() {
+  struct stat status {};
+  fstat(threads->start.file, &status);
+  return static_cast<int>((status.st_size - slot_offset(0)) / static_cast<off_t>(sizeof(Slot)));
+}
+
 void map_new_slots() {
   const ThreadsStart& start = threads->start;
   const int taken = slots_taken();
+  if (taken > threads->known && taken > slots_in_file()) fail_shared();
   for (; threads->known < taken; ++threads->known) {
     void* const slot = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, start.file,
                             slot_offset(threads->known));
@@ -90,7 +112,7 @@ void on_switch(pdes::Fiber* next) {
 
 Channel& add_channel(Slot& slot) {
   threads->start.world.executive.set_switch_hook(on_switch);
-  Process& process = *threads->start.processes[static_cast<size_t>(slot.rank)];
+  Process& process = process_of(slot);
   process.memory.share();
   return *process.threads.emplace_back(std::make_unique<Channel>(process, slot));
 }

@@ -50,6 +50,7 @@ class Processes final : public ProcessRanks {
 
  private:
   Result<> start_one(remote::Process& process, const ProcessRank& rank);
+  uint32_t spins() const { return processors_ > 1 ? kSpins : 0; }
 
   std::unique_ptr<remote::Launch> launch_;
   int processors_ = 1;
@@ -102,7 +103,7 @@ Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank)
   strncpy(slot.node_name, world->hooks.node_name(rank.node), sizeof slot.node_name - 1);
   slot.cores = rank.cores;
   slot.epoch_ns = epoch_ns_;
-  slot.spins = processors_ > 1 ? kSpins : 0;
+  slot.spins = spins();
   slot.may_defer = 1;
   slot.eager_limit = eager_limit_;
   slot.reserved_taken = remote::kReservedRequests;  // none is there yet
@@ -129,8 +130,8 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   epoch_ns_ = start.epoch_ns;
   eager_limit_ = start.eager_limit;
   world = &start.world;
-  remote::start_computing({launch_->bell(), static_cast<size_t>(processors_), start.world.executive,
-                           report_end_in_call, *silence_ns});
+  remote::start_computing({launch_->bell(), spins(), static_cast<size_t>(processors_),
+                           start.world.executive, report_end_in_call, *silence_ns});
   remote::start_serving(launch_->processes(), start.connected);
   remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
                          remote::serve_thread});

@@ -70,14 +70,14 @@ void charge_flush(const OpenFile& file) { mpi::charge_flush(mpi::self(), file.pa
 
 // An asynchronous transfer.
 struct PendingAccess {
-  PendingAccess(mpi::Strand& strand, const storage::FileSystem& system) : wait(strand, system) {}
+  PendingAccess(mpi::Rank& rank, const storage::FileSystem& system) : wait(rank, system) {}
   mpi::FileWait wait;
   Extent extent;
 };
 
 void* start_access(const OpenFile& file, Direction direction, const Extent& extent) {
   mpi::Strand& strand = mpi::self();
-  auto* pending = new PendingAccess(strand, *file.path().system);
+  auto* pending = new PendingAccess(*strand.rank, *file.path().system);
   pending->extent = extent;
   file.path().system->access(strand.departure(),
                              file.access(direction, mpi::client_of(strand), {&pending->extent, 1}),
@@ -99,7 +99,7 @@ bool is_done(void* ticket) {
 
 void wait_for(void* ticket) {
   auto* pending = static_cast<PendingAccess*>(ticket);
-  pending->wait.wait();
+  pending->wait.wait(mpi::self());
   delete pending;
 }
 

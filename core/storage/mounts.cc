@@ -165,6 +165,11 @@ const Mounts::Mount* Mounts::mount_of(std::string_view path) const {
   return nullptr;
 }
 
+FileSystem* Mounts::find_system(std::string_view path, int node) const {
+  const Mount* mount = mount_of(path);
+  return mount == nullptr ? nullptr : &system_of(*mount, node);
+}
+
 std::vector<std::string> Mounts::mount_points() const {
   std::vector<std::string> points;
   for (const Mount& mount : mounts_) points.push_back(mount.path);

@@ -166,6 +166,9 @@ class Mounts {
   void apply(const MountsChange& change);
 
   const Options& options() const { return options_; }
+  // The file system that a process on `node` sees at the path, whose links are not followed; null:
+  // none.
+  FileSystem* find_system(std::string_view path, int node) const;
   // Where file systems are mounted, the longest path first.
   std::vector<std::string> mount_points() const;
 

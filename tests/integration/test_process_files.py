@@ -82,7 +82,8 @@ def test_python_takes_the_time_of_a_c_program_with_the_same_calls(
     ]
     assert said["fibers"] == said["processes"] == said["python"] == expected
     assert found["fibers"] == found["processes"] == found["python"]
-    assert sum(int(str(call["duration_ns"])) for call in found["python"]) > 0
+    # Of two ranks, each as same_calls.c says.
+    assert sum(int(str(call["duration_ns"])) for call in found["python"]) > 200_000
 
 
 def test_python_programs_use_simulated_files(simulate: Simulate, tmp_path: Path) -> None:

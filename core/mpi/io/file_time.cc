@@ -33,24 +33,24 @@ storage::Client client_of(const Strand& strand) {
 void charge_metadata(Strand& strand, const storage::ResolvedPath& path,
                      storage::MetadataCall call) {
   if (!path.is_simulated()) return;
-  FileWait wait(strand, *path.system);
+  FileWait wait(*strand.rank, *path.system);
   path.system->metadata(strand.departure(), call, path.file, client_of(strand), wait);
-  wait.wait();
+  wait.wait(strand);
 }
 
 void charge_access(Strand& strand, const storage::ResolvedPath& path,
                    const storage::Access& access) {
   if (!path.is_simulated()) return;
-  FileWait wait(strand, *path.system);
+  FileWait wait(*strand.rank, *path.system);
   path.system->access(strand.departure(), access, wait);
-  wait.wait();
+  wait.wait(strand);
 }
 
 void charge_flush(Strand& strand, const storage::ResolvedPath& path) {
   if (!path.is_simulated()) return;
-  FileWait wait(strand, *path.system);
+  FileWait wait(*strand.rank, *path.system);
   path.system->flush(strand.departure(), path.file, client_of(strand), wait);
-  wait.wait();
+  wait.wait(strand);
 }
 
 }  // namespace sesame::mpi

@@ -19,38 +19,37 @@ bool is_copied(const World& world, const storage::FileSystem& system) {
   return world.remote != nullptr && world.mounts->is_shared(system);
 }
 
-FileWait::FileWait(Strand& strand, const storage::FileSystem& system)
-    : strand_(strand), is_copied_(is_copied(strand.rank->world, system)) {
-  Interface& interface = strand.rank->interface;
+FileWait::FileWait(Rank& rank, const storage::FileSystem& system)
+    : rank_(rank), is_copied_(is_copied(rank.world, system)) {
+  Interface& interface = rank.interface;
   interface.begin_file_access();
   if (is_copied_) interface.begin_copied_access();
 }
 
 void FileWait::done(SimTime at) {
-  Interface& interface = strand_.rank->interface;
+  Interface& interface = rank_.interface;
   interface.end_file_access();
   if (is_copied_) interface.end_copied_access();
   at_ = at;
   is_done_ = true;
-  if (is_blocked_) strand_.rank->world.executive.make_ready(strand_);
-  if (is_awaited_ && (!strand_.wake.is_scheduled() || at < strand_.wake.time())) {
-    schedule_wake(strand_, at);
-  }
+  if (blocked_ != nullptr) rank_.world.executive.make_ready(*blocked_);
+  if (awaiting_ != nullptr && (!awaiting_->wake.is_scheduled() || at < awaiting_->wake.time()))
+    schedule_wake(*awaiting_, at);
 }
 
-void FileWait::wait() {
+void FileWait::wait(Strand& strand) {
   if (!is_done_) {
-    is_blocked_ = true;
-    strand_.rank->world.executive.block();
-    is_blocked_ = false;
+    blocked_ = &strand;
+    rank_.world.executive.block();
+    blocked_ = nullptr;
   }
-  add_io_time(strand_, strand_.wait_until(at_, PathKind::kFile));
+  add_io_time(strand, strand.wait_until(at_, PathKind::kFile));
 }
 
 size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest) {
   SimTime wake = latest;
   for (FileWait* wait : waits) {
-    wait->is_awaited_ = true;
+    wait->awaiting_ = &strand;
     if (wait->is_done_) wake = std::min(wake, wait->at_);
   }
   // A request that is not done yet may turn out to be complete before those that are.
@@ -60,7 +59,7 @@ size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime la
   size_t first = waits.size();
   for (size_t i = 0; i < waits.size(); ++i) {
     FileWait& wait = *waits[i];
-    wait.is_awaited_ = false;
+    wait.awaiting_ = nullptr;
     if (!wait.is_done_ || wait.at_ > strand.now) continue;
     if (first == waits.size() || wait.at_ < waits[first]->at_) first = i;
   }

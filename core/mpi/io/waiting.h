@@ -1,5 +1,6 @@
-// FileWait: lets a strand wait for one request to a file system. The strand's clock advances to the
-// completion time, and the wait counts as the rank's I/O time.
+// FileWait: lets strands of a rank wait for one request to a file system, also others than that
+// which made it. The clock of a strand that waits advances to the completion time, and the wait
+// counts as the rank's I/O time.
 #pragma once
 
 #include <span>
@@ -13,6 +14,7 @@ class FileSystem;
 
 namespace sesame::mpi {
 
+struct Rank;
 struct Strand;
 struct World;
 
@@ -23,26 +25,26 @@ bool is_copied(const World& world, const storage::FileSystem& system);
 // computes at the same time.
 void add_io_time(Strand& strand, SimTime duration);
 
-// The completion of one request, which the strand can wait for or test. Must live until it is done.
+// The completion of one request, which a strand can wait for or test. Must live until it is done.
 class FileWait : public storage::Completion {
  public:
-  FileWait(Strand& strand, const storage::FileSystem& system);
+  FileWait(Rank& rank, const storage::FileSystem& system);
   void done(SimTime at) override;
 
-  // Blocks the strand until the request is complete. Then its clock is at the completion time, or
-  // later.
-  void wait();
+  // Blocks the strand, which runs, until the request is complete. Then its clock is at the
+  // completion time, or later. One strand at a time.
+  void wait(Strand& strand);
   bool is_done() const { return is_done_; }
   // The completion time. REQUIRES: is_done().
   SimTime at() const { return at_; }
 
  private:
-  Strand& strand_;
+  Rank& rank_;
   const bool is_copied_;
   SimTime at_;
   bool is_done_ = false;
-  bool is_blocked_ = false;
-  bool is_awaited_ = false;  // by wait_for_any()
+  Strand* blocked_ = nullptr;   // by wait()
+  Strand* awaiting_ = nullptr;  // by wait_for_any()
 
   friend size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest);
 };

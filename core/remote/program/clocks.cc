@@ -35,7 +35,7 @@ int64_t ask(Slot& slot, RequestKind kind, int64_t argument = 0) {
   Writer writer(slot.message, kMessageBytes);
   writer.put(argument);
   sesame_rank_exchange(header_of(kind, writer.bytes()));
-  return Reader(slot.message).get<int64_t>();
+  return Reader(slot.message, kMessageBytes).get<int64_t>();
 }
 
 bool is_processor_clock(clockid_t clock) {

