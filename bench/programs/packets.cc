@@ -2,11 +2,12 @@
 //
 // packets HOSTS LEAVES UPLINKS RATE DELAY PAYLOAD <messages
 //
-// HOSTS at each of the leaf switches, UPLINKS from each leaf switch, one to each top switch. RATE is
-// that of a link in bit/s with headers, DELAY of a link in ns, PAYLOAD of a packet in bytes. Reads a
-// line for each message: its start in ns, sender, receiver, whole packets. Prints when the last
-// packet of each was received, in ns, in the order of the lines. Routes go up by uplink receiver mod
-// UPLINKS. Queues have no limit; a packet is a UDP datagram, and there is no congestion control.
+// HOSTS at each of the leaf switches, UPLINKS from each leaf switch, one to each top switch. RATE
+// is that of a link in bit/s with headers, DELAY of a link in ns, PAYLOAD of a packet in bytes.
+// Reads a line for each message: its start in ns, sender, receiver, whole packets. Prints when the
+// last packet of each was received, in ns, in the order of the lines. Routes go up by uplink
+// receiver mod UPLINKS. Queues have no limit; a packet is a UDP datagram, and there is no
+// congestion control.
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>
 #include <ns3/network-module.h>
@@ -34,8 +35,8 @@ struct Message {
 };
 
 std::vector<Message> messages;
-std::vector<Ptr<Socket>> sockets;          // of each host
-std::vector<Ipv4Address> addresses;        // of each host
+std::vector<Ptr<Socket>> sockets;    // of each host
+std::vector<Ipv4Address> addresses;  // of each host
 uint32_t payload = 0;
 
 void send(uint32_t number) {
@@ -134,7 +135,9 @@ class Tree {
 int main(int count, char** words) {
   if (count != 7) return 2;
   Time::SetResolution(Time::FS);
-  const auto number = [&](int i) { return static_cast<uint32_t>(std::strtoul(words[i], nullptr, 10)); };
+  const auto number = [&](int i) {
+    return static_cast<uint32_t>(std::strtoul(words[i], nullptr, 10));
+  };
   const uint32_t hosts = number(1) * number(2);
   payload = number(6);
   const Tree tree(number(1), number(2), number(3), std::strtoull(words[4], nullptr, 10),

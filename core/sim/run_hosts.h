@@ -73,8 +73,8 @@ class RunHosts {
   std::unique_ptr<pdes::Bridge> bridge_;
   bool has_reported_verdict_ = false;
   std::optional<Error> failure_;  // of a further host, as the first one has it
-  int complete_ = 0;          // hosts whose results have come
-  bool has_arrived_ = false;  // what this further host sent
+  int complete_ = 0;              // hosts whose results have come
+  bool has_arrived_ = false;      // what this further host sent
   std::vector<double> waited_seconds_;
 };
 

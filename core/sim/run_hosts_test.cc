@@ -110,8 +110,8 @@ TEST_F(RunHostsTest, NonsenseInPlaceOfAVerdictIsRefused) {
   };
   for (const uint32_t bytes : {1U << 31, 1U, uint32_t{SharedRun::kVerdictBytes}}) {
     connect("/dev/null");
-    const Message message{
-        {.bytes = 16, .kind = pdes::BridgeMessage::Kind::kFirstOther}, {0, 1, bytes, 0}};
+    const Message message{{.bytes = 16, .kind = pdes::BridgeMessage::Kind::kFirstOther},
+                          {0, 1, bytes, 0}};
     ASSERT_EQ(send(further->descriptor, &message, sizeof message, 0), ssize_t{sizeof message});
     const auto moved = first->hosts->step();
     ASSERT_FALSE(moved);

@@ -61,8 +61,8 @@ struct Scenario {
   // the path exists. If set, the files of the host are not visible.
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   bool may_be_processes = false;  // ranks, if the program asks for what fibers have not
-  bool is_repeated = false;  // with ranks that are processes, for that reason
-  bool traced_open_mpi = false;  // it is a traced run, of a program with Open MPI
+  bool is_repeated = false;       // with ranks that are processes, for that reason
+  bool traced_open_mpi = false;   // it is a traced run, of a program with Open MPI
   uint64_t seed = 1;
   std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
   int workers = 1;                  // processes that simulate; 1: this one only

@@ -140,8 +140,7 @@ void gather_as_open_mpi(Transfer& transfer, const Source& mine, const Target& al
 
 int gather_intra(Transfer& transfer, const Source& mine, const Target& all, int root) {
   const Count block = transfer.rank() == root ? all.bytes() : mine.bytes();
-  const auto given =
-      table_choice<open_mpi::Gather>(machine::Collective::kGather, transfer, block);
+  const auto given = table_choice<open_mpi::Gather>(machine::Collective::kGather, transfer, block);
   if (given || open_mpi::is_followed()) {
     gather_as_open_mpi(transfer, mine, all, root, given);
   } else {
