@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 NUMBERS = ' class="n"'
-_LONG, _ENDS = re.compile(r"[\w./-]{18,}"), re.compile(r"[._/](?=\w)")
+_LONG, _ENDS = re.compile(r"[\w./-]{25,}"), re.compile(r"[._/](?=\w)")
 MOST_ROWS = 2000  # more make a page slow; they are in the JSON
 
 
