@@ -104,6 +104,25 @@ def test_calls_that_succeed_keep_errno(run: Callable[..., list[str]], compiled: 
     assert run(program) == ["changed 0 failed 0"]
 
 
+@pytest.mark.parametrize("way", ["fibers", "processes"])
+def test_names_are_relative_to_a_simulated_directory(
+    run: Callable[..., list[str]], compiled: Compiled, tmp_path: Path, way: str
+) -> None:
+    program = compiled("tests/programs/processes/other_names.c")
+    host = tmp_path / "host"
+    host.mkdir()
+    (host / "text").write_text("text")
+    said = run(program, host, options=("--compute", "none", "--ranks-as", way))
+    assert said == [
+        "here: scandir 1 scandirat 1 ftw 0 nftw 0 seen 2",
+        "host: scandir 1 scandirat 1 ftw 0 nftw 0 seen 2",
+        "readdir_r: 1 1",
+        "lutimes: 0 2000 1",
+        "futimesat: 0 2000",
+        "freopen: t",
+    ]
+
+
 def test_a_name_of_the_host_may_begin_to_lead_to_a_mount(
     run: Callable[..., list[str]], compiled: Compiled, tmp_path: Path
 ) -> None:

@@ -275,9 +275,10 @@ bool may_be_simulated(std::string_view path) {
   return may_be;
 }
 
+// The kernel does not find the way by "..", out of a directory that it may not have.
 storage::ResolvedPath path_of_host(std::string_view path) {
   storage::ResolvedPath found;
-  found.name = found.host_path = path;
+  found.name = found.host_path = is_on_mount(path) ? storage::normalise(path) : std::string(path);
   return found;
 }
 
