@@ -45,6 +45,15 @@ Result<std::string> find_on_path(const std::string& name) {
                     : "give its path, or install the package that contains it");
 }
 
+// What to do about a file that may not be executed.
+std::string way_to_execute(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  const std::string suffix = dot == std::string::npos ? "" : name.substr(dot);
+  for (const char* of_source : {".c", ".cc", ".cpp", ".cxx", ".C", ".f", ".f90", ".F90", ".f08"})
+    if (suffix == of_source) return "name the program that mpicc or its like makes of this source";
+  return "chmod +x " + name;
+}
+
 Result<std::string> find_program(const std::string& name) {
   if (name.empty()) return error("the program's name is empty");
   std::string path = name;
@@ -61,7 +70,7 @@ Result<std::string> find_program(const std::string& name) {
     return error("no program " + quoted(name) + ": " + strerror(errno));
   if (S_ISDIR(status.st_mode)) return error(quoted(name) + " is a directory, expected a program");
   if (access(resolved, X_OK) != 0)
-    return error(quoted(name) + " is not executable", "chmod +x " + name);
+    return error(quoted(name) + " is not executable", way_to_execute(name));
   return std::string(resolved);
 }
 

@@ -64,6 +64,11 @@ TEST_F(Inspect, RefusesAFileThatMayNotBeExecuted) {
   expect_words(refusal(file("data", "x", 0644)), {"is not executable", "chmod +x"});
 }
 
+TEST_F(Inspect, RefusesASourceAndSaysThatItIsCompiledFirst) {
+  for (const char* source : {"halo.c", "halo.cpp", "halo.f90"})
+    expect_words(refusal(file(source, "int main", 0644)), {"is not executable", "makes of this"});
+}
+
 TEST_F(Inspect, RefusesAScriptAndShowsItsFirstLine) {
   expect_words(refusal(file("run.sh", "#!/bin/sh\nexec ./ring\n")),
                {"is a script (#!/bin/sh)", "hint"});

@@ -1,6 +1,7 @@
 #include "core/machine/keys.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/machine/collective_rules.h"
@@ -212,7 +213,7 @@ bool is_table_name(std::string_view name) {
 std::optional<std::string> nearest_name(std::string_view unknown) {
   const std::string pattern = pattern_of(unknown);
   std::optional<std::string> nearest;
-  size_t least = pattern.size() + 1;
+  size_t least = std::numeric_limits<size_t>::max();
   for (const Key& key : keys()) {  // the right word in the wrong table
     const size_t distance = edit_distance(pattern, key.name);
     if (last_part(key.name) == last_part(pattern) && distance < least) {

@@ -245,13 +245,11 @@ TEST(ReadMachine, BandwidthMustBeAboveZero) {
 TEST(ReadMachine, UnknownKeysGetTheNearestName) {
   const std::string text = complaint("latency = \"10 us\"", "latencie = \"10 us\"");
   expect_starts(text,
-                "m.toml:15: unknown key network.latencie, expected a key of the machine "
-                "file format, got \"10 us\"\nhint: did you mean network.latency?");
+                "m.toml:15: unknown key network.latencie\nhint: did you mean network.latency?");
   expect_starts(complaint("[topology]", "[topologie]"),
-                "m.toml:23: unknown table topologie, expected a key of the machine file format, "
-                "got a table\nhint: did you mean topology?");
+                "m.toml:23: unknown table topologie\nhint: did you mean topology?");
   expect_starts(complaint("[topology]", "[printers]\n[topology]"),
-                "m.toml:23: unknown table printers, ");
+                "m.toml:23: unknown table printers");
   EXPECT_EQ(complaint("[topology]", "[printers]\n[topology]").find("hint"), std::string::npos);
   EXPECT_NE(complaint("up_to", "upto").find("did you mean network.segment.N.up_to?"),
             std::string::npos);
@@ -403,6 +401,8 @@ TEST(Override, IsNamedInMessages) {
                 "override network.latency=fast: wrong value for network.latency");
   expect_starts(complaint_about({"network.latncy=5us"}),
                 "override network.latncy=5us: unknown key network.latncy");
+  expect_starts(complaint_about({"latency=5us"}),
+                "override latency=5us: unknown key latency\nhint: did you mean network.latency?");
   expect_starts(complaint_about({"network=5"}), "override network=5: network is a table");
   expect_starts(complaint_about({"nodes=64"}),
                 "override nodes=64: nodes and topology disagree, expected 12 nodes");

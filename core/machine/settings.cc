@@ -119,11 +119,7 @@ std::unexpected<Error> unknown_key(const Document& document, const Entry& entry)
     }
   }
   const bool table = entry.value.type == Type::kTable;
-  return document.wrong(entry,
-                        std::string(table ? "unknown table " : "unknown key ") + entry.key +
-                            ", expected a key of the machine file format, got " +
-                            entry.value.shown(),
-                        hint);
+  return document.wrong(entry, (table ? "unknown table " : "unknown key ") + entry.key, hint);
 }
 
 const Value& value_of(const Document& document, std::string_view key) {

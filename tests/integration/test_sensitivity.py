@@ -286,6 +286,15 @@ def test_beyond_the_range_the_answer_says_so_and_is_a_lower_bound(measured, tmp_
     )
     assert not found.is_in_range
     assert found.simulated_s is not None and found.predicted_s <= found.simulated_s
+    assert " becomes " in repr(found) and "; an estimate: " in repr(found)
+    assert "network.receive_overhead from " in found._repr_html_()
+
+
+def test_what_causes_the_time_is_a_frame_that_adds_up(measured):
+    frame = measured.sensitivity()
+    assert list(frame.columns)[:4] == ["key", "value", "time_s", "share"]
+    assert frame.time_s.sum() == pytest.approx(measured.info["result"]["predicted_time_s"])
+    assert frame.share.sum() == pytest.approx(1)
 
 
 def test_measured_computation_is_that_of_the_run(heat, simulate, tmp_path):

@@ -109,6 +109,14 @@ def test_a_recording_that_was_made_again_since_is_another(simulated):
     assert not ratio.exact
 
 
+def test_keys_of_the_network_are_the_first_of_those_that_differ(simulated):
+    changes = ("storage.ionodes=8", "network.latency=1ms", "node.compute_ratio=2")
+    settings = [word for change in changes for word in ("--set", change)]
+    difference = compare(simulated("a"), simulated("b", *settings))
+    keys = [key for key, _ in difference.machine_values]
+    assert keys == ["network.latency", "node.compute_ratio", "storage.ionodes"]
+
+
 def test_changes_add_up_to_that_of_the_mean_rank(simulated):
     before = simulated("before", "--compute", "fixed:10us")
     after = simulated("after", "--compute", "fixed:30us", "--set", "network.latency=200us")

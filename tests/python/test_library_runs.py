@@ -98,7 +98,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
     series = library.open(path)
     assert isinstance(series, library.Series)
     rows = series.to_pandas()[["network.latency", "node.compute_ratio"]].to_numpy().tolist()
-    assert rows == [[a, b] for a in ("200us", "300us") for b in ("1", "2")]
+    assert rows == [[a, b] for a in ("200us", "300us") for b in (1, 2)]
     assert series.info.result["varied"] == ["network.latency", "node.compute_ratio"]
 
 
@@ -286,6 +286,10 @@ def test_arguments_are_a_list_of_words(call, arguments):
         call("ring", arguments, machine="paragon", ranks=2)
 
 
+def on_paragon(program, *arguments, **settings):
+    return library.simulate(program, *arguments, machine="paragon", **settings)
+
+
 @pytest.mark.parametrize(
     ("use", "message"),
     [
@@ -300,6 +304,14 @@ def test_arguments_are_a_list_of_words(call, arguments):
             lambda: library.simulate("ring", machine="paragon", private_libraries="lib"),
             "private_libraries: expected a list",
         ),
+        (lambda: on_paragon("ring", ranks=[1, 2]), "ranks: expected a number.*\n.*sesame.series"),
+        (lambda: on_paragon("ring", ranks="2"), "ranks: expected a number, got '2'"),
+        (lambda: on_paragon(["ring", "20"]), "program: expected a name or a path.*\n.*arguments="),
+        (lambda: on_paragon("ring", settings="a=b"), "settings: expected a mapping"),
+        (lambda: on_paragon("ring", compute=3), "compute: expected text or a data set, got 3"),
+        (lambda: library.simulate("ring", machine=["paragon"]), "machine: .*\n.*sesame.series"),
+        (lambda: library.Machine("paragon"), "expected the path of a machine.*\n.*Machine.load"),
+        (lambda: library.Machine.load("paragon").set("node.cores"), "settings: expected a mapping"),
         (lambda: library.simulate("ring"), "machine is missing.*\n.*azure-hb, csd3-roce, csd3"),
         (lambda: library.series("ring", ranks=[1, 2]), "machine is missing"),
     ],
@@ -365,3 +377,31 @@ def test_a_data_set_that_is_not_kept_is_named_by_program_and_machine():
 def test_arguments_may_be_numbers(run_path):
     run = library.simulate("ring", [3], machine="paragon", ranks=4, compute="none")
     assert run.info.command == ["ring", "3"]
+
+
+def test_the_computation_of_a_run_is_that_of_the_same_run_only(run_path):
+    earlier = library.open(run_path)
+    same = on_paragon("ring", ["20"], ranks=8, compute=earlier)
+    assert same.info.result["predicted_time_s"] == earlier.info.result["predicted_time_s"]
+    assert "not comparable" not in {one["reason"] for one in same.info.doubts}
+    other = on_paragon("ring", ["10"], ranks=8, compute=earlier)
+    [doubt] = [one for one in other.info.doubts if one["reason"] == "not comparable"]
+    assert "recorded from `ring 20`, and this is `ring 10`" in doubt["text"]
+    calls = {row["name"]: row["count"] for row in earlier.table("call_total").to_pylist()}
+    name = max(calls, key=calls.get)
+    assert f"it has {calls[name]:,} calls of {name}, and this run " in doubt["text"]
+
+
+def test_a_swept_key_is_a_number_too_and_its_axis_is_in_order():
+    latencies = ["400us", "1ms", "600us"]
+    sweep = {"network.latency": latencies, "node.compute_ratio": [2, 1]}
+    series = library.series("ring", machine="paragon", ranks=2, compute="none", sweep=sweep)
+    frame = series.to_pandas()
+    seconds = frame["network.latency_s"].tolist()
+    assert seconds == pytest.approx([4e-4, 4e-4, 1e-3, 1e-3, 6e-4, 6e-4])
+    assert frame["node.compute_ratio"].tolist() == [2, 1] * 3
+    chart = series.plot().chart
+    assert len(chart.marks) == 2  # a line for each ratio
+    for mark in chart.marks:
+        assert list(mark["x"]) == sorted(mark["x"])
+    assert [text for _, text in chart.axes["x"]["ticks"]] == ["400us", "600us", "1ms"]

@@ -7,11 +7,13 @@ import re
 import struct
 from html import escape
 
+import numpy as np
 import pytest
 from tests.python.every_kind import write_every_kind
 
 import sesame as library
 from sesame.analysis import views as registry
+from sesame.analysis.chart_picture import write_picture
 from sesame.analysis.plots import Plot
 from sesame.analysis.views import VIEWS
 from sesame.datasets import Kind
@@ -189,3 +191,11 @@ def test_measurements_and_experiments_have_two_views_and_more(every_kind):
     assert len(views) >= 2
     assert views[-1] == "findings"
     assert reproduced.plot(view="findings").chart.marks[0]["kind"] == "spans"
+
+
+def test_cells_of_classes_are_drawn_as_a_picture_with_a_legend(tmp_path):
+    chart = Chart()
+    classes = [("computation", "blue"), ("waiting", "orange"), ("nowhere", "grey")]
+    chart.classes(np.array([[0, 1], [1, -1]]), (0.0, 1.0), (-0.5, 1), classes)
+    write_picture(chart, tmp_path / "cells.png")
+    assert (tmp_path / "cells.png").read_bytes().startswith(b"\x89PNG")

@@ -133,14 +133,17 @@ def _cells(axes: Any, mark: dict[str, Any]) -> None:
         axes.figure.colorbar(mesh, ax=axes, label=mark.get("unit", ""))
         return
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
+    from matplotlib.patches import Rectangle
 
     names, colours = zip(*mark["classes"], strict=True)
     shown = np.ma.masked_less(values.astype(int), 0)
     palette = ListedColormap([_colour(one) for one in colours])
     axes.pcolormesh(x, y, shown, cmap=palette, vmin=-0.5, vmax=len(names) - 0.5)
     for number in np.unique(shown.compressed()).tolist():
-        axes.add_patch(Patch(color=_colour(colours[number]), label=names[number], visible=False))
+        # Only for the legend. A mere Patch cannot be added to axes: it has no path.
+        axes.add_patch(
+            Rectangle((x[0], y[0]), 0, 0, color=_colour(colours[number]), label=names[number])
+        )
 
 
 def _links(axes: Any, mark: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.extras import require
+from sesame.machines.values import in_one_unit
 from sesame.settings import setting
 from sesame.simulation import RunResult
 from sesame.simulation.sweep import MACHINE
@@ -21,6 +22,42 @@ from sesame.web.chart import Chart, curve_colour, time_unit
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
 IDEAL_COLOUR = "#5b6b7b"
 RANKS = "ranks"
+# An axis of numbers is logarithmic if the largest is this many times the smallest.
+LOG_FROM = 100
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where the values of what varies are on the axis: numbers at their place, in order, other
+    values side by side as they were given."""
+
+    name: str
+    places: dict[str, float]
+    is_numeric: bool
+
+    @property
+    def is_log(self) -> bool:
+        least, most = min(self.places.values()), max(self.places.values())
+        return self.is_numeric and (self.name == RANKS or 0 < least <= most / LOG_FROM)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The values as text, thousands of ranks with commas, at their places."""
+        ordered = sorted(self.places.items(), key=lambda one: one[1])
+        return [
+            (place, f"{int(place):,}" if self.name == RANKS else text) for text, place in ordered
+        ]
+
+
+def _axis(runs: Runs) -> Axis:
+    name = axis_of(runs)
+    if name == RANKS:
+        return Axis(name, {str(point.ranks): float(point.ranks) for point, _ in runs}, True)
+    texts = list(dict.fromkeys(dict(point.settings)[name] for point, _ in runs))
+    values = [in_one_unit(name, text) for text in texts]
+    if all(isinstance(value, int | float) for value in values):
+        return Axis(name, {t: float(str(v)) for t, v in zip(texts, values, strict=True)}, True)
+    return Axis(name, {text: float(i) for i, text in enumerate(texts)}, False)
 
 
 def axis_of(runs: Runs) -> str:
@@ -38,7 +75,7 @@ def axis_of(runs: Runs) -> str:
 class Dot:
     """A figure on a curve, with its interval; without repeats that is the figure itself."""
 
-    at: str  # the value on the axis
+    at: str  # the value on the axis, as text
     value: float
     low: float
     high: float
@@ -106,10 +143,9 @@ def ideal_line(runs: Runs) -> list[tuple[int, float]]:
 
 def _chart_of(runs: Runs, curves: dict[str, list[Dot]], factor: float) -> Chart:
     chart = Chart(420)
-    axis = axis_of(runs)
-    # Settings come with units, so they stand side by side as they were given.
-    names = list(dict.fromkeys(dot.at for dots in curves.values() for dot in dots))
-    for i, (name, dots) in enumerate(curves.items()):
+    axis = _axis(runs)
+    for i, (name, given) in enumerate(curves.items()):
+        dots = sorted(given, key=lambda dot: axis.places[dot.at])
         colour = curve_colour(i, len(curves))
         bars: dict[str, Any] = {}
         if any(dot.low < dot.high for dot in dots):
@@ -118,14 +154,13 @@ def _chart_of(runs: Runs, curves: dict[str, list[Dot]], factor: float) -> Chart:
                 "high": [dot.high * factor for dot in dots],
                 "errors": True,
             }
-        places = [int(dot.at) if axis == RANKS else names.index(dot.at) for dot in dots]
+        places = [axis.places[dot.at] for dot in dots]
         values = [dot.value * factor for dot in dots]
         chart.line(name or "simulated", places, values, colour, points=True, **bars)
-    if axis == RANKS:
-        counts = sorted({point.ranks for point, _ in runs})
-        chart.x(axis, log=True, ticks=[[count, f"{count:,}"] for count in counts])
+    if axis.is_numeric:
+        chart.x(axis.name, log=axis.is_log, ticks=[list(tick) for tick in axis.ticks])
     else:
-        chart.x(axis, names=names)
+        chart.x(axis.name, names=list(axis.places))
     return chart
 
 
@@ -168,11 +203,12 @@ def write_plot(runs: Runs, path: Path) -> None:
 
 
 def _draw(axes: Any, runs: Runs, curves: dict[str, list[Dot]], factor: float, title: str) -> None:
-    axis = axis_of(runs)
-    for i, (name, dots) in enumerate(curves.items()):
+    axis = _axis(runs)
+    for i, (name, given) in enumerate(curves.items()):
+        dots = sorted(given, key=lambda dot: axis.places[dot.at])
         up, down = _reaches(dots, factor)
         axes.errorbar(
-            [int(dot.at) if axis == RANKS else dot.at for dot in dots],
+            [axis.places[dot.at] for dot in dots],
             [dot.value * factor for dot in dots],
             yerr=[down, up] if any(up) or any(down) else None,
             fmt="o-",
@@ -180,13 +216,13 @@ def _draw(axes: Any, runs: Runs, curves: dict[str, list[Dot]], factor: float, ti
             color=COLOURS[i % len(COLOURS)],
             label=name or None,
         )
-    axes.set_xlabel(axis)
+    axes.set_xlabel(axis.name)
     axes.set_ylabel(title)
     axes.grid(color="#e8ecf0")
-    if axis == RANKS:
-        counts = sorted({point.ranks for point, _ in runs})
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(counts, [str(ranks) for ranks in counts])
+    if axis.is_log:
+        axes.set_xscale("log", base=2 if axis.name == RANKS else 10)
+    axes.set_xticks(*zip(*axis.ticks, strict=True))
+    axes.set_xticks([], minor=True)
     if len(curves) > 1:
         axes.legend()
 

@@ -12,13 +12,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sesame.datasets import DataSet
 from sesame.datasets.info import Kind
 from sesame.errors import InputError
+from sesame.extras import require
 from sesame.machines.values import general, in_one_unit, kinds_of_keys, machine_values
 from sesame.settings import setting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Kinds of keys with a slope: whether the time is in proportion to the value, or to its inverse.
 PROPORTIONAL = {"duration": True, "number": True, "bandwidth": False}
@@ -216,3 +220,18 @@ def _effect(key: str, seconds: float, values: Mapping[str, str], limits: Any) ->
         lowest = None
     value = values.get(key) or DEFAULTS[key]
     return Effect(key, seconds, value, is_proportional, lowest, highest)
+
+
+def frame_of(data_set: DataSet) -> pd.DataFrame:
+    """See `sesame.DataSet.sensitivity`."""
+    require("notebook", "a data frame", "pandas")
+    import pandas as pd
+
+    found = sensitivity_of(data_set)
+    rows = [(one.key, one.value, one.seconds, one.lowest, one.highest) for one in found.effects] + [
+        (name, "", seconds, None, None) for name, seconds in found.other.items()
+    ]
+    names = ("key", "value", "time_s", "holds_from_factor", "holds_to_factor")
+    frame = pd.DataFrame(rows, columns=list(names))
+    frame.insert(3, "share", frame["time_s"] / (found.predicted_s or 1.0))
+    return frame

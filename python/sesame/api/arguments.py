@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sesame.errors import InputError
 
@@ -22,3 +23,26 @@ def words_of(name: str, value: object, example: str, *, numbers: bool = True) ->
             kinds = "text, numbers or paths" if numbers else "text"
             raise InputError(f"{name}: expected {kinds}, got {word!r}", hint=hint)
     return [str(word) for word in value]
+
+
+def mapping_of(name: str, value: object) -> Mapping[str, Any]:
+    """The argument `name`, values by the keys of a machine. Raises InputError for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    raise InputError(
+        f"{name}: expected a mapping of keys to values, got {value!r}",
+        hint=f'for instance {name}={{"network.latency": "2us"}}',
+    )
+
+
+def check_one(
+    name: str, value: object, kinds: tuple[type, ...], expected: str, several: str
+) -> None:
+    """Raises InputError if the argument `name` is not of `kinds`; `several`: where a list of them
+    belongs."""
+    if value is None or (isinstance(value, kinds) and not isinstance(value, bool)):
+        return
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    raise InputError(
+        f"{name}: expected {expected}, got {value!r}", hint=several if is_list else None
+    )

@@ -85,6 +85,19 @@ class DataSet(reader.DataSet):
 
         return frame_of(self)
 
+    def sensitivity(self) -> pd.DataFrame:
+        """What causes the predicted time of a run simulated with `sensitivity`, the largest first:
+        a row for each key of the machine, then for what is none.
+
+        Columns: `key`, its `value`, `time_s` (of the critical path that it causes), `share` (of 1),
+        `holds_from_factor` and `holds_to_factor` (between which factors of the value the slope is
+        known to hold; NaN: without limit). `sesame.what_if` predicts a change. Raises InputError
+        for other runs, or where pandas is not installed.
+        """
+        from sesame.analysis.sensitivity import frame_of
+
+        return frame_of(self)
+
     def report(self, path: str | Path) -> Path:
         """Writes its report, one self-contained HTML file; an existing file is replaced.
 

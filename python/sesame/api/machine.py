@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame import native
+from sesame.api.arguments import check_one, mapping_of
 from sesame.errors import InputError, OutputError
 from sesame.machines import as_file, find_machine, shipped
 from sesame.settings import setting
@@ -32,6 +33,13 @@ class Machine:
 
     path: Path
     settings: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, Path):
+            raise InputError(
+                f"Machine({self.path!r}): expected the path of a machine file",
+                hint=f"Machine.load({self.path!r}) takes also the name of a model",
+            )
 
     @staticmethod
     def load(name: str | Path) -> Machine:
@@ -59,8 +67,9 @@ class Machine:
 
         Raises InputError for an unknown key, or a value that the key cannot have.
         """
-        old = {key: value for key, value in self.settings if key not in changes}
-        new = {key: value_text(value) for key, value in changes.items()}
+        changed = mapping_of("settings", changes)
+        old = {key: value for key, value in self.settings if key not in changed}
+        new = {key: value_text(value) for key, value in changed.items()}
         machine = Machine(self.path, tuple((old | new).items()))
         machine.model  # noqa: B018
         return machine
@@ -145,6 +154,8 @@ def machine_of(machine: str | Path | Machine | None) -> Machine:
             hint=f'for instance machine="infiniband"; there are {some} and others: '
             "sesame.Machine.names()",
         )
+    kinds, several = (str, Path, Machine), "sesame.series takes several"
+    check_one("machine", machine, kinds, "the name of a model or a machine file", several)
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 

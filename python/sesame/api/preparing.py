@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sesame import native
-from sesame.api.arguments import words_of
+from sesame.api.arguments import check_one, words_of
 from sesame.api.machine import Machine
 from sesame.api.trace_driven import place, played, storage_of, write_inputs
 from sesame.datasets import is_data_set
@@ -82,6 +82,8 @@ def prepared(
 
     Raises InputError for a wrong setting, OutputError if `files` cannot be written.
     """
+    own = 'its arguments are an argument of their own, as arguments=["400000"]'
+    check_one("program", settings.program, (str, os.PathLike), "a name or a path", own)
     words_of("arguments", settings.arguments, '["400000"]')
     words_of("private_libraries", settings.private_libraries, '["libstate*"]', numbers=False)
     if ranks is not None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sesame import native
+from sesame.api.arguments import check_one
 from sesame.api.data_set import DataSet, Kept, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display, show_point
 from sesame.api.machine import Machine, Value, machine_of, machines_by_label, value_text
@@ -44,7 +45,7 @@ def simulate(
     machine: str | Path | Machine | None = None,
     ranks: int | None = None,
     settings: Mapping[str, Value] | None = None,
-    compute: str | None = None,
+    compute: str | DataSet | None = None,
     repeat: int = 1,
     scale_compute: float | None = None,
     placement: str = "block",
@@ -74,26 +75,26 @@ def simulate(
 ) -> SimulatedRun:
     """Predicts one run on a machine; returns its data set, of kind `simulated`.
 
-    `program` is an unmodified MPI program, or a traced run (NAME.sesame), whose calls are played.
-    `machine` is a `Machine`, the name of a model or a machine file; `settings` changes keys of it
+    `program` is an MPI program, or a traced run (NAME.sesame), whose calls are played. `machine` is
+    a `Machine`, the name of a model or a machine file; `settings` changes keys of it
     ({"network.latency": "2us"}). `private_libraries` are patterns of libraries of which each rank
     gets a copy. `stack_size` is a rank's; `ranks_as` "fibers" or "processes". `compute` gives
     computation times: "measured" (default), "measured:2" (two copies at once), "none", "fixed:1us",
-    "recorded:NAME.sesame"; of a traced run, times `scale_compute`. `repeat` N times: the median
-    counts. `files` is a directory that keeps simulated files; `discard_data` only their sizes.
-    `mappings` moves a traced run's files ({"/scratch/run": "."}). `collective` is the strategy of
-    collective accesses. `sensitivity`: for `sesame.what_if`. `workers` processes simulate together
-    under `protocol`, with the same result, also on `hosts` that `launcher` reaches. `output` is the
-    path of the data set, which otherwise ends with its last reference; `force` replaces an existing
-    one. Without `records` it has sums only; `keep_raw` keeps the raw streams. Output is dropped
-    unless `show_output`, stderr is not. `label` names ranks in it. Times are s in `info.result`, ps
-    in tables. Raises InputError, OutputError (data set not written), SimulationError (no result).
+    those of an earlier run (a data set, or "recorded:NAME.sesame"); of a traced run, times
+    `scale_compute`. `repeat` N times: the median counts. `files` is a directory that keeps
+    simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
+    ({"/scratch/run": "."}). `collective` is the strategy of collective accesses. `sensitivity`: for
+    `sesame.what_if`. `workers` processes simulate together under `protocol`, also on `hosts` that
+    `launcher` reaches. `output` is the data set's path, which otherwise ends with its last
+    reference; `force` replaces one. Without `records` it has sums only; `keep_raw` keeps raw
+    streams. Output is dropped unless `show_output`; `label` names ranks in it. Times are s in
+    `info.result`, ps in tables. Raises InputError, OutputError, SimulationError (no result).
     """
     wanted = RunSettings(
-        program, arguments, machine_of(machine).set(settings or {}), compute, repeat, scale_compute,
-        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
-        label, stack_size, private_libraries, workers, protocol, hosts, launcher, files,
-        sensitivity,
+        program, arguments, machine_of(machine).set(settings or {}), source_of(compute), repeat,
+        scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
+        shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
+        files, sensitivity,
     )  # fmt: skip
     shown = display or CapturedOutput(quiet=not show_output)
     return _simulate(wanted, ranks, Keep(records, keep_raw), shown, _Output(output, force))
@@ -107,7 +108,7 @@ def series(
     ranks: int | Sequence[int] | None = None,
     sweep: Mapping[str, Sequence[Value]] | None = None,
     settings: Mapping[str, Value] | None = None,
-    compute: str | None = None,
+    compute: str | DataSet | None = None,
     repeat: int = 1,
     scale_compute: float | None = None,
     placement: str = "block",
@@ -144,15 +145,21 @@ def series(
     """
     machines = {label: one.set(settings or {}) for label, one in machines_by_label(machine).items()}
     wanted = RunSettings(
-        program, arguments, next(iter(machines.values())), compute, repeat, scale_compute,
-        placement, environment, cwd, mappings, discard_data, collective, seed, shuffle, ranks_as,
-        label, stack_size, private_libraries, workers, protocol, hosts, launcher,
+        program, arguments, next(iter(machines.values())), source_of(compute), repeat,
+        scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
+        shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
     )  # fmt: skip
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
     shown = display or CapturedOutput(quiet=not show_output)
     return _simulate_series(
         wanted, machines, counts, _sweeps(sweep or {}), shown, _Output(output, force)
     )
+
+
+def source_of(compute: str | DataSet | None) -> str | None:
+    """The source of computation times as text; that of a data set repeats its times."""
+    check_one("compute", compute, (str, DataSet), "text or a data set", "name one of them")
+    return f"recorded:{compute.path}" if isinstance(compute, DataSet) else compute
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,7 @@ class _Output:
 def _simulate(
     wanted: RunSettings, ranks: int | None, keep: Keep, display: Display, output: _Output
 ) -> SimulatedRun:
+    check_one("ranks", ranks, (int,), "a number", "sesame.series takes several")
     output.check()
     with prepared(wanted, ranks, is_series=False, program_stdout=display.program_stdout) as found:
         display.show_notes(found.scenario.notes)

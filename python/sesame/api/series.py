@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sesame.api.data_set import DataSet
 from sesame.datasets import Kind
 from sesame.errors import InputError
+from sesame.machines.values import numbers_of
 from sesame.simulation.series import POINT, Runs, read_series
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class Series(DataSet):
         return found
 
     def to_pandas(self, name: str = POINT, *, exact: bool = False) -> pd.DataFrame:
-        """The points: `ranks`, a column for each key that varies, `predicted_time_s` with its
-        interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
+        """The points: `ranks`, a column for each key that varies (and one of numbers, as
+        `network.latency_s`, `network.bandwidth_B_per_s`, if it has a unit), `predicted_time_s` with
+        its interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
         `efficiency` relative to the fewest ranks (NaN for a run that took no time, deadlocked or
         failed: see `outcome` and `exit_status`)."""
         from sesame.analysis.scaling import scalings_of
@@ -60,6 +62,7 @@ class Series(DataSet):
         frame = super().to_pandas(name, exact=exact)
         if name != POINT or exact:
             return frame
+        _add_numbers(frame, list(dict(self.runs[0][0].settings)))
         scalings = scalings_of(self.runs)
         if any(scalings):
             frame["speed_up"] = [s.speed_up if s else float("nan") for s in scalings]
@@ -78,3 +81,18 @@ class Series(DataSet):
         check_path(Path(path))
         write_plot(self.runs, Path(path))
         return super().plot()
+
+
+def _add_numbers(frame: pd.DataFrame, keys: Sequence[str]) -> None:
+    """Adds the values of keys as numbers: beside the text, or in its place if they have no unit."""
+    from pandas import to_numeric
+
+    for key in keys:
+        found = numbers_of(key, frame[key])
+        if found is None:
+            continue
+        unit, values = found
+        if unit:
+            frame.insert(list(frame.columns).index(key) + 1, f"{key}_{unit}", values)
+        else:
+            frame[key] = to_numeric(frame[key])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from sesame.analysis.machine_file import machine_file_of
 from sesame.analysis.sensitivity import Effect, Sensitivity, factor_of, sensitivity_of
+from sesame.api.arguments import mapping_of
 from sesame.api.data_set import DataSet
 from sesame.api.data_set import open as open_data_set
 from sesame.api.machine import Machine
@@ -31,10 +33,10 @@ class Change:
         return self.effect.seconds * (self.effect.time_factor(self.factor) - 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf:
     """The predicted time with the changes, from the slopes of the run; `simulated_…` only with
-    `check`."""
+    `check`. As text, and in a notebook, it is a sentence."""
 
     run_s: float  # the predicted time of the run
     changes: tuple[Change, ...]
@@ -45,9 +47,28 @@ class WhatIf:
     def predicted_s(self) -> float:
         return max(self.run_s + sum(change.difference_s for change in self.changes), 0.0)
 
+    def __repr__(self) -> str:
+        from sesame.analysis.quantities import format_seconds
+
+        changes = ", ".join(
+            f"{one.effect.key} from {one.effect.value} to {one.value}" for one in self.changes
+        )
+        text = (
+            f"{format_seconds(self.run_s)} becomes {format_seconds(self.predicted_s)} ({changes})"
+        )
+        if not self.is_in_range:
+            text += "; an estimate: the change goes beyond the range in which the slopes hold"
+        if self.simulated_s is not None:
+            text += f"; simulated: {format_seconds(self.simulated_s)}"
+        return text
+
+    def _repr_html_(self) -> str:
+        return f"<div>{escape(repr(self))}</div>"
+
     @property
     def used_range(self) -> float:
-        """Up to 1 the slopes hold, as far as the maxima on the critical path tell."""
+        """How far the changes go: 0 is none, and up to 1 the slopes hold, as far as the maxima on
+        the critical path tell."""
         return sum(change.effect.used_range(change.factor) for change in self.changes)
 
     @property
@@ -92,7 +113,7 @@ def what_if(
     """
     data_set = run if isinstance(run, DataSet) else open_data_set(run)
     sensitivity = sensitivity_of(data_set)
-    if not changes:
+    if not mapping_of("changes", changes):
         raise InputError(
             "expected at least one change of a key of the machine",
             hint='for instance {"network.latency": "-50%"}',

@@ -54,6 +54,13 @@ class Change:
         return max((abs(change) for change in self.change_s), default=0.0)
 
 
+def _place_of_key(key: str, *, uses_files: bool) -> int:
+    """Where a key of a machine stands among others that differ."""
+    if "storage" in key or key.startswith("node.memory"):
+        return 1 if uses_files else 3
+    return {"network": 0, "node": 2}.get(key.partition(".")[0], 2)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure of workloads, with the value of each side; None if a side has none of this name."""
@@ -124,8 +131,17 @@ class Difference:
 
     @cached_property
     def machine_values(self) -> list[tuple[str, list[str | None]]]:
-        """Keys of the machine files that differ, with each side's value."""
-        return differing_values([side.run.machine_values for side in self.sides])
+        """Keys of the machine files that differ, with each side's value: first those of the
+        network, last those of file systems, unless a run uses files."""
+        names = {name for side in self.sides for name in side.run.calls.names}
+        uses_files = any(not name.startswith("MPI_") for name in names) or any(
+            name.startswith("MPI_File_") for name in names
+        )
+
+        def place(row: tuple[str, list[str | None]]) -> int:
+            return _place_of_key(row[0], uses_files=uses_files)
+
+        return sorted(differing_values([side.run.machine_values for side in self.sides]), key=place)
 
     @cached_property
     def settings(self) -> list[tuple[str, list[str]]]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sesame import native
@@ -107,6 +107,20 @@ def in_one_unit(key: str, text: str | None) -> object:
         return float(text) if kind in ("number", "share", "count") else text
     except (InputError, ValueError):
         return text
+
+
+# Of kinds of keys: the unit for columns of data, and how many of `in_one_unit` make one.
+UNITS = {"duration": ("s", 1e12), "size": ("B", 1.0), "bandwidth": ("B_per_s", 1.0)}
+
+
+def numbers_of(key: str, texts: Iterable[str]) -> tuple[str, list[float]] | None:
+    """Values of a key as numbers with their unit ("s", "B", "B_per_s", "" for none); None if the
+    key, or one of the values, is no number."""
+    values = [in_one_unit(key, text) for text in texts]
+    if not all(isinstance(value, int | float) for value in values):
+        return None
+    unit, divisor = UNITS.get(kinds_of_keys().get(general(key), ""), ("", 1.0))
+    return unit, [float(str(value)) / divisor for value in values]
 
 
 def _bytes_per_s(text: str) -> float:

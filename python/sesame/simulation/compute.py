@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_FIXED_PS = 86_400 * 10**12  # as in core/sim/scenario.cc
 POLL = 1  # flag of a call, core/trace/record.h
+# How often programs call them depends on the machine.
+POLLS = ("MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status", "MPI_Wtime")
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,38 @@ def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
         for doubt in data_set.info.get("doubts", [])
         if doubt["reason"] in (Reason.BUSY_HOST, Reason.SCATTER, Reason.DISTURBED_INPUT)
     ]
+
+
+def doubts_of_other_run(
+    data_set: DataSet, command: Sequence[str], calls: Mapping[str, int]
+) -> list[Doubt]:
+    """The doubt of a run of `command` that takes its computation from another run. It is another
+    one if its program, its arguments or its `calls` (how often, by name) differ."""
+    recorded, here = _words(data_set.info.get("command", [])), _words(command)
+    found = []
+    if recorded and recorded != here:
+        found.append(f"it was recorded from `{recorded}`, and this is `{here}`")
+    if data_set.has("call_total"):
+        then = {row["name"]: row["count"] for row in data_set.table("call_total").to_pylist()}
+        differences = {
+            name: abs(then.get(name, 0) - calls.get(name, 0))
+            for name in {**then, **calls}
+            if not name.startswith(POLLS)
+        }
+        name = max(differences, key=differences.__getitem__, default="")
+        if differences.get(name):
+            found.append(
+                f"it has {then.get(name, 0):,} calls of {name}, and this run {calls.get(name, 0):,}"
+            )
+    if not found:
+        return []
+    text = f"the computation in {data_set.path.name} is that of another run: {'; '.join(found)}"
+    return [Doubt(Reason.NOT_COMPARABLE, text, "record this program with these arguments")]
+
+
+def _words(command: Sequence[str]) -> str:
+    """The command without the directory of its program."""
+    return shlex.join([*(Path(word).name for word in command[:1]), *command[1:]])
 
 
 def is_shared(info: Mapping[str, Any]) -> bool:

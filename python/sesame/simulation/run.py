@@ -20,6 +20,7 @@ from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
 from sesame.settings import setting, spelling
 from sesame.simulation.compute import (
+    doubts_of_other_run,
     doubts_of_recorded,
     is_shared,
     recorded_times,
@@ -33,7 +34,7 @@ from sesame.simulation.scenario import Scenario
 from sesame.trust import Doubt, Estimate
 
 if TYPE_CHECKING:
-    from sesame.datasets import DataSetWriter
+    from sesame.datasets import DataSet, DataSetWriter
 
 SCALARS = (
     "predicted_time_s",
@@ -306,13 +307,11 @@ def _run(
     if keep.records:
         text["tables"] = _recorded_tables()
     recorded_file = directory / "recorded_compute"
+    recorded = _recorded(scenario)
     doubts = list(scenario.doubts)
     if scenario.compute.times is not None:
         text["compute"] = scenario.compute.to_json(scenario.compute.times)
-    elif scenario.compute.recorded is not None:
-        from sesame.datasets import DataSet
-
-        recorded = DataSet(scenario.compute.recorded)
+    elif recorded is not None:
         times = recorded_times(recorded, scenario.ranks)
         doubts += doubts_of_recorded(recorded)
         write_recorded(times, recorded_file)
@@ -337,12 +336,24 @@ def _run(
             _remove_empty(scenario, scenario.files_directory)
     recorded_file.unlink(missing_ok=True)
     result = _checked(run)
+    if recorded is not None and scenario.trace is None:
+        calls = {call["name"]: call["count"] for call in result["calls"]}
+        doubts += doubts_of_other_run(recorded, scenario.command, calls)
     if _is_on_one_of_several_nodes(scenario):
         result["ranks_on_one_node"] = True
     measuring = measuring_of(result, watch.stop()) or scenario.compute.measuring
     if measuring is not None:
         doubts += measuring.doubts
     return RunResult(result, measuring, tuple(doubts))
+
+
+def _recorded(scenario: Scenario) -> DataSet | None:
+    """The data set that computation is taken from, as the user asks; its times may have been
+    written to a file already."""
+    from sesame.datasets import DataSet
+
+    source = scenario.compute.recorded
+    return None if source is None else DataSet(source)
 
 
 def _is_on_one_of_several_nodes(scenario: Scenario) -> bool:
