@@ -60,6 +60,17 @@ def run(simulate: Simulate, machine: Path, tmp_path: Path) -> Callable[..., list
     return run_in_work
 
 
+def test_a_rank_that_damages_the_memory_of_its_calls_is_reported(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/wild.c")
+    options = ("--machine", "infiniband", "--placement", "cyclic", *PROCESSES)
+    outcome = simulate("-n", 2, *options, "--", program)
+    assert outcome.status == 139, outcome.stdout + outcome.stderr
+    assert "rank 1 has damaged the memory of its calls: " in outcome.stderr
+    assert "crashed" not in outcome.stderr
+
+
 @pytest.mark.parametrize("end", ["exits", "killed"])
 def test_the_second_program_of_a_script_begins_anew(
     run: Callable[..., list[str]], compiled: Compiled, tmp_path: Path, end: str
