@@ -16,7 +16,7 @@ namespace {
 
 using Kind = BridgeMessage::Kind;
 
-// Longer than any message of a program, so that nonsense does not take all memory.
+// Longer than any message of a program, so that an invalid length does not take all memory.
 constexpr uint64_t kMostFrameBytes = uint64_t{1} << 36;
 constexpr size_t kReceived = 4 * (kMostMessageBytes + sizeof(BridgeMessage));
 
@@ -27,7 +27,7 @@ T read(std::span<const char> bytes) {
   return value;
 }
 
-std::unexpected<Error> nonsense(const std::string& what) { return error("it sent " + what); }
+std::unexpected<Error> invalid(const std::string& what) { return error("it sent " + what); }
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Bridge::Bridge(SharedMemory& memory, std::vector<Peer> peers, bool is_first, Sim
       is_first_(is_first),
       quantum_(quantum),
       take_(std::move(take)),
-      courses_(static_cast<size_t>(memory.workers()) * static_cast<size_t>(memory.workers())) {
+      rings_(static_cast<size_t>(memory.workers()) * static_cast<size_t>(memory.workers())) {
   for (Peer& peer : peers) {
     Connection& connection = connections_.emplace_back();
     connection.peer = std::move(peer);
@@ -135,42 +135,42 @@ Result<bool> Bridge::send(Connection& connection) {
 // is then pending where it arrives.
 bool Bridge::send_frames() {
   bool any = false;
-  while (unsent() < kMostUnsent && (departure_ || find_departure())) {
-    const uint64_t left = departure_->left;
-    send_part(*departure_);
-    if (departure_->left == left) break;  // the worker still writes it
+  while (unsent() < kMostUnsent && (outgoing_ || find_outgoing())) {
+    const uint64_t left = outgoing_->left;
+    send_part(*outgoing_);
+    if (outgoing_->left == left) break;  // the worker still writes it
     any = true;
-    if (departure_->left > 0) continue;
-    departure_.reset();
-    ++departed_;
+    if (outgoing_->left > 0) continue;
+    outgoing_.reset();
+    ++frames_sent_;
     memory_.state().pending.fetch_sub(1);
   }
   return any;
 }
 
 // The frame that was sent first of those that have not left.
-bool Bridge::find_departure() {
-  if (memory_.state().departures.load(std::memory_order_relaxed) == departed_) return false;
+bool Bridge::find_outgoing() {
+  if (memory_.state().outgoing_frames.load(std::memory_order_relaxed) == frames_sent_) return false;
   const SharedState& state = memory_.state();
   for (int from = state.first_here; from < state.first_here + state.count_here; ++from) {
     for (int to = 0; to < memory_.workers(); ++to) {
       if (memory_.is_here(to)) continue;
-      const uint64_t copied = course(from, to).copied;
+      const uint64_t copied = bridged(from, to).copied;
       FramePrefix prefix;
       if (memory_.ring(from, to).written.load(std::memory_order_acquire) - copied < sizeof prefix)
         continue;
       copy_out(from, to, copied, {reinterpret_cast<char*>(&prefix), sizeof prefix});
-      if (prefix.number != departed_) continue;
-      departure_ = {from, to, sizeof prefix + prefix.bytes, true};
+      if (prefix.number != frames_sent_) continue;
+      outgoing_ = {from, to, sizeof prefix + prefix.bytes, true};
       return true;
     }
   }
   return false;
 }
 
-void Bridge::send_part(Departure& departure) {
-  const auto [from, to, left, begins] = departure;
-  uint64_t& copied = course(from, to).copied;
+void Bridge::send_part(OutgoingFrame& frame) {
+  const auto [from, to, left, begins] = frame;
+  uint64_t& copied = bridged(from, to).copied;
   const uint64_t written = memory_.ring(from, to).written.load(std::memory_order_acquire);
   const uint64_t count = std::min({written - copied, left, uint64_t{kMostMessageBytes}});
   if (count == 0) return;
@@ -182,8 +182,8 @@ void Bridge::send_part(Departure& departure) {
   message.number = begins ? 1 : 0;
   post(peer_of(to), message, {part, count});
   copied += count;
-  departure.left -= count;
-  departure.begins = false;
+  frame.left -= count;
+  frame.begins = false;
 }
 
 void Bridge::copy_out(int from, int to, uint64_t at, std::span<char> bytes) {
@@ -205,7 +205,7 @@ bool Bridge::report_taken() {
     for (int to = 0; to < memory_.workers(); ++to) {
       if (!memory_.is_here(to)) continue;
       const uint64_t taken = memory_.ring(from, to).taken.load(std::memory_order_acquire);
-      uint64_t& reported = course(from, to).reported;
+      uint64_t& reported = bridged(from, to).reported;
       if (taken - reported < memory_.ring_bytes() / 4) continue;
       reported = taken;
       post(peer_of(from),
@@ -265,7 +265,7 @@ Result<bool> Bridge::take_messages(size_t peer) {
     const std::span<const char> rest(from.in.data() + from.taken, from.received - from.taken);
     if (rest.size() < sizeof(BridgeMessage)) break;
     const auto message = read<BridgeMessage>(rest);
-    if (message.bytes > kMostMessageBytes) return nonsense("a message that is too long");
+    if (message.bytes > kMostMessageBytes) return invalid("a message that is too long");
     if (rest.size() < sizeof message + message.bytes) break;
     from.taken += sizeof message + message.bytes;
     if (auto taken = take(peer, message, rest.subspan(sizeof message, message.bytes)); !taken)
@@ -297,35 +297,35 @@ Result<> Bridge::take(size_t peer, const BridgeMessage& message, std::span<const
     default:
       return take_(peer, message, bytes);
   }
-  return nonsense("a message about rounds that does not belong there");
+  return invalid("a message about rounds that does not belong there");
 }
 
 Result<> Bridge::take_bytes(size_t peer, const BridgeMessage& message,
                             std::span<const char> bytes) {
   const int to = message.to;
   if (!is_of(connections_[peer].peer, message.from) || to >= memory_.workers())
-    return nonsense("a frame of a worker that it has not");
+    return invalid("a frame of a worker that it has not");
   if (memory_.is_here(to)) return copy_in(message, bytes);
-  if (!is_first_ || peer_of(to) == peer) return nonsense("a frame to a worker that is not here");
+  if (!is_first_ || peer_of(to) == peer) return invalid("a frame to a worker that is not here");
   post(peer_of(to), message, bytes);
   return {};
 }
 
 Result<> Bridge::copy_in(const BridgeMessage& message, std::span<const char> bytes) {
-  Course& arriving = course(message.from, message.to);
+  BridgedRing& arriving = bridged(message.from, message.to);
   Ring& ring = memory_.ring(message.from, message.to);
   const bool begins = message.number == 1;
   if (begins != (arriving.frame_left == 0) || (begins && bytes.size() < sizeof(FramePrefix)))
-    return nonsense("a frame that begins in another one");
+    return invalid("a frame that begins in another one");
   if (begins) {
     const uint64_t frame = read<FramePrefix>(bytes).bytes;
-    if (frame > kMostFrameBytes) return nonsense("a frame that is too long");
+    if (frame > kMostFrameBytes) return invalid("a frame that is too long");
     arriving.frame_left = sizeof(FramePrefix) + frame;
   }
   uint64_t at = ring.written.load(std::memory_order_relaxed);
   const uint64_t space = memory_.ring_bytes() - (at - ring.taken.load(std::memory_order_acquire));
   if (bytes.size() > std::min(space, arriving.frame_left))
-    return nonsense("more of a frame than there is space");
+    return invalid("more of a frame than there is space");
   arriving.frame_left -= bytes.size();
   frame_bytes_received_ += bytes.size();
   has_reported_idle_ = false;
@@ -344,15 +344,15 @@ Result<> Bridge::copy_in(const BridgeMessage& message, std::span<const char> byt
 Result<> Bridge::take_taken(const BridgeMessage& message) {
   const int from = message.from, to = message.to;
   if (from >= memory_.workers() || to >= memory_.workers() || memory_.is_here(to))
-    return nonsense("how much is taken of a ring that it has not");
+    return invalid("how much is taken of a ring that it has not");
   if (!memory_.is_here(from)) {
-    if (!is_first_) return nonsense("how much is taken of another host's ring");
+    if (!is_first_) return invalid("how much is taken of another host's ring");
     post(peer_of(from), message, {});
     return {};
   }
   Ring& ring = memory_.ring(from, to);
-  if (message.number > course(from, to).copied || message.number < ring.taken.load())
-    return nonsense("that it took more than it got");
+  if (message.number > bridged(from, to).copied || message.number < ring.taken.load())
+    return invalid("that it took more than it got");
   ring.taken.store(message.number, std::memory_order_release);
   return {};
 }

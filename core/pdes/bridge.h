@@ -104,24 +104,25 @@ class Bridge {
     EventKey first_event;
   };
   // A ring between this host and another one.
-  struct Course {
+  struct BridgedRing {
     uint64_t copied = 0;      // bytes, out of the ring
     uint64_t reported = 0;    // bytes that its sender knows to be taken
     uint64_t frame_left = 0;  // bytes that are missing of the frame that arrives
   };
-  struct Departure {
+  // A frame of this host's workers, of which a part is sent already.
+  struct OutgoingFrame {
     int from;
     int to;
     uint64_t left;  // bytes of the frame and its prefix
     bool begins;
   };
 
-  Course& course(int from, int to) { return courses_[from * memory_.workers() + to]; }
+  BridgedRing& bridged(int from, int to) { return rings_[from * memory_.workers() + to]; }
   bool is_of(const Peer& peer, int worker) const;
   size_t peer_of(int worker) const;
   bool send_frames();
-  bool find_departure();
-  void send_part(Departure& departure);
+  bool find_outgoing();
+  void send_part(OutgoingFrame& frame);
   void copy_out(int from, int to, uint64_t at, std::span<char> bytes);
   bool report_taken();
   bool end_round();
@@ -140,10 +141,10 @@ class Bridge {
   const SimTime quantum_;
   Take take_;
   std::vector<Connection> connections_;
-  std::vector<Course> courses_;         // by pair
-  std::optional<Departure> departure_;  // the frame that leaves
-  uint64_t departed_ = 0;               // frames
-  uint64_t frame_bytes_received_ = 0;   // of a further host
+  std::vector<BridgedRing> rings_;  // by pair of workers
+  std::optional<OutgoingFrame> outgoing_;
+  uint64_t frames_sent_ = 0;
+  uint64_t frame_bytes_received_ = 0;  // of a further host
   bool has_reported_idle_ = false;
 };
 

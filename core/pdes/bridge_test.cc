@@ -153,6 +153,40 @@ TEST(Bridge, AFrameArrivesAfterWhatItsCauseSentBefore) {
   check_causes({1, 1, 1}, {0, 1, 2});
 }
 
+// What has been sent to the end of a connection, as the numbers of its frames.
+std::vector<uint64_t> numbers_sent_to(int descriptor) {
+  std::vector<uint64_t> numbers;
+  struct {
+    BridgeMessage message;
+    FramePrefix prefix;
+  } head;
+  while (recv(descriptor, &head, sizeof head, MSG_DONTWAIT) == ssize_t{sizeof head}) {
+    EXPECT_EQ(head.message.bytes, sizeof head.prefix + head.prefix.bytes);
+    std::vector<char> rest(head.prefix.bytes);
+    EXPECT_EQ(recv(descriptor, rest.data(), rest.size(), 0), static_cast<ssize_t>(rest.size()));
+    numbers.push_back(head.prefix.number);
+  }
+  return numbers;
+}
+
+// Workers 0 and 1 send in an order that is not that of their rings, 2 and 3 receive.
+TEST(Bridge, FramesLeaveInTheOrderInWhichTheyWereSent) {
+  auto hosts = connected_hosts({2, 2});
+  std::vector<Worker> workers;
+  for (int i = 0; i < 2; ++i) workers.emplace_back(*hosts[0].memory, i);
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> sent;
+  for (uint64_t number = 0; number < 200; ++number) {
+    const size_t from = random() % 2;
+    workers[from].send(2 + static_cast<int>(random() % 2), std::string(1 + random() % 9, 'x'), {});
+    sent.push_back(number);
+    if (random() % 8 != 0) continue;
+    ASSERT_TRUE(hosts[0].bridge->step().has_value());
+  }
+  ASSERT_TRUE(hosts[0].bridge->step().has_value());
+  EXPECT_EQ(numbers_sent_to(hosts[1].descriptors[0]), sent);
+}
+
 // The protocol's side of a worker: it is idle until the round has ended.
 int64_t await_round(SharedMemory& memory, int worker, int64_t earliest_ps) {
   SharedState& state = memory.state();

@@ -81,7 +81,7 @@ Worker::Worker(SharedMemory& memory, int number)
 void Worker::send(int to, std::span<const char> head, std::span<const char> tail) {
   state().pending.fetch_add(1, std::memory_order_relaxed);  // this worker is busy: it is not zero
   write(to, bytes_of({head.size() + tail.size(),
-                      memory_.is_here(to) ? 0 : state().departures.fetch_add(1)}));
+                      memory_.is_here(to) ? 0 : state().outgoing_frames.fetch_add(1)}));
   write(to, head);
   write(to, tail);
   ++state().workers[number_].frames;

@@ -68,11 +68,12 @@ struct SharedState {
   std::atomic<int64_t> bound_ps;            // what the round decided
   std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
   std::atomic<uint64_t> turn_order;
-  std::atomic<int> waiting;          // workers with an event that is not safe
-  std::atomic<bool> finished;        // nothing is left to do
-  std::atomic<bool> stopped;         // the run is being stopped
-  std::atomic<uint64_t> departures;  // frames to workers of other hosts
-  int first_here, count_here;        // the workers of this host, of which `pending` counts
+  std::atomic<int> waiting;                   // workers with an event that is not safe
+  std::atomic<bool> finished;                 // nothing is left to do
+  std::atomic<bool> stopped;                  // the run is being stopped
+  std::atomic<uint64_t> outgoing_frames;      // to workers of other hosts, so far
+  int first_here, count_here;                 // the workers of this host, of which `pending` counts
+  alignas(64) std::atomic<int> idle_workers;  // of this host: those with an IdleScope
   struct alignas(64) OfWorker {
     // The worker's first event, while it is idle:
     std::atomic<int64_t> earliest_ps;
@@ -196,6 +197,18 @@ class WaitingTime {
  private:
   uint64_t& sum_;
   const uint64_t begin_;
+};
+
+// While a worker has nothing to do until another one sends something or the round ends.
+class IdleScope {
+ public:
+  explicit IdleScope(Worker& worker) : state_(worker.state()) { ++state_.idle_workers; }
+  ~IdleScope() { --state_.idle_workers; }
+  IdleScope(const IdleScope&) = delete;
+  IdleScope& operator=(const IdleScope&) = delete;
+
+ private:
+  SharedState& state_;
 };
 
 // Waits a moment, longer if called for the `attempt`th time in a row: first without a system call,

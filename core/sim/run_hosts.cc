@@ -63,7 +63,7 @@ std::string failure_of(const Error& error, const std::string& before = {}) {
   return verdict_of(2, true, before + without_hint.to_string(), error.hint);
 }
 
-std::unexpected<Error> nonsense() { return error("it sent what is no message"); }
+std::unexpected<Error> invalid_message() { return error("it sent what is no message"); }
 
 }  // namespace
 
@@ -138,10 +138,10 @@ Result<> RunHosts::take(size_t peer, const BridgeMessage& message, std::span<con
   const auto index = static_cast<size_t>(worker);
   if (!is_first() || worker >= workers_ ||
       hosts_.host_of(worker, workers_) != static_cast<int>(peer) + 1)
-    return nonsense();
+    return invalid_message();
   if (message.kind == kProgress) return take_progress(worker, bytes);
   if (message.kind == kEnd) return take_end(peer, worker, bytes);
-  if (message.kind != kState && message.kind != kRecords) return nonsense();
+  if (message.kind != kState && message.kind != kRecords) return invalid_message();
   std::FILE* const file = message.kind == kState ? states_[index] : records_[index];
   int& failed = run_.workers[worker].record_error;
   if (failed == 0 && std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size())
@@ -151,13 +151,13 @@ Result<> RunHosts::take(size_t peer, const BridgeMessage& message, std::span<con
 
 Result<> RunHosts::take_verdict(std::span<const char> bytes) {
   VerdictHead head;
-  if (bytes.size() < sizeof head) return nonsense();
+  if (bytes.size() < sizeof head) return invalid_message();
   std::memcpy(&head, bytes.data(), sizeof head);
   const auto said = bytes.subspan(sizeof head);
   if (head.is_failure > 1 || head.text_bytes >= SharedRun::kVerdictBytes ||
       head.hint_bytes >= SharedRun::kVerdictBytes ||
       said.size() != size_t{head.text_bytes} + head.hint_bytes)
-    return nonsense();
+    return invalid_message();
   const std::string text(said.data(), head.text_bytes);
   const std::string hint(said.data() + head.text_bytes, head.hint_bytes);
   if (run_.decide(head.status, text, head.is_failure == 1, hint)) memory_.state().stopped = true;
@@ -168,7 +168,7 @@ Result<> RunHosts::take_verdict(std::span<const char> bytes) {
 
 Result<> RunHosts::take_progress(int worker, std::span<const char> bytes) {
   Progress progress;
-  if (bytes.size() != sizeof progress) return nonsense();
+  if (bytes.size() != sizeof progress) return invalid_message();
   std::memcpy(&progress, bytes.data(), sizeof progress);
   SharedRun::OfWorker& shown = run_.workers[worker];
   shown.latest_ps = progress.latest_ps;
@@ -179,10 +179,10 @@ Result<> RunHosts::take_progress(int worker, std::span<const char> bytes) {
 
 Result<> RunHosts::take_end(size_t peer, int worker, std::span<const char> bytes) {
   End end;
-  if (bytes.size() != sizeof end) return nonsense();
+  if (bytes.size() != sizeof end) return invalid_message();
   std::memcpy(&end, bytes.data(), sizeof end);
   SharedRun::OfWorker& ended = run_.workers[worker];
-  if (ended.has_left) return nonsense();
+  if (ended.has_left) return invalid_message();
   ended.has_left = true;
   if (ended.record_error == 0) ended.record_error = static_cast<int>(end.record_error);
   const auto index = static_cast<size_t>(worker);

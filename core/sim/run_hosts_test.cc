@@ -103,7 +103,7 @@ TEST_F(RunHostsTest, ALongReasonIsCut) {
   EXPECT_EQ(std::string(first->run->text), std::string(SharedRun::kVerdictBytes - 1, 'x'));
 }
 
-TEST_F(RunHostsTest, NonsenseInPlaceOfAVerdictIsRefused) {
+TEST_F(RunHostsTest, OtherBytesInPlaceOfAVerdictAreRefused) {
   struct Message {
     pdes::BridgeMessage head;
     uint32_t verdict[4];
