@@ -101,7 +101,11 @@ bool Executive::may_fire_in_parallel() const {
   if (is_model_next()) return first_model_event() < turn_limit_;
   if (events_.empty()) return false;
   if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
-  return events_.earliest() < bound_;
+  return events_.earliest() < bound_ || is_first_independent();
+}
+
+bool Executive::is_first_independent() const {
+  return !confirms_receives_ && events_.first_event().is_independent();
 }
 
 // Messages of other workers have their effects as if an event fired.

@@ -67,7 +67,8 @@ class Executive {
   }
 
   // Makes this executive one of several that simulate together: events fire only before the bound
-  // that the synchronizer sets with allow_until(), at first none. Not owned.
+  // that the synchronizer sets with allow_until(), at first none, or if they are independent of the
+  // other executives (ConditionalEvent::is_independent()). Not owned.
   void set_synchronizer(Synchronizer* synchronizer) {
     synchronizer_ = synchronizer;
     bound_ = SimTime::zero();
@@ -140,6 +141,7 @@ class Executive {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
   bool may_fire_in_parallel() const;
+  bool is_first_independent() const;
   bool is_model_next() const {
     return synchronizer_ != nullptr && first_model_event() < events_.first();
   }

@@ -69,6 +69,8 @@ class Fiber {
   void prepare(Stack stack, Entry entry);
 
   const Stack& stack() const { return stack_; }
+  // Whether it will run without anything else happening.
+  bool is_ready() const { return ready_; }
 
   // Names a cache line that the fiber will use as soon as it resumes: it is loaded shortly before.
   // Holds for the next time only. Ignored when there are more than kMostPrefetches.

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/mpi/messages/independence.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/strand.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 
@@ -160,6 +162,12 @@ void Matching::match_earliest() {
   match_released();
 }
 
+bool Matching::is_next_match_independent() const {
+  const QueuedMessage* message = any_source_->next_for_receives();
+  return message != nullptr && is_match_independent(*world_->ranks[static_cast<size_t>(rank_)],
+                                                    *claim_on(*message), *message);
+}
+
 void Matching::remove_any_source(RequestObject& receive) {
   any_source_->remove(receive);
   receive.wildcard_queued = false;
@@ -246,6 +254,12 @@ void Matching::Probe::fire() {
   waiting->executive->make_ready(*waiting);
 }
 
+bool Matching::Probe::is_independent() const {
+  Rank& rank = *strand->rank;
+  const QueuedMessage* message = rank.matching.find(selector, SimTime::never());
+  return is_probe_independent(rank, selector, message, time());
+}
+
 // Schedules a waiting probe for the arrival of the first message that it matches, or its limit.
 void Matching::schedule_probe(Probe& probe) {
   if (probe.strand == nullptr) return;
@@ -267,7 +281,11 @@ SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) 
   probe.strand = &self();
   probe.next = std::exchange(probes_, &probe);
   schedule_probe(probe);
-  executive_->block();
+  const Awaited awaited{.requests = {}, .probed = &selector};
+  {
+    const AwaitedScope scope(*probe.strand, awaited);
+    executive_->block();
+  }
   Probe** link = &probes_;
   while (*link != &probe) link = &(*link)->next;
   *link = probe.next;

@@ -160,6 +160,21 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   }
 }
 
+// Lets other ranks of this worker run first while another worker waits: what it waits for may come
+// from a rank that this one's messages have woken. Otherwise a rank that needs no answers would do
+// all its work first, as the first one of a pipeline does. Changes no result. Announced data is
+// left alone: the interface expects the rank to wait for it next.
+void yield_if_others_wait(Strand& strand) {
+  World& world = strand.rank->world;
+  if (world.remote == nullptr || !world.remote->others_wait()) [[likely]]
+    return;
+  if (strand.rank->interface.has_contenders()) return;
+  InFlight::of(world).deliver_all();
+  if (!world.executive.has_ready()) return;
+  world.executive.make_ready(strand);
+  world.executive.block();
+}
+
 }  // namespace
 
 Route route_of(const Strand& strand, const Operation& send) {
@@ -177,10 +192,12 @@ bool completes_on_post(const Route& route, const Operation& send) {
 void post_send(Strand& strand, RequestObject& request, const Route& route) {
   if (route.target != MPI_PROC_NULL) post(strand, request, route, &request);
   if (completes_on_post(route, request)) complete(request, strand.now);
+  yield_if_others_wait(strand);
 }
 
 void post_complete_send(Strand& strand, const Operation& send, const Route& route) {
   if (route.target != MPI_PROC_NULL) post(strand, send, route, nullptr);
+  yield_if_others_wait(strand);
 }
 
 void post_receive(Strand& strand, RequestObject& request) {

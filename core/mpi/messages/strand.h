@@ -20,6 +20,7 @@
 
 namespace sesame::mpi {
 
+struct Awaited;
 struct Rank;
 struct RequestObject;
 
@@ -27,6 +28,7 @@ struct Strand : pdes::Fiber {
   // Resumes the strand, which must be blocked (schedule_wake() in waiting.h).
   struct Wake : pdes::ConditionalEvent {
     void fire() override;
+    bool is_independent() const override;
     Strand* strand = nullptr;
   };
 
@@ -48,6 +50,7 @@ struct Strand : pdes::Fiber {
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // the return address of that call
   const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
+  const Awaited* awaited = nullptr;                // while it is blocked (independence.h)
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()

@@ -1,0 +1,131 @@
+#include "core/mpi/messages/independence.h"
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+#include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/request.h"
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+bool is_pending(const RequestObject* request) {
+  return request != nullptr && request->active && !request->complete;
+}
+
+// The ranks from which an event at `time` can be reached.
+class Sources {
+ public:
+  Sources(const World& world, const SimTime& time)
+      : world_(world), time_(time), seen_(static_cast<size_t>(world.size())) {}
+
+  // Adds ranks that may cause it. False: one of them is of another worker, or they are too many.
+  bool add(int rank);
+  bool add(const Members& members, int without = MPI_UNDEFINED);
+  bool add(const CommObject* comm, int source, int without = MPI_UNDEFINED);
+  bool add(const RequestObject& request);
+  // Whether none of them, nor of those for which they wait, can act before the event because of
+  // another worker.
+  bool are_independent();
+
+ private:
+  bool cannot_act(const Rank& rank);
+  bool add_awaited(const Strand& strand);
+
+  const World& world_;
+  const SimTime time_;
+  std::vector<bool> seen_;  // by rank
+  std::vector<int> ranks_;
+  size_t visited_ = 0;
+};
+
+bool Sources::add(int rank) {
+  if (!world_.is_here(rank)) return false;
+  if (seen_[static_cast<size_t>(rank)]) return true;
+  if (ranks_.size() >= kMostVisited) return false;
+  seen_[static_cast<size_t>(rank)] = true;
+  ranks_.push_back(rank);
+  return true;
+}
+
+bool Sources::add(const Members& members, int without) {
+  if (members.size() > kMostVisited) return false;
+  return std::ranges::all_of(members.world_ranks(),
+                             [&](int rank) { return rank == without || add(rank); });
+}
+
+bool Sources::add(const CommObject* comm, int source, int without) {
+  if (comm == nullptr) return false;
+  if (source == MPI_ANY_SOURCE) return add(*comm->remote, without);
+  const int rank = (*comm->remote)[source];
+  return rank == without || add(rank);
+}
+
+// A send that is not complete waits for its receiver; its data, if announced, for the interface,
+// which cannot_act() looks at.
+bool Sources::add(const RequestObject& request) {
+  const bool is_message =
+      request.kind == RequestObject::Kind::kReceive || request.kind == RequestObject::Kind::kSend;
+  return is_message && add(request.comm, request.peer);
+}
+
+bool Sources::are_independent() {
+  for (; visited_ < ranks_.size(); ++visited_)
+    if (!cannot_act(*world_.ranks[static_cast<size_t>(ranks_[visited_])])) return false;
+  return true;
+}
+
+// Messages that it has announced, helper strands and accesses to files may send before its program
+// does. A strand that is ready resumes after the event (Executive::make_ready_at()).
+bool Sources::cannot_act(const Rank& rank) {
+  if (rank.interface.has_contenders()) return false;
+  const Strand& strand = rank.main;
+  return strand.ended || strand.now >= time_ || strand.is_ready() || add_awaited(strand);
+}
+
+// If it waits for all of several requests, one that waits for ranks of this worker is enough.
+bool Sources::add_awaited(const Strand& strand) {
+  const Awaited* awaited = strand.awaited;
+  if (awaited == nullptr) return false;
+  if (awaited->probed != nullptr) return add(awaited->probed->comm, awaited->probed->source);
+  const auto is_added = [&](const RequestObject* request) { return add(*request); };
+  auto pending = std::views::filter(awaited->requests, is_pending);
+  return strand.awaits_any ? std::ranges::all_of(pending, is_added)
+                           : std::ranges::any_of(pending, is_added);
+}
+
+}  // namespace
+
+// The program of the rank itself may cancel the receive. Later messages of the same source do not
+// overtake the message.
+bool is_match_independent(const Rank& rank, const RequestObject& receive,
+                          const QueuedMessage& message) {
+  Sources sources(rank.world, message.arrival);
+  return sources.add(rank.id) && receive.comm != nullptr &&
+         sources.add(*receive.comm->remote, message.source_world) && sources.are_independent();
+}
+
+bool is_probe_independent(const Rank& rank, const Selector& selector, const QueuedMessage* message,
+                          const SimTime& time) {
+  const int without = message != nullptr ? message->source_world : MPI_UNDEFINED;
+  Sources sources(rank.world, time);
+  return sources.add(selector.comm, selector.source, without) && sources.are_independent();
+}
+
+bool is_wake_independent(const Strand& strand, const SimTime& time) {
+  const Awaited* awaited = strand.awaited;
+  const Rank& rank = *strand.rank;
+  if (awaited == nullptr || rank.interface.has_contenders()) return false;
+  if (awaited->probed != nullptr)
+    return is_probe_independent(rank, *awaited->probed, nullptr, time);
+  Sources sources(rank.world, time);
+  return std::ranges::all_of(awaited->requests,
+                             [&](const RequestObject* request) {
+                               return !is_pending(request) || sources.add(*request);
+                             }) &&
+         sources.are_independent();
+}
+
+}  // namespace sesame::mpi
