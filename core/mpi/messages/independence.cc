@@ -1,15 +1,32 @@
-#include "core/mpi/messages/independence.h"
-
+// Whether an event of a worker is independent of all other workers of a parallel simulation
+// (docs/models/parallel.md): it may then fire without synchronisation.
+//
+// A message can affect a receive, a probe or a test only if it comes from one of its possible
+// sources: the rank that it names, or the members of its communicator. If these are ranks of this
+// worker, only they decide, and each of them may be blocked on further ranks. An event is
+// independent if no rank from which it can be reached in this way waits for another worker: all of
+// them have clocks at the time of the event or later, have ended, or wait for each other.
+//
+// Events ask it with ConditionalEvent::is_independent(), whose functions for receives, probes and
+// strands are here, above the units of these, since they look at other ranks. They may say no
+// although the answer is yes; then the event waits for the protocol. They are called when no strand
+// runs and no event of this worker is earlier.
 #include <algorithm>
 #include <ranges>
 #include <vector>
 
+#include "core/mpi/messages/awaited.h"
+#include "core/mpi/messages/matching.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 namespace {
+
+// A choice: visiting so many ranks takes about as long as a round of the protocol, some tens of
+// microseconds, since each one is a few cache misses. With more the protocol is asked.
+constexpr int kMostVisited = 256;
 
 bool is_pending(const RequestObject* request) {
   return request != nullptr && request->active && !request->complete;
@@ -96,17 +113,8 @@ bool Sources::add_awaited(const Strand& strand) {
                            : std::ranges::any_of(pending, is_added);
 }
 
-}  // namespace
-
-// The program of the rank itself may cancel the receive. Later messages of the same source do not
-// overtake the message.
-bool is_match_independent(const Rank& rank, const RequestObject& receive,
-                          const QueuedMessage& message) {
-  Sources sources(rank.world, message.arrival);
-  return sources.add(rank.id) && receive.comm != nullptr &&
-         sources.add(*receive.comm->remote, message.source_world) && sources.are_independent();
-}
-
+// The end of a probe at `time`. `message`: the one that it will find; null if there is none yet.
+// Later messages of the same source do not overtake the message.
 bool is_probe_independent(const Rank& rank, const Selector& selector, const QueuedMessage* message,
                           const SimTime& time) {
   const int without = message != nullptr ? message->source_world : MPI_UNDEFINED;
@@ -114,18 +122,36 @@ bool is_probe_independent(const Rank& rank, const Selector& selector, const Queu
   return sources.add(selector.comm, selector.source, without) && sources.are_independent();
 }
 
-bool is_wake_independent(const Strand& strand, const SimTime& time) {
-  const Awaited* awaited = strand.awaited;
-  const Rank& rank = *strand.rank;
+}  // namespace
+
+// The program of the rank itself may cancel the receive.
+bool Matching::is_next_match_independent() const {
+  const QueuedMessage* message = any_source_->next_for_receives();
+  if (message == nullptr) return false;
+  const CommObject* comm = claim_on(*message)->comm;
+  Sources sources(*world_, message->arrival);
+  return sources.add(rank_) && sources.add(comm, MPI_ANY_SOURCE, message->source_world) &&
+         sources.are_independent();
+}
+
+bool Matching::Probe::is_independent() const {
+  Rank& rank = *strand->rank;
+  const QueuedMessage* message = rank.matching.find(selector, SimTime::never());
+  return is_probe_independent(rank, selector, message, time());
+}
+
+// The strand resumes, since it has yielded until now or one of its requests is complete.
+bool Strand::Wake::is_independent() const {
+  const Awaited* awaited = strand->awaited;
+  const Rank& rank = *strand->rank;
   if (awaited == nullptr || rank.interface.has_contenders()) return false;
   if (awaited->probed != nullptr)
-    return is_probe_independent(rank, *awaited->probed, nullptr, time);
-  Sources sources(rank.world, time);
-  return std::ranges::all_of(awaited->requests,
-                             [&](const RequestObject* request) {
-                               return !is_pending(request) || sources.add(*request);
-                             }) &&
-         sources.are_independent();
+    return is_probe_independent(rank, *awaited->probed, nullptr, time());
+  Sources sources(rank.world, time());
+  const auto is_added = [&](const RequestObject* request) {
+    return !is_pending(request) || sources.add(*request);
+  };
+  return std::ranges::all_of(awaited->requests, is_added) && sources.are_independent();
 }
 
 }  // namespace sesame::mpi

@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/independence.h"
+#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/strand.h"
-#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 
@@ -162,12 +161,6 @@ void Matching::match_earliest() {
   match_released();
 }
 
-bool Matching::is_next_match_independent() const {
-  const QueuedMessage* message = any_source_->next_for_receives();
-  return message != nullptr && is_match_independent(*world_->ranks[static_cast<size_t>(rank_)],
-                                                    *claim_on(*message), *message);
-}
-
 void Matching::remove_any_source(RequestObject& receive) {
   any_source_->remove(receive);
   receive.wildcard_queued = false;
@@ -252,12 +245,6 @@ QueuedMessage* Matching::find_among_held(const Selector& selector) {
 void Matching::Probe::fire() {
   Strand* const waiting = std::exchange(strand, nullptr);
   waiting->executive->make_ready(*waiting);
-}
-
-bool Matching::Probe::is_independent() const {
-  Rank& rank = *strand->rank;
-  const QueuedMessage* message = rank.matching.find(selector, SimTime::never());
-  return is_probe_independent(rank, selector, message, time());
 }
 
 // Schedules a waiting probe for the arrival of the first message that it matches, or its limit.

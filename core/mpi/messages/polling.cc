@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mpi/messages/independence.h"
+#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/waiting.h"
 
 namespace sesame::mpi {

@@ -1,7 +1,7 @@
 // MPI_Probe and its relatives, and receives of matched messages (MPI 4.1, section 3.8).
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/independence.h"
+#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/rank.h"

@@ -4,13 +4,10 @@
 #include <cstdlib>
 
 #include "core/base/spelling.h"
-#include "core/mpi/messages/independence.h"
 
 namespace sesame::mpi {
 
 void Strand::Wake::fire() { strand->executive->make_ready(*strand); }
-
-bool Strand::Wake::is_independent() const { return is_wake_independent(*strand, time()); }
 
 Strand& abort_foreign_thread() {
   std::fputs(

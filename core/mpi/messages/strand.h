@@ -50,7 +50,7 @@ struct Strand : pdes::Fiber {
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // the return address of that call
   const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
-  const Awaited* awaited = nullptr;                // while it is blocked (independence.h)
+  const Awaited* awaited = nullptr;                // while it is blocked (awaited.h)
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/independence.h"
+#include "core/mpi/messages/awaited.h"
 
 namespace sesame::mpi {
 
