@@ -31,12 +31,7 @@ void Executive::make_ready(Fiber& fiber) {
     shuffle_->ready.push_back(&fiber);
     return;
   }
-  if (ready_tail_ == nullptr) {
-    ready_head_ = &fiber;
-  } else {
-    ready_tail_->next_ready_ = &fiber;
-  }
-  ready_tail_ = &fiber;
+  (fiber.urgent_ ? urgent_ : ready_).add(fiber);
 }
 
 void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
@@ -53,8 +48,8 @@ void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
 void Executive::resume_later() {
   resumes_ = SimTime::never();
   if (shuffle_ == nullptr) {
-    ready_head_ = std::exchange(later_head_, nullptr);
-    ready_tail_ = std::exchange(later_tail_, nullptr);
+    ready_.head = std::exchange(later_head_, nullptr);
+    ready_.tail = std::exchange(later_tail_, nullptr);
     return;
   }
   for (Fiber* fiber = later_head_; fiber != nullptr; fiber = fiber->next_ready_) {
@@ -119,10 +114,10 @@ bool Executive::synchronize() {
 
 // Null when none is ready.
 Fiber* Executive::take_ready() {
-  Fiber* next = ready_head_;
+  FiberList& list = has_urgent() ? urgent_ : ready_;
+  Fiber* next = list.head;
   if (next != nullptr) {
-    ready_head_ = next->next_ready_;
-    if (ready_head_ == nullptr) ready_tail_ = nullptr;
+    list.head = next->next_ready_;
   } else if (shuffle_ != nullptr && !shuffle_->ready.empty()) {
     std::vector<Fiber*>& ready = shuffle_->ready;
     std::swap(ready[shuffle_->random() % ready.size()], ready.back());
@@ -132,7 +127,7 @@ Fiber* Executive::take_ready() {
     return nullptr;
   }
   next->ready_ = false;
-  if (ready_head_ != nullptr) prefetch_next();
+  if (has_urgent() || ready_.head != nullptr) prefetch_next();
   return next;
 }
 
@@ -142,7 +137,7 @@ void Executive::shuffle(uint64_t seed) {
 }
 
 void Executive::prefetch_next() {
-  Fiber& next = *ready_head_;
+  Fiber& next = *(has_urgent() ? urgent_ : ready_).head;
   prefetch_bytes(next.stack_pointer_, kStackBytes);
   for (int i = 0; i < next.prefetch_count_; ++i) __builtin_prefetch(next.prefetch_lines_[i], 1);
   next.prefetch_count_ = next.always_count_;

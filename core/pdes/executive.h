@@ -117,8 +117,10 @@ class Executive {
   EventQueue& events() { return events_; }
   // Whether an event is being fired. No fiber runs then, although current_fiber may not be null.
   bool is_firing() const { return is_firing_; }
+  // Whether an urgent fiber is ready (Fiber::set_urgent()).
+  bool has_urgent() const { return urgent_.head != nullptr; }
   bool has_ready() const {
-    return ready_head_ != nullptr || later_head_ != nullptr ||
+    return has_urgent() || ready_.head != nullptr || later_head_ != nullptr ||
            (shuffle_ != nullptr && !shuffle_->ready.empty());
   }
 
@@ -131,6 +133,15 @@ class Executive {
   uint64_t switches() const { return switches_; }
 
  private:
+  struct FiberList {
+    Fiber* head = nullptr;
+    Fiber* tail = nullptr;
+
+    void add(Fiber& fiber) {
+      (head == nullptr ? head : tail->next_ready_) = &fiber;
+      tail = &fiber;
+    }
+  };
   struct Shuffle {
     std::mt19937_64 random;
     std::vector<Fiber*> ready;
@@ -157,8 +168,8 @@ class Executive {
   void after_switch();
 
   Fiber main_;  // the context of run()
-  Fiber* ready_head_ = nullptr;
-  Fiber* ready_tail_ = nullptr;
+  FiberList urgent_;
+  FiberList ready_;                   // those that are not urgent
   std::unique_ptr<Shuffle> shuffle_;  // if not null, it has the ready fibers instead of the list
   Fiber* finished_ = nullptr;
   void (*on_left_)(Fiber*) = nullptr;
