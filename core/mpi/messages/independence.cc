@@ -35,8 +35,10 @@ bool is_pending(const RequestObject* request) {
 // The ranks from which an event at `time` can be reached.
 class Sources {
  public:
-  Sources(const World& world, const SimTime& time)
-      : world_(world), time_(time), seen_(static_cast<size_t>(world.size())) {}
+  // `decided`: the receive that the event completes, if it does; a rank that waits for it waits for
+  // the event.
+  Sources(const World& world, const SimTime& time, const RequestObject* decided = nullptr)
+      : world_(world), time_(time), decided_(decided), seen_(static_cast<size_t>(world.size())) {}
 
   // Adds ranks that may cause it. False: one of them is of another worker, or they are too many.
   bool add(int rank);
@@ -53,6 +55,7 @@ class Sources {
 
   const World& world_;
   const SimTime time_;
+  const RequestObject* decided_;
   std::vector<bool> seen_;  // by rank
   std::vector<int> ranks_;
   size_t visited_ = 0;
@@ -107,7 +110,9 @@ bool Sources::add_awaited(const Strand& strand) {
   const Awaited* awaited = strand.awaited;
   if (awaited == nullptr) return false;
   if (awaited->probed != nullptr) return add(awaited->probed->comm, awaited->probed->source);
-  const auto is_added = [&](const RequestObject* request) { return add(*request); };
+  const auto is_added = [&](const RequestObject* request) {
+    return request == decided_ || add(*request);
+  };
   auto pending = std::views::filter(awaited->requests, is_pending);
   return strand.awaits_any ? std::ranges::all_of(pending, is_added)
                            : std::ranges::any_of(pending, is_added);
@@ -128,9 +133,9 @@ bool is_probe_independent(const Rank& rank, const Selector& selector, const Queu
 bool Matching::is_next_match_independent() const {
   const QueuedMessage* message = any_source_->next_for_receives();
   if (message == nullptr) return false;
-  const CommObject* comm = claim_on(*message)->comm;
-  Sources sources(*world_, message->arrival);
-  return sources.add(rank_) && sources.add(comm, MPI_ANY_SOURCE, message->source_world) &&
+  const RequestObject* receive = claim_on(*message);
+  Sources sources(*world_, message->arrival, receive);
+  return sources.add(rank_) && sources.add(receive->comm, MPI_ANY_SOURCE, message->source_world) &&
          sources.are_independent();
 }
 

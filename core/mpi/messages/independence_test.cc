@@ -146,6 +146,14 @@ TEST(Independence, AnnouncedMessagesOfOtherSourcesWait) {
             0);
 }
 
+TEST(Independence, TheOnlySourceMayBeElsewhere) {
+  const auto body = [](int rank, Comm team) {
+    if (rank == 0) receive(MPI_ANY_SOURCE, team);
+    if (rank == kElsewhere) send(0, team);
+  };
+  EXPECT_EQ(queries({0, kElsewhere}, body), 0);
+}
+
 // Rank 2 sends early, but rank 1, when it hears from elsewhere, could send earlier.
 TEST(Independence, ASourceThatWaitsForAnotherWorkerCounts) {
   const auto body = [](bool waits, SimTime early) {
