@@ -49,7 +49,6 @@ bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
 
 AsynchronousProtocol::Step AsynchronousProtocol::await_step() {
   const WaitingTime waiting(worker_);
-  const IdleScope idle(worker_);
   for (int attempt = 0;;) {
     const uint64_t announced = mine().null_messages;
     const Step step = advance();

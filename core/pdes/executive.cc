@@ -31,7 +31,12 @@ void Executive::make_ready(Fiber& fiber) {
     shuffle_->ready.push_back(&fiber);
     return;
   }
-  (fiber.urgent_ ? urgent_ : ready_).add(fiber);
+  if (ready_tail_ == nullptr) {
+    ready_head_ = &fiber;
+  } else {
+    ready_tail_->next_ready_ = &fiber;
+  }
+  ready_tail_ = &fiber;
 }
 
 void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
@@ -48,8 +53,8 @@ void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
 void Executive::resume_later() {
   resumes_ = SimTime::never();
   if (shuffle_ == nullptr) {
-    ready_.head = std::exchange(later_head_, nullptr);
-    ready_.tail = std::exchange(later_tail_, nullptr);
+    ready_head_ = std::exchange(later_head_, nullptr);
+    ready_tail_ = std::exchange(later_tail_, nullptr);
     return;
   }
   for (Fiber* fiber = later_head_; fiber != nullptr; fiber = fiber->next_ready_) {
@@ -96,11 +101,7 @@ bool Executive::may_fire_in_parallel() const {
   if (is_model_next()) return first_model_event() < turn_limit_;
   if (events_.empty()) return false;
   if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
-  return events_.earliest() < bound_ || is_first_independent();
-}
-
-bool Executive::is_first_independent() const {
-  return !confirms_receives_ && events_.first_event().is_independent();
+  return events_.earliest() < bound_;
 }
 
 // Messages of other workers have their effects as if an event fired.
@@ -114,10 +115,10 @@ bool Executive::synchronize() {
 
 // Null when none is ready.
 Fiber* Executive::take_ready() {
-  FiberList& list = has_urgent() ? urgent_ : ready_;
-  Fiber* next = list.head;
+  Fiber* next = ready_head_;
   if (next != nullptr) {
-    list.head = next->next_ready_;
+    ready_head_ = next->next_ready_;
+    if (ready_head_ == nullptr) ready_tail_ = nullptr;
   } else if (shuffle_ != nullptr && !shuffle_->ready.empty()) {
     std::vector<Fiber*>& ready = shuffle_->ready;
     std::swap(ready[shuffle_->random() % ready.size()], ready.back());
@@ -127,7 +128,7 @@ Fiber* Executive::take_ready() {
     return nullptr;
   }
   next->ready_ = false;
-  if (has_urgent() || ready_.head != nullptr) prefetch_next();
+  if (ready_head_ != nullptr) prefetch_next();
   return next;
 }
 
@@ -137,7 +138,7 @@ void Executive::shuffle(uint64_t seed) {
 }
 
 void Executive::prefetch_next() {
-  Fiber& next = *(has_urgent() ? urgent_ : ready_).head;
+  Fiber& next = *ready_head_;
   prefetch_bytes(next.stack_pointer_, kStackBytes);
   for (int i = 0; i < next.prefetch_count_; ++i) __builtin_prefetch(next.prefetch_lines_[i], 1);
   next.prefetch_count_ = next.always_count_;

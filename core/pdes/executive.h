@@ -67,8 +67,7 @@ class Executive {
   }
 
   // Makes this executive one of several that simulate together: events fire only before the bound
-  // that the synchronizer sets with allow_until(), at first none, or if they are independent of the
-  // other executives (ConditionalEvent::is_independent()). Not owned.
+  // that the synchronizer sets with allow_until(), at first none. Not owned.
   void set_synchronizer(Synchronizer* synchronizer) {
     synchronizer_ = synchronizer;
     bound_ = SimTime::zero();
@@ -117,10 +116,8 @@ class Executive {
   EventQueue& events() { return events_; }
   // Whether an event is being fired. No fiber runs then, although current_fiber may not be null.
   bool is_firing() const { return is_firing_; }
-  // Whether an urgent fiber is ready (Fiber::set_urgent()).
-  bool has_urgent() const { return urgent_.head != nullptr; }
   bool has_ready() const {
-    return has_urgent() || ready_.head != nullptr || later_head_ != nullptr ||
+    return ready_head_ != nullptr || later_head_ != nullptr ||
            (shuffle_ != nullptr && !shuffle_->ready.empty());
   }
 
@@ -133,15 +130,6 @@ class Executive {
   uint64_t switches() const { return switches_; }
 
  private:
-  struct FiberList {
-    Fiber* head = nullptr;
-    Fiber* tail = nullptr;
-
-    void add(Fiber& fiber) {
-      (head == nullptr ? head : tail->next_ready_) = &fiber;
-      tail = &fiber;
-    }
-  };
   struct Shuffle {
     std::mt19937_64 random;
     std::vector<Fiber*> ready;
@@ -152,7 +140,6 @@ class Executive {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
   bool may_fire_in_parallel() const;
-  bool is_first_independent() const;
   bool is_model_next() const {
     return synchronizer_ != nullptr && first_model_event() < events_.first();
   }
@@ -168,8 +155,8 @@ class Executive {
   void after_switch();
 
   Fiber main_;  // the context of run()
-  FiberList urgent_;
-  FiberList ready_;                   // those that are not urgent
+  Fiber* ready_head_ = nullptr;
+  Fiber* ready_tail_ = nullptr;
   std::unique_ptr<Shuffle> shuffle_;  // if not null, it has the ready fibers instead of the list
   Fiber* finished_ = nullptr;
   void (*on_left_)(Fiber*) = nullptr;

@@ -58,21 +58,6 @@ TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(world_.log, "abc");
 }
 
-TEST_F(ExecutiveTest, RunsUrgentFibersFirst) {
-  const auto yield_once = [](Actor& actor) {
-    world->log += actor.name;
-    world->executive.make_ready(actor);
-    world->executive.block();
-    world->log += actor.name;
-  };
-  spawn('a', yield_once);
-  spawn('b', yield_once);
-  spawn('c', yield_once).set_urgent(true);  // from its next time on
-  EXPECT_FALSE(world_.executive.has_urgent());
-  world_.executive.run();
-  EXPECT_EQ(world_.log, "abccab");
-}
-
 TEST_F(ExecutiveTest, HasReadyFibersInAShuffledRunToo) {
   world_.executive.shuffle(1);
   EXPECT_FALSE(world_.executive.has_ready());

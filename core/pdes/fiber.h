@@ -69,11 +69,6 @@ class Fiber {
   void prepare(Stack stack, Entry entry);
 
   const Stack& stack() const { return stack_; }
-  // Whether it will run without anything else happening.
-  bool is_ready() const { return ready_; }
-  // An urgent fiber that becomes ready runs before those that are not urgent.
-  bool is_urgent() const { return urgent_; }
-  void set_urgent(bool urgent) { urgent_ = urgent; }
 
   // Names a cache line that the fiber will use as soon as it resumes: it is loaded shortly before.
   // Holds for the next time only. Ignored when there are more than kMostPrefetches.
@@ -94,7 +89,6 @@ class Fiber {
   void* stack_pointer_ = nullptr;
   Fiber* next_ready_ = nullptr;
   bool ready_ = false;
-  bool urgent_ = false;
   uint16_t prefetch_count_ = 0;
   uint16_t always_count_ = 0;
   const void* prefetch_lines_[kMostPrefetches];

@@ -27,7 +27,6 @@ bool QuantumProtocol::synchronize(const SimTime&) {
 bool QuantumProtocol::await_round(uint64_t round) {
   SharedState& state = worker_.state();
   const WaitingTime waiting(worker_);
-  const IdleScope idle(worker_);
   const auto has_ended = [&] { return state.round.load(std::memory_order_acquire) != round; };
   for (int attempt = 0; !has_ended(); wait_a_moment(attempt++)) {
     if (state.stopped.load(std::memory_order_relaxed)) return false;

@@ -18,9 +18,8 @@ struct SharedRun {
     std::atomic<int64_t> latest_ps;
     std::atomic<uint64_t> messages;
     std::atomic<int> ended_ranks;
-    double startup_seconds;  // until its ranks were loaded
-    bool has_left;           // its state is written
-    int record_error;        // errno; 0: all records are written
+    bool has_left;     // its state is written
+    int record_error;  // errno; 0: all records are written
   };
 
   // The first reason to end the run decides; whether it is this one. The caller sets

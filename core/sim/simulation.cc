@@ -223,8 +223,9 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   simulation->world_->share_network(simulation->machine_);
   auto mounted = make_file_systems(scenario, simulation->machine_, *simulation->world_);
   if (!mounted) return std::unexpected(mounted.error());
-  if (const auto& storage = simulation->machine_.storage)
+  if (const auto& storage = simulation->machine_.storage) {
     simulation->world_->collective_io = storage->collective;
+  }
 
   if (scenario.workers > 1) {
     auto checked = check_workers(scenario, simulation->machine_, *simulation->world_,
@@ -241,7 +242,6 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     return std::unexpected(loaded.error());
   }
   simulation->startup_seconds_ = monotonic_seconds() - begin;
-  if (simulation->is_worker()) simulation->parallel_->set_startup(simulation->startup_seconds_);
   return simulation;
 }
 

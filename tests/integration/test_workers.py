@@ -135,19 +135,6 @@ def test_workers_measure_computation(simulate, compiled, tmp_path):
     assert repeated.json["predicted_time_s"] == sorted(values)[1]
 
 
-@pytest.mark.parametrize("protocol", ["quantum", "null+conditional"])
-def test_a_pipeline_reaches_the_other_worker_before_its_first_rank_ends(
-    protocol, compiled, simulate, tmp_path
-):
-    """Ranks 0 and 1 are on one worker, and rank 0 waits for nothing."""
-    program = compiled("tests/programs/model/pipeline.c")
-    options = ("--workers", 2, "--protocol", protocol, "-n", 4, "--machine", "infiniband")
-    nodes = ("--set", "node.cores=2", "--set", "network.sharing=none", "--compute", "none")
-    done = simulate(*options, *nodes, "--", program, tmp_path / "file")
-    assert done.status == 0, done.stderr
-    assert "overlapped" in done.stdout
-
-
 REFUSED = {
     "a cancelled send": ("cancel", (), "MPI_Cancel of a send to a rank of another worker"),
     "a port": ("port", (), "MPI_Open_port"),

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/strand.h"
 
@@ -268,11 +267,7 @@ SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) 
   probe.strand = &self();
   probe.next = std::exchange(probes_, &probe);
   schedule_probe(probe);
-  const Awaited awaited{.requests = {}, .probed = &selector};
-  {
-    const AwaitedScope scope(*probe.strand, awaited);
-    executive_->block();
-  }
+  executive_->block();
   Probe** link = &probes_;
   while (*link != &probe) link = &(*link)->next;
   *link = probe.next;

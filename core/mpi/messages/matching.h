@@ -133,12 +133,10 @@ class Matching {
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
     void fire() override { matching.match_earliest(); }
-    bool is_independent() const override { return matching.is_next_match_independent(); }
     Matching& matching;
   };
   struct Probe : pdes::ConditionalEvent {
     void fire() override;
-    bool is_independent() const override;
     Selector selector{};
     SimTime latest;            // when to resume if no message arrives
     Strand* strand = nullptr;  // null: it is about to resume
@@ -158,7 +156,6 @@ class Matching {
   QueuedMessage* find_among_held(const Selector& selector);
   void schedule_event();
   void match_earliest();
-  bool is_next_match_independent() const;
   void match_released();
   void schedule_probe(Probe& probe);
 

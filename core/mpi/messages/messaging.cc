@@ -160,40 +160,6 @@ void post(Strand& strand, const Operation& send, const Route& route, RequestObje
   }
 }
 
-// A strand is urgent if a recent message of its rank went to another worker. A choice: in a 3-D
-// grid a rank sends to up to three others before it sends that way again.
-constexpr int kRecentSends = 4;
-
-void note_destination(Strand& strand, bool is_here) {
-  if (!is_here) strand.urgent_sends = kRecentSends;
-  strand.set_urgent(strand.urgent_sends > 0);
-  if (strand.urgent_sends > 0) --strand.urgent_sends;
-}
-
-// Lets other ranks of this worker run first where another worker waits for what they will send, or
-// soon would: while one waits, all that are ready, else those that are urgent. Otherwise a rank
-// that needs no answers would do all its work first, as the first one of a pipeline does. Changes
-// no result. Announced data is left alone: the interface expects the rank to wait for it next.
-void yield_to_others(Strand& strand) {
-  World& world = strand.rank->world;
-  pdes::Executive& executive = world.executive;
-  const bool others_wait = world.remote->others_wait();
-  if (!others_wait && (strand.is_urgent() || !executive.has_urgent())) return;
-  if (strand.rank->interface.has_contenders()) return;
-  InFlight::of(world).deliver_all();
-  if (!executive.has_ready()) return;
-  executive.make_ready(strand);
-  executive.block();
-}
-
-void finish_post(Strand& strand, const Route& route) {
-  const World& world = strand.rank->world;
-  if (world.remote == nullptr || route.target == MPI_PROC_NULL) [[likely]]
-    return;
-  note_destination(strand, world.is_here(route.target));
-  yield_to_others(strand);
-}
-
 }  // namespace
 
 Route route_of(const Strand& strand, const Operation& send) {
@@ -211,12 +177,10 @@ bool completes_on_post(const Route& route, const Operation& send) {
 void post_send(Strand& strand, RequestObject& request, const Route& route) {
   if (route.target != MPI_PROC_NULL) post(strand, request, route, &request);
   if (completes_on_post(route, request)) complete(request, strand.now);
-  finish_post(strand, route);
 }
 
 void post_complete_send(Strand& strand, const Operation& send, const Route& route) {
   if (route.target != MPI_PROC_NULL) post(strand, send, route, nullptr);
-  finish_post(strand, route);
 }
 
 void post_receive(Strand& strand, RequestObject& request) {

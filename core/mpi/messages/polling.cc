@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/waiting.h"
 
 namespace sesame::mpi {
@@ -26,10 +25,7 @@ constexpr int64_t kSleepDivisor = 64;
 }  // namespace
 
 void yield_until_known(Strand& strand, std::span<RequestObject* const> requests) {
-  if (all_complete(requests)) return;
-  const Awaited awaited{.requests = requests, .probed = nullptr};
-  const AwaitedScope scope(strand, awaited);
-  yield_until_now(strand);
+  if (!all_complete(requests)) yield_until_now(strand);
 }
 
 bool have_taken_effect(Strand& strand, std::span<RequestObject* const> requests) {

@@ -1,7 +1,6 @@
 // MPI_Probe and its relatives, and receives of matched messages (MPI 4.1, section 3.8).
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
-#include "core/mpi/messages/awaited.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/rank.h"
@@ -43,11 +42,7 @@ QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
   QueuedMessage* message =
       selector.source == MPI_ANY_SOURCE ? nullptr : matching.find(selector, strand.now);
   if (message == nullptr) {
-    const Awaited awaited{.requests = {}, .probed = &selector};
-    {
-      const AwaitedScope scope(strand, awaited);
-      yield_until_now(strand);
-    }
+    yield_until_now(strand);
     message = matching.find(selector, strand.now);
   }
   if (message != nullptr) {
@@ -106,7 +101,7 @@ int Probe(int source, int tag, Comm handle, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  set_message_status(*wait_for_message(self(), {comm->context, source, tag, comm}), status);
+  set_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
   return MPI_SUCCESS;
 }
 
@@ -118,7 +113,7 @@ int Iprobe(int source, int tag, Comm handle, int* flag, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag, comm});
+  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag});
   *flag = message != nullptr ? 1 : 0;
   if (message != nullptr) set_message_status(*message, status);
   return MPI_SUCCESS;
@@ -133,7 +128,7 @@ int Mprobe(int source, int tag, Comm handle, Message* message_handle, Status* st
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag, comm});
+  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag});
   set_message_status(*message, status);
   *message_handle = add_matched_message(strand, message, *comm);
   return MPI_SUCCESS;
@@ -149,7 +144,7 @@ int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag, comm});
+  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag});
   *flag = message != nullptr ? 1 : 0;
   if (message == nullptr) {
     *message_handle = MPI_MESSAGE_NULL;

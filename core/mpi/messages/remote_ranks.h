@@ -80,9 +80,6 @@ class RemoteRanks {
   // knows. Any strand may call this.
   virtual void catch_up() = 0;
 
-  // Whether another worker has nothing to do until something is sent to it.
-  virtual bool others_wait() const = 0;
-
   // Tells all other workers a change of what ranks share that use files (shared_files.h in io).
   virtual void tell_files(std::span<const char> change) = 0;
   // The rank has reserved its network interface, while copies of a model of a file system use it.

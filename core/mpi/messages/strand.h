@@ -20,7 +20,6 @@
 
 namespace sesame::mpi {
 
-struct Awaited;
 struct Rank;
 struct RequestObject;
 
@@ -28,7 +27,6 @@ struct Strand : pdes::Fiber {
   // Resumes the strand, which must be blocked (schedule_wake() in waiting.h).
   struct Wake : pdes::ConditionalEvent {
     void fire() override;
-    bool is_independent() const override;
     Strand* strand = nullptr;
   };
 
@@ -41,17 +39,15 @@ struct Strand : pdes::Fiber {
   SimTime now;
   SimTime waited;  // simulated time spent blocked, for the rank's table
   Wake wake;
-  int urgent_sends = 0;          // to ranks of this worker, for which it is still urgent
-  int idle_polls = 0;            // polls in a row that found nothing
-  uint32_t rank_number = 0;      // Rank::id
-  SimTime idle_since;            // time of the first of them
-  uint32_t number = 0;           // 0: the program; helper strands as they start
-  int clock_reads = 0;           // in a row, without an MPI call between them
-  int call_depth = 0;            // > 0 while inside an MPI call
-  uint16_t call = 0;             // the CallId of the outermost call
-  const void* caller = nullptr;  // the return address of that call
+  int idle_polls = 0;                              // polls in a row that found nothing
+  uint32_t rank_number = 0;                        // Rank::id
+  SimTime idle_since;                              // time of the first of them
+  uint32_t number = 0;                             // 0: the program; helper strands as they start
+  int clock_reads = 0;                             // in a row, without an MPI call between them
+  int call_depth = 0;                              // > 0 while inside an MPI call
+  uint16_t call = 0;                               // the CallId of the outermost call
+  const void* caller = nullptr;                    // the return address of that call
   const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
-  const Awaited* awaited = nullptr;                // while it is blocked (awaited.h)
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/mpi/messages/awaited.h"
 
 namespace sesame::mpi {
 
@@ -25,12 +24,6 @@ void complete(RequestObject& request, SimTime ready) {
     const SimTime resumes = plain(ready < waiter->now ? waiter->now : ready);
     waiter->executive->make_ready_at(*waiter, resumes + plain(request.overhead()));
   }
-}
-
-static void block_on(Strand& strand, std::span<RequestObject* const> requests) {
-  const Awaited awaited{.requests = requests, .probed = nullptr};
-  const AwaitedScope scope(strand, awaited);
-  strand.executive->block();
 }
 
 // Without the deterministic shortcut: waits until no message can arrive before `time` any more.
@@ -62,7 +55,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.waiting_request = &request;
     strand.awaits_helper = request.kind == RequestObject::Kind::kCollective;
     prefetch_for_return(strand, request);
-    block_on(strand, std::array{&request});
+    strand.executive->block();
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
   }
@@ -85,7 +78,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
   if (outstanding > 0) {
     strand.outstanding = outstanding;
     prefetch_for_return(strand, *strand.waiting_request);
-    block_on(strand, requests);
+    strand.executive->block();
     strand.waiting_request = nullptr;
   }
   confirm_receives(strand, requests);
@@ -129,7 +122,7 @@ void sleep_until_effect(Strand& strand, std::span<RequestObject* const> requests
     strand.waiting_request = request;
   }
   if (latest != SimTime::never()) schedule_wake(strand, latest);
-  block_on(strand, requests);
+  strand.executive->block();
   strand.awaits_any = false;
   strand.waiting_request = nullptr;
   for (RequestObject* request : requests) {

@@ -47,9 +47,6 @@ class WorkerMessages final : public RemoteRanks {
   void post(Module module, int target, std::span<const char> head,
             std::span<const char> data) override;
   void catch_up() override;
-  bool others_wait() const override {
-    return worker_.state().idle_workers.load(std::memory_order_relaxed) > 0;
-  }
   void tell_files(std::span<const char> change) override;
   void interface_reserved(int rank, const SimTime& free) override;
   void check_call(uint16_t call) const override;
