@@ -43,6 +43,11 @@ class Measurement:
     source: str
     settings: list[str] = field(default_factory=list)
     remark: str = ""
+    fitted: str | list[int] = field(default_factory=list)
+
+    def is_fitted(self, size: float) -> bool:
+        """Whether constants of the model come from this value, so that it checks the fit only."""
+        return self.fitted == "all" or int(size) in self.fitted
 
     @property
     def title(self) -> str:
@@ -81,27 +86,44 @@ def predict(program: Path, one: Measurement) -> list[float]:
     return [float(rows[str(int(size))]) for size, _ in one.values]
 
 
-def tables(found: Iterable[tuple[Measurement, list[float]]]) -> tuple[list[str], int, int]:
-    """Lines of the tables, how many values are within WITHIN, and of how many."""
+@dataclass
+class Count:
+    """How many values are within WITHIN, and of how many."""
+
+    good: int = 0
+    all: int = 0
+
+    def add(self, is_good: bool) -> None:
+        self.good, self.all = self.good + is_good, self.all + 1
+
+    def __str__(self) -> str:
+        return f"{self.good} of {self.all}"
+
+
+def tables(
+    found: Iterable[tuple[Measurement, list[float]]],
+) -> tuple[list[str], dict[bool, Count]]:
+    """Lines of the tables, and the counts of values that were fitted (True) and predicted."""
     lines: list[str] = []
-    machine, good, count = "", 0, 0
+    machine, counts = "", {True: Count(), False: Count()}
     for one, predicted in found:
         if one.machine != machine:
             machine = one.machine
             lines += ["", f"### {machine}", ""]
-            lines += ["| what | bytes | measured | predicted | error | source |"]
-            lines += ["|---|---|---|---|---|---|"]
+            lines += ["| what | bytes | measured | model | error | | source |"]
+            lines += ["|---|---|---|---|---|---|---|"]
         for (size, measured), value in zip(one.values, predicted, strict=True):
             error = value / measured - 1
             inside = abs(error) <= WITHIN
-            good, count = good + inside, count + 1
+            is_fitted = one.is_fitted(size)
+            counts[is_fitted].add(inside)
             mark = f"{error:+.0%}".replace("%", " %")
             lines.append(
                 f"| {one.title} | {int(size):,} | {one.shown(measured)} {one.unit} | "
                 f"{one.shown(value)} {one.unit} | {mark if inside else f'**{mark}**'} | "
-                f"{one.source} |"
+                f"{'fitted' if is_fitted else ''} | {one.source} |"
             )
-    return lines, good, count
+    return lines, counts
 
 
 def write(text: str) -> None:
@@ -124,8 +146,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
         program = build(compiler, "published", Path(name))
         predicted = list(pool.map(lambda one: predict(program, one), chosen))
-    lines, good, count = tables(zip(chosen, predicted, strict=True))
-    summary = f"{good} of {count} values are within {WITHIN:.0%}.".replace("%", " %")
+    lines, counts = tables(zip(chosen, predicted, strict=True))
+    summary = (
+        f"{counts[False]} predictions are within {WITHIN:.0%}, and {counts[True]} values that "
+        "constants were taken from."
+    ).replace("%", " %")
     text = "\n".join([summary, *lines])
     if options.write:
         write(text)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import math
 
+import numpy as np
 import pytest
 from test_replay import writer
 
@@ -16,6 +17,7 @@ from sesame.comparison.baseline import CheckSettings
 from sesame.datasets import Kind
 from sesame.errors import InputError, OutputError, SimulationError
 from sesame.machines import shipped
+from sesame.simulation.compute import doubts_of_other_run
 
 
 @pytest.fixture(autouse=True)
@@ -306,6 +308,10 @@ def on_paragon(program, *arguments, **settings):
         ),
         (lambda: on_paragon("ring", ranks=[1, 2]), "ranks: expected a number.*\n.*sesame.series"),
         (lambda: on_paragon("ring", ranks="2"), "ranks: expected a number, got '2'"),
+        (lambda: library.series("ring", machine="paragon", ranks="2"), "ranks: expected numbers"),
+        (lambda: library.series("ring", machine="paragon", ranks=["2"]), "ranks: expected a num"),
+        (lambda: library.series("ring", machine="paragon", sweep="x"), "sweep: expected a mapping"),
+        (lambda: library.bench("cg", machine="paragon", compute=3), "compute: expected text"),
         (lambda: on_paragon(["ring", "20"]), "program: expected a name or a path.*\n.*arguments="),
         (lambda: on_paragon("ring", settings="a=b"), "settings: expected a mapping"),
         (lambda: on_paragon("ring", compute=3), "compute: expected text or a data set, got 3"),
@@ -405,3 +411,19 @@ def test_a_swept_key_is_a_number_too_and_its_axis_is_in_order():
     for mark in chart.marks:
         assert list(mark["x"]) == sorted(mark["x"])
     assert [text for _, text in chart.axes["x"]["ticks"]] == ["400us", "600us", "1ms"]
+
+
+def test_polls_and_directories_do_not_make_another_run(run_path):
+    earlier = library.open(run_path)
+    calls = {row["name"]: row["count"] for row in earlier.table("call_total").to_pylist()}
+    elsewhere = ["/else/where/ring", *earlier.info.command[1:]]
+    polled = calls | {"MPI_Waitsome": 7, "MPI_Iprobe": 1}
+    assert doubts_of_other_run(earlier, elsewhere, polled) == []
+    assert len(doubts_of_other_run(earlier, elsewhere, calls | {"MPI_Barrier": 1})) == 1
+
+
+def test_ranks_may_be_numbers_of_numpy():
+    run = on_paragon("ring", ranks=np.int64(2), compute="none")
+    assert run.info.ranks == 2
+    series = library.series("ring", machine="paragon", ranks=np.array([2, 4]), compute="none")
+    assert series.to_pandas()["ranks"].tolist() == [2, 4]

@@ -12,7 +12,7 @@ from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.extras import require
-from sesame.machines.values import in_one_unit
+from sesame.machines.values import numbers_of
 from sesame.settings import setting
 from sesame.simulation import RunResult
 from sesame.simulation.sweep import MACHINE
@@ -34,6 +34,11 @@ class Axis:
     name: str
     places: dict[str, float]
     is_numeric: bool
+    unit: str = ""  # of the places
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} ({self.unit})" if self.unit else self.name
 
     @property
     def is_log(self) -> bool:
@@ -54,10 +59,13 @@ def _axis(runs: Runs) -> Axis:
     if name == RANKS:
         return Axis(name, {str(point.ranks): float(point.ranks) for point, _ in runs}, True)
     texts = list(dict.fromkeys(dict(point.settings)[name] for point, _ in runs))
-    values = [in_one_unit(name, text) for text in texts]
-    if all(isinstance(value, int | float) for value in values):
-        return Axis(name, {t: float(str(v)) for t, v in zip(texts, values, strict=True)}, True)
-    return Axis(name, {text: float(i) for i, text in enumerate(texts)}, False)
+    found = numbers_of(name, texts)
+    if found is None:
+        return Axis(name, {text: float(i) for i, text in enumerate(texts)}, False)
+    unit, values = found
+    scale = {"s": time_unit(max(values)), "B": (1.0, "B"), "B_per_s": (1e-9, "GB/s")}
+    factor, unit = scale.get(unit, (1.0, unit))
+    return Axis(name, {t: v * factor for t, v in zip(texts, values, strict=True)}, True, unit)
 
 
 def axis_of(runs: Runs) -> str:
@@ -158,7 +166,7 @@ def _chart_of(runs: Runs, curves: dict[str, list[Dot]], factor: float) -> Chart:
         values = [dot.value * factor for dot in dots]
         chart.line(name or "simulated", places, values, colour, points=True, **bars)
     if axis.is_numeric:
-        chart.x(axis.name, log=axis.is_log, ticks=[list(tick) for tick in axis.ticks])
+        chart.x(axis.title, log=axis.is_log, ticks=[list(tick) for tick in axis.ticks])
     else:
         chart.x(axis.name, names=list(axis.places))
     return chart
@@ -216,7 +224,7 @@ def _draw(axes: Any, runs: Runs, curves: dict[str, list[Dot]], factor: float, ti
             color=COLOURS[i % len(COLOURS)],
             label=name or None,
         )
-    axes.set_xlabel(axis.name)
+    axes.set_xlabel(axis.title)
     axes.set_ylabel(title)
     axes.grid(color="#e8ecf0")
     if axis.is_log:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, SupportsIndex, cast
 
 from sesame.errors import InputError
 
@@ -25,13 +26,15 @@ def words_of(name: str, value: object, example: str, *, numbers: bool = True) ->
     return [str(word) for word in value]
 
 
-def mapping_of(name: str, value: object) -> Mapping[str, Any]:
+def mapping_of(
+    name: str, value: object, example: str = '{"network.latency": "2us"}'
+) -> Mapping[str, Any]:
     """The argument `name`, values by the keys of a machine. Raises InputError for anything else."""
     if isinstance(value, Mapping):
         return value
     raise InputError(
         f"{name}: expected a mapping of keys to values, got {value!r}",
-        hint=f'for instance {name}={{"network.latency": "2us"}}',
+        hint=f"for instance {name}={example}",
     )
 
 
@@ -46,3 +49,18 @@ def check_one(
     raise InputError(
         f"{name}: expected {expected}, got {value!r}", hint=several if is_list else None
     )
+
+
+def counts_of_ranks(ranks: object) -> list[int] | None:
+    """The argument `ranks` of a series, a number or a list of numbers; None: none is given. Raises
+    InputError for anything else."""
+    if ranks is None:
+        return None
+    if isinstance(ranks, str | bytes):
+        raise InputError(f"ranks: expected numbers, got {ranks!r}", hint="for instance [16, 64]")
+    counts = ranks if isinstance(ranks, Iterable) else [ranks]
+    found = []
+    for count in counts:
+        check_one("ranks", count, (SupportsIndex,), "a number", "")
+        found.append(operator.index(cast(SupportsIndex, count)))
+    return found or None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import SupportsIndex
 
 from sesame import native
-from sesame.api.arguments import check_one
+from sesame.api.arguments import check_one, counts_of_ranks, mapping_of
 from sesame.api.data_set import DataSet, Kept, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display, show_point
 from sesame.api.machine import Machine, Value, machine_of, machines_by_label, value_text
@@ -149,7 +151,7 @@ def series(
         scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
         shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
     )  # fmt: skip
-    counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
+    counts = counts_of_ranks(ranks)
     shown = display or CapturedOutput(quiet=not show_output)
     return _simulate_series(
         wanted, machines, counts, _sweeps(sweep or {}), shown, _Output(output, force)
@@ -184,9 +186,10 @@ class _Output:
 def _simulate(
     wanted: RunSettings, ranks: int | None, keep: Keep, display: Display, output: _Output
 ) -> SimulatedRun:
-    check_one("ranks", ranks, (int,), "a number", "sesame.series takes several")
+    check_one("ranks", ranks, (SupportsIndex,), "a number", "sesame.series takes several")
+    count = None if ranks is None else operator.index(ranks)
     output.check()
-    with prepared(wanted, ranks, is_series=False, program_stdout=display.program_stdout) as found:
+    with prepared(wanted, count, is_series=False, program_stdout=display.program_stdout) as found:
         display.show_notes(found.scenario.notes)
         outcomes: list[RunResult] = []
 
@@ -243,7 +246,7 @@ def _prepared_on(
 
 
 def _sweeps(values_of: Mapping[str, Sequence[Value]]) -> list[Sweep]:
-    for key, values in values_of.items():
+    for key, values in mapping_of("sweep", values_of, '{"network.latency": ["1us"]}').items():
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
             raise InputError(
                 f"sweep: {key}: expected a list of values, got {values!r}",

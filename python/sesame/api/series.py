@@ -52,11 +52,11 @@ class Series(DataSet):
         return found
 
     def to_pandas(self, name: str = POINT, *, exact: bool = False) -> pd.DataFrame:
-        """The points: `ranks`, a column for each key that varies (and one of numbers, as
-        `network.latency_s`, `network.bandwidth_B_per_s`, if it has a unit), `predicted_time_s` with
-        its interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
-        `efficiency` relative to the fewest ranks (NaN for a run that took no time, deadlocked or
-        failed: see `outcome` and `exit_status`)."""
+        """The points: `ranks`, a column for each key that varies (text, and beside it one of
+        numbers, as `network.latency_s`, `network.bandwidth_B_per_s`; without a unit numbers only),
+        `predicted_time_s` with its interval `low_s` to `high_s`, and where the number of ranks
+        varies `speed_up` and `efficiency` relative to the fewest ranks (NaN for a run that took no
+        time, deadlocked or failed: see `outcome` and `exit_status`)."""
         from sesame.analysis.scaling import scalings_of
 
         frame = super().to_pandas(name, exact=exact)

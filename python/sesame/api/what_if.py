@@ -159,7 +159,7 @@ def _simulated(data_set: DataSet, machine: Machine) -> float:
             hint=f"simulate the traced run again with {setting('settings')}",
         )
     compute = info["compute"] or "measured"
-    if compute.startswith("measured"):
+    if compute.startswith(("measured", "recorded")):  # an earlier recording may be gone by now
         if not data_set.has("call"):
             raise InputError(
                 "the run has no records of its computation, which both ends need",

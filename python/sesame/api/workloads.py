@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sesame.api.arguments import words_of
+from sesame.api.arguments import check_one, words_of
 from sesame.api.data_set import DataSet, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display
 from sesame.api.machine import Machine, machine_of
@@ -57,11 +57,11 @@ def bench(
     """Builds a workload that comes with Sesame, runs it and has it check its answer.
 
     Without `machine` it runs here, under the mpiexec that belongs to the MPI compiler wrapper
-    `mpi`. With `machine` it is simulated; then `compute`, `placement` and `ranks_as` are those of
-    `sesame.simulate`. `options` go to the program (["--class", "A"]); `sesame bench list` names the
-    workloads. The program's standard output is dropped unless `show_output`; a `display` shows runs
-    in another way. `status(text)` returns a context manager that is entered while the program is
-    compiled, which may take a minute.
+    `mpi`. With `machine` it is simulated; then `compute` (as text), `placement` and `ranks_as` are
+    those of `sesame.simulate`. `options` go to the program (["--class", "A"]); `sesame bench list`
+    names the workloads. The program's standard output is dropped unless `show_output`; a `display`
+    shows runs in another way. `status(text)` returns a context manager that is entered while the
+    program is compiled, which may take a minute.
 
     The data set is of kind `bench`: its figures are in the table `figure`, each with its unit;
     times are seconds. `output` is its path; `force` replaces an existing data set. Without
@@ -77,7 +77,10 @@ def bench(
     found = find_workload(workload)
     target = None if machine is None else machine_of(machine)
     if target is None and ranks_as is not None:
-        raise InputError(f"{setting('ranks_as', ranks_as)} is for simulated runs: name a machine")
+        raise InputError(
+            f"{setting('ranks_as', ranks_as)} is for simulated runs",
+            hint="name the machine to simulate",
+        )
     words = words_of("options", options, '["--class", "A"]')
     simulated = _Simulated(compute, placement, ranks_as)
     compiler = find_compiler(mpi)
@@ -130,6 +133,7 @@ class _Simulated:
     """The settings of a simulated run, checked before the program is built."""
 
     def __init__(self, compute: str, placement: str, ranks_as: str | None) -> None:
+        check_one("compute", compute, (str,), "text", "")
         self._compute = parse_compute(compute)
         self._placement = parse_placement(placement)
         check_ranks_as(ranks_as)

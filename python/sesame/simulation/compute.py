@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 MOST_FIXED_PS = 86_400 * 10**12  # as in core/sim/scenario.cc
 POLL = 1  # flag of a call, core/trace/record.h
 # How often programs call them depends on the machine.
-POLLS = ("MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status", "MPI_Wtime")
+POLLS = (
+    "MPI_Test",
+    "MPI_Iprobe",
+    "MPI_Improbe",
+    "MPI_Request_get_status",
+    "MPI_Waitsome",
+    "MPI_Wtime",
+)
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,8 @@ def doubts_of_other_run(
 
 
 def _words(command: Sequence[str]) -> str:
-    """The command without the directory of its program."""
-    return shlex.join([*(Path(word).name for word in command[:1]), *command[1:]])
+    """The command without the directories of its program and of a script."""
+    return shlex.join(Path(word).name if word[:1] != "-" else word for word in command)
 
 
 def is_shared(info: Mapping[str, Any]) -> bool:
