@@ -76,7 +76,8 @@ const Key kOwnKeys[] = {
     {"network.card.receive_bandwidth", Kind::kBandwidth, false, "where receiving has another"},
     {"network.card.pairs", Kind::kCounts, false, "ranks at a card for which message_rate is given"},
     {"network.card.message_rate", Kind::kFactors, false,
-     "messages a second of a card in each direction, for each of pairs"},
+     "messages without data a second of a card in each direction, for each of pairs; the inverse "
+     "adds to the time of the bytes"},
     {"network.card.receive_message_rate", Kind::kFactors, false, "where receiving has another"},
     {"network.card.slowdown", Kind::kFactors, false,
      "factors of a card's time per byte with 1, 2, 3 ... busy cores on the node"},

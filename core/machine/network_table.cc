@@ -128,7 +128,7 @@ Result<> check_overheads(const Document& document, const std::string& table,
                   {table + ".send_overhead", table + ".receive_overhead", table + ".latency"}),
         table + ".send_overhead and receive_overhead are part of the latency, expected at most " +
             format_duration(segment.latency) + " together, got " + format_duration(overheads),
-        "a shorter latency needs shorter overheads");
+        "lower the overheads, or raise the latency");
   }
   return {};
 }

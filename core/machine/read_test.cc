@@ -339,6 +339,8 @@ TEST(ReadMachine, OverheadsMustFitInTheLatency) {
   expect_starts(complaint("\"2 us\"", "\"8 us\""),
                 "m.toml:17: network.send_overhead and receive_overhead are part of the latency, "
                 "expected at most 10.0 us together, got 11.0 us");
+  EXPECT_TRUE(
+      complaint("\"2 us\"", "\"8 us\"").ends_with("lower the overheads, or raise the latency"));
   expect_starts(complaint_about({"network.latency=4us", "network.segment.1.latency=12us"}),
                 "override network.latency=4us: network.send_overhead and receive_overhead");
 }

@@ -81,7 +81,7 @@ const Network::CostRange& Network::range_of(const Path& path, uint64_t bytes) {
   return *range;
 }
 
-MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
+MessageCost Network::cost_without_copies(const Path& path, int hops, uint64_t bytes) {
   const CostRange& range = range_of(path, bytes);
   const SimTime transfer = transfer_time(bytes, range.ps_per_byte).due_to(path.bandwidth_key);
   const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
@@ -104,9 +104,14 @@ MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
     cost.control_latency = std::min(cost.control_latency, third);
     cost.latency -= cost.control_latency * 2;
     cost.rendezvous = true;
-  } else if (path.send_copy.ps_per_byte + path.receive_copy.ps_per_byte > 0) {
-    charge_copies(path, bytes, cost);
   }
+  return cost;
+}
+
+MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
+  MessageCost cost = cost_without_copies(path, hops, bytes);
+  const bool copies = path.send_copy.ps_per_byte + path.receive_copy.ps_per_byte > 0;
+  if (copies && !cost.rendezvous) charge_copies(path, bytes, cost);
   return cost;
 }
 
@@ -124,6 +129,11 @@ MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
   const uint32_t* to = &rank_nodes_[index(to_rank)];
   if (from[0] == to[0]) return cost_on(inside_, 0, bytes);
   return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
+}
+
+MessageCost Network::rdma_cost(int from_rank, int to_rank, uint64_t bytes) const {
+  const int apart = hops(from_rank, to_rank);
+  return cost_without_copies(apart == 0 ? inside_ : between_, apart, bytes);
 }
 
 SimTime Network::least_latency() const {
@@ -153,7 +163,7 @@ SimTime Network::reduction_time(uint64_t bytes) const {
 
 MessageCost Network::cost_between_nodes(int from_node, int to_node, int beyond,
                                         uint64_t bytes) const {
-  return cost_on(between_, distance_.hops(from_node, to_node) + beyond, bytes);
+  return cost_without_copies(between_, distance_.hops(from_node, to_node) + beyond, bytes);
 }
 
 SimTime ping_pong(const Machine& machine, uint64_t bytes, int hops) {

@@ -30,7 +30,7 @@ struct MessageCost {
   SimTime send_overhead;     // CPU time of the sender, with that of its copy
   SimTime injection;         // how long the sender's interface is busy
   SimTime latency;           // start of injection to arrival of a zero-byte message
-  SimTime transfer;          // bytes / bandwidth less both copies, added to the arrival
+  SimTime transfer;          // bytes / bandwidth less the copies, added to the arrival
   SimTime receive_overhead;  // CPU time of the receiver, with that of its copy
   SimTime control_latency;   // one way of a request-to-send or clear-to-send
   bool rendezvous = false;
@@ -53,7 +53,11 @@ class Network {
     return distance_.hops(&rank_nodes_[index(from_rank)] + 1, &rank_nodes_[index(to_rank)] + 1);
   }
 
+  // The cost of a message that the processors of both ranks handle.
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
+  // The cost of one whose bytes the cards move from memory to memory (RDMA): no processor copies
+  // them, so all of bytes / bandwidth is transfer.
+  MessageCost rdma_cost(int from_rank, int to_rank, uint64_t bytes) const;
 
   // No message between nodes, nor a control message of one, takes less time from the start of its
   // injection to its arrival.
@@ -74,7 +78,7 @@ class Network {
 
   int nodes() const { return distance_.nodes(); }
   // The cost of a message between two nodes over `beyond` more hops than their distance: for I/O
-  // nodes, which are attached to the switch of a compute node.
+  // nodes, which are attached to the switch of a compute node. No processor copies it.
   MessageCost cost_between_nodes(int from_node, int to_node, int beyond, uint64_t bytes) const;
 
  private:
@@ -110,6 +114,7 @@ class Network {
   size_t index(int rank) const { return static_cast<size_t>(rank) * rank_stride_; }
   static Path make_path(const machine::NetworkParameters& parameters);
   static const CostRange& range_of(const Path& path, uint64_t bytes);
+  static MessageCost cost_without_copies(const Path& path, int hops, uint64_t bytes);
   static MessageCost cost_on(const Path& path, int hops, uint64_t bytes);
   static void charge_copies(const Path& path, uint64_t bytes, MessageCost& cost);
 

@@ -161,6 +161,12 @@ TEST(Network, CopiesOfEagerMessagesArePartOfTheirTransfer) {
   EXPECT_EQ(ping_pong(copying, 1000), ping_pong(plain, 1000));
   const auto network = Network::create(copying, 64);
   EXPECT_EQ(network->cost(0, 2, 16385).send_overhead, SimTime::from_ns(2000));  // rendezvous
+  const MessageCost by_cards = network->rdma_cost(0, 2, 1000);
+  EXPECT_EQ(by_cards.send_overhead, alone.send_overhead);
+  EXPECT_EQ(by_cards.receive_overhead, alone.receive_overhead);
+  EXPECT_EQ(by_cards.transfer, alone.transfer);
+  EXPECT_EQ(network->rdma_cost(0, 1, 1000).transfer, SimTime::from_ns(200)) << "inside the node";
+  EXPECT_EQ(network->rdma_cost(0, 63, 1000).latency, network->cost(0, 63, 1000).latency);
   // However fast the wire is, the copies take their time.
   const Machine fast =
       machine_of({"network.send_copy_bandwidth=200 MB/s", "network.segment.0.bandwidth=1 TB/s"});

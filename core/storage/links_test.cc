@@ -151,6 +151,29 @@ TEST_F(LinksTest, WithoutSharingItHasACardOfItsOwn) {
   EXPECT_EQ(arrival.at, kLatency + us(1));
 }
 
+// Copies of eager messages are those of a program's messages.
+TEST(Links, NoProcessorCopiesMessagesOfFiles) {
+  const std::vector<std::string> copying = {"network.send_copy_bandwidth=4 GB/s",
+                                            "network.receive_copy_bandwidth=4 GB/s",
+                                            "network.card.bandwidth=4 GB/s"};
+  const machine::Machine machine = *machine::parse_machine(kMachine, "test.toml", copying);
+  const network::Network network = *network::Network::create(machine, 6);
+  pdes::EventQueue events;
+  network::Traffic traffic(machine, network, events);
+  for (network::Traffic* shared : {static_cast<network::Traffic*>(nullptr), &traffic}) {
+    Links links(*machine.storage, network, shared, events);
+    Arrival there, back;
+    const MessageTimes times = links.send_to_ionode({}, {.node = 0}, 0, kKilobyte, there);
+    links.send_from_ionode({}, 0, {.node = 1}, kKilobyte, &back);
+    while (!events.empty()) events.take_earliest().fire();
+    EXPECT_EQ(times.transfer, us(1));
+    EXPECT_EQ(times.send_overhead + times.receive_overhead, SimTime::zero());
+    EXPECT_EQ(links.departure({}, 0, 0, kKilobyte).at, SimTime::zero());
+    EXPECT_EQ(there.at, kLatency + us(1));
+    EXPECT_EQ(back.at, kLatency + us(1));
+  }
+}
+
 TEST_F(LinksTest, AnExchangeIsAMessageAndItsReply) {
   Arrival reply;
   links_.exchange(SimTime::zero(), 0, rank(0), kKilobyte, kKilobyte, reply);

@@ -7,9 +7,11 @@ import random
 import numpy as np
 
 from sesame.analysis.explain.constants import NO_SOURCE, constants_of
+from sesame.analysis.explain.explanation import used_constants
 from sesame.analysis.explain.limits import _crowding, _unexpected, queueing
-from sesame.analysis.explain.records import Records
+from sesame.analysis.explain.records import IN_NODE, Records
 from sesame.analysis.explain.shares import COMPUTATION, IDLE, LATE_SENDER, divide
+from sesame.machines import find_machine
 
 
 def test_customers_wait_for_their_own_server():
@@ -43,7 +45,7 @@ def messages(rows: list[dict[str, int]]) -> dict[str, np.ndarray]:
         "transfer": 0,
     }
     return {
-        name: np.array([{**usual, **row}[name] for row in rows])
+        name: np.array([{**usual, **row}[name] for row in rows], int)
         for name in (*usual, "arrival_ps", "receive_complete_ps")
     }
 
@@ -86,6 +88,38 @@ def test_constants_have_the_comment_beside_or_above_them():
     assert (known["node.colour"].value, known["node.colour"].source) == ("#fff", NO_SOURCE)
     assert known["network.latency"].value == "2us"
     assert constants_of(text, [])["network.latency"].source == "[A] measured # twice"
+
+
+COPIES = {"network.send_copy_bandwidth", "network.receive_copy_bandwidth"}
+
+
+def keys_used(rows: list[dict[str, int]], calls: tuple[str, ...] = ()) -> set[str]:
+    """Of CSD3, with copies inside a node as well, by a run with these messages and calls."""
+    inside = ["node.network.send_copy_bandwidth=9 GB/s"]
+    known = constants_of(find_machine("csd3").read_text(), inside)
+    times = {"arrival_ps": 0, "receive_complete_ps": 0}
+    sent = messages([{**row, **times} for row in rows])
+    return {constant.key for constant in used_constants(known.values(), sent, calls, False)}
+
+
+def test_copies_are_used_by_eager_messages_with_data():
+    eager = keys_used([{"bytes": 8}])
+    assert {"network.latency", "network.stream_bandwidth", *COPIES} <= eager
+    assert {"network.segment.0.bandwidth", "network.segment.3.latency"} <= eager
+    assert not any(key.startswith(("node.network.", "storage.")) for key in eager)
+    for other in ({"bytes": 8192, "rendezvous": 1}, {"bytes": 0}):
+        assert keys_used([other]) == eager - COPIES
+    inside = keys_used([{"bytes": 8, "flags": IN_NODE}])
+    assert {"node.network.latency", "node.network.send_copy_bandwidth"} <= inside
+    assert not any(key.startswith("network.") for key in inside)
+    assert "node.network.segment.1.latency" in inside
+
+
+def test_packing_is_used_by_calls_that_may_run_bruck_s_alltoall():
+    for call in ("MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init", "MPI_File_write_at_all"):
+        assert "node.packing_time" in keys_used([], ("MPI_Init", call)), call
+    others = ("MPI_Alltoallv", "MPI_Neighbor_alltoall", "MPI_Allreduce", "MPI_File_write_at")
+    assert "node.packing_time" not in keys_used([], others)
 
 
 def records(calls: list[tuple[int, int, str]], received: list[dict[str, int]]) -> Records:

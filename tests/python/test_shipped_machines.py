@@ -7,6 +7,7 @@ import pytest
 
 from sesame import native
 from sesame.analysis.explain.constants import ASSUMED, NO_SOURCE, constants_of
+from sesame.analysis.machine_table import parameter_rows
 from sesame.machines import shipped
 
 # Files from before `assumed` was a key: their comments say which constants are choices.
@@ -55,3 +56,11 @@ def _key(source: str) -> re.Match[str] | None:
 
 def _keys(comment: str) -> set[str]:
     return set(re.findall(r"\[([A-Z0-9][\w.]*)\]", comment))
+
+
+def test_the_table_of_a_machine_has_the_time_of_packing_if_there_is_one():
+    def rows_of(name: str) -> dict[str, str]:
+        return dict(parameter_rows(native.read_machine(str(shipped()[name]), [])))
+
+    assert rows_of("csd3")["packing of a block in an Alltoall"] == "65.0 ns"
+    assert "packing of a block in an Alltoall" not in rows_of("paragon")

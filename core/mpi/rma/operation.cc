@@ -96,7 +96,7 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   WindowObject& window = operation.window_;
   Rank& rank = *strand.rank;
   operation.check_that_target_has_element();
-  const network::MessageCost cost = rank.world.network.cost(
+  const network::MessageCost cost = rank.world.network.rdma_cost(
       rank.id, window.world_rank(operation.target_), static_cast<uint64_t>(operation.data_bytes_));
   strand.now += cost.send_overhead;
   const SimTime start = rank.interface.inject(strand, cost.injection);
@@ -237,7 +237,7 @@ void RemoteOperation::send_reply() {
   Rank& target_rank = *world.ranks[static_cast<size_t>(window_.world_rank(target_))];
   const Count bytes = result.bytes();
   const network::MessageCost cost =
-      world.network.cost(target_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
+      world.network.rdma_cost(target_rank.id, window_.rank.id, static_cast<uint64_t>(bytes));
   const SimTime start = later(time(), target_rank.answers_free);
   target_rank.answers_free = start + cost.injection;
   network::Traffic* const traffic =

@@ -150,7 +150,7 @@ void ArrivingOperation::send_reply(std::vector<char> before) {
   Rank& target = *world_.ranks[static_cast<size_t>(world_rank(frame_.target))];
   const int origin = world_rank(frame_.origin);
   const auto bytes = static_cast<uint64_t>(frame_.reply_bytes);
-  const network::MessageCost cost = world_.network.cost(target.id, origin, bytes);
+  const network::MessageCost cost = world_.network.rdma_cost(target.id, origin, bytes);
   const SimTime start = later(time(), target.answers_free);
   target.answers_free = start + cost.injection;
   ReplyFrame frame;

@@ -43,6 +43,7 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("ranks at most", format_count(model["ranks"])),
         ("computation, times the host's", f"{model['compute_ratio']:g}"),
         *_sharing_row(model["slowdown"]),
+        *_packing_row(model["packing_time_s"]),
         ("topology", f"{kind}, {shape}" if shape else kind),
         ("hops, at most and on average", f"{diameter} and {mean:.1f}"),
         *_network_rows("between nodes", model["network"]),
@@ -80,6 +81,10 @@ def _sharing_row(factors: list[float]) -> list[tuple[str, str]]:
         return []
     row = ("computation, by ranks of a node from 1 on", " ".join(f"{f:g}" for f in factors))
     return [row]
+
+
+def _packing_row(time_s: float) -> list[tuple[str, str]]:
+    return [("packing of a block in an Alltoall", format_seconds(time_s))] if time_s else []
 
 
 def _storage_rows(where: str, storage: dict[str, Any] | None) -> list[tuple[str, str]]:

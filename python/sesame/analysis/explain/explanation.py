@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from sesame.analysis.explain.limits import limits_of
 from sesame.analysis.explain.records import (
     IN_NODE,
     Array,
+    calls_of,
     has_all_nodes,
     messages_of,
     network_of,
@@ -31,17 +33,24 @@ ALWAYS_USED = (
     "node.slowdown",
     "node.copy_bandwidth",
     "node.reduction_bandwidth",
-    "node.packing_time",
 )
 # Keys of the cost of a message, in [network], or in [node.network] if both ranks are on one node.
 NETWORK_KEYS = (
     "latency",
     "bandwidth",
+    "stream_bandwidth",
     "send_overhead",
     "receive_overhead",
     "gap",
     "hop_latency",
     "eager_limit",
+)
+# Those of eager messages with data alone.
+COPY_KEYS = ("send_copy_bandwidth", "receive_copy_bandwidth")
+# Calls that may run Bruck's Alltoall: collective access to files exchanges counts with it.
+PACKING_CALLS = re.compile(
+    r"MPI_(I?alltoall|Alltoall_init|File_i?(read|write)_(at_all|all|ordered)(_begin)?)",
+    re.IGNORECASE,
 )
 
 
@@ -102,34 +111,51 @@ def explain(data_set: DataSet) -> Explanation:
         rank,
         int(ends[rank]),
         tuple(shares),
-        tuple(_constants(data_set, messages, shares)),
+        tuple(
+            used_constants(
+                _known_constants(data_set),
+                messages,
+                calls_of(data_set),
+                any(share.name == FILES for share in shares),
+            )
+        ),
         tuple(limits_of(messages, nodes, Topology(model), int(ends[rank]), data_set.info)),
         tuple(data_set.info.get("notes", ())),
     )
 
 
-def _constants(
-    data_set: DataSet, messages: dict[str, Array], shares: Iterable[TimeShare]
-) -> list[Constant]:
+def _known_constants(data_set: DataSet) -> list[Constant]:
     info = data_set.info
-    known = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
-    inside = (messages["flags"] & IN_NODE) != 0
-    used = [
-        prefix
-        for prefix, is_used in (
-            ("network.", bool((~inside).any())),
-            ("node.network.", bool(inside.any())),
-        )
-        if is_used
-    ]
-    files = any(share.name == FILES for share in shares)
+    text = info["target_system"]["machine_file"]
+    return list(constants_of(text, info["scenario"]["overrides"]).values())
+
+
+def used_constants(
+    known: Collection[Constant],
+    messages: dict[str, Array],
+    calls: Collection[str],
+    uses_files: bool,
+) -> list[Constant]:
+    """Those of the `known` constants that a run with these messages and calls can use."""
+    used = {*ALWAYS_USED, *_keys_of_messages(messages)}
+    if any(PACKING_CALLS.fullmatch(call) for call in calls):
+        used.add("node.packing_time")
+    files = ("storage.", "node.storage.") if uses_files else ()
     return [
         constant
-        for key, constant in known.items()
-        if key in ALWAYS_USED
-        or any(
-            key in {prefix + name for name in NETWORK_KEYS} or key.startswith(prefix + "segment")
-            for prefix in used
-        )
-        or (files and key.startswith(("storage.", "node.storage.")))
+        for constant in known
+        if constant.key.partition(".segment")[0] in used or constant.key.startswith(files)
     ]
+
+
+def _keys_of_messages(messages: dict[str, Array]) -> set[str]:
+    """Keys of the costs of these messages; a table's name stands for its segments."""
+    inside = (messages["flags"] & IN_NODE) != 0
+    copied = (messages["rendezvous"] == 0) & (messages["bytes"] > 0)
+    keys: set[str] = set()
+    for table, chosen in (("network", ~inside), ("node.network", inside)):
+        if chosen.any():
+            keys |= {table, *(f"{table}.{name}" for name in NETWORK_KEYS)}
+        if (chosen & copied).any():
+            keys |= {f"{table}.{name}" for name in COPY_KEYS}
+    return keys

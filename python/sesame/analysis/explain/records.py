@@ -59,6 +59,14 @@ def has_all_nodes(data_set: DataSet) -> bool:
     return not data_set.info.get("result", {}).get("spawned_ranks")
 
 
+def calls_of(data_set: DataSet) -> set[str]:
+    """Names of the calls that ranks made."""
+    names: set[str] = set()
+    for batch in data_set.batches("call", ["call"]):
+        names.update(pc.unique(batch.column("call")).to_pylist())
+    return names
+
+
 def messages_of(data_set: DataSet, network: Any) -> dict[str, Array]:
     """All messages of the run with their costs."""
     return _with_costs(_select(data_set, "message", MESSAGE_COLUMNS, None), network)
