@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/undestroyed.h"
@@ -18,46 +21,56 @@ namespace sesame::loader {
 namespace {
 
 struct Pending {
-  void* ticket = nullptr;  // null: it has ended
+  std::atomic<void*> ticket = nullptr;  // null: it has ended
   ssize_t result = 0;
   int error = 0;
 };
-Undestroyed<std::unordered_map<const aiocb*, Pending>> g_pending;
+// Shared by the threads that wait for it, of which one may take its result before others return.
+using SharedPending = std::shared_ptr<Pending>;
+Undestroyed<std::unordered_map<const aiocb*, SharedPending>> g_pending;
 
-Pending* find_pending(const aiocb* request) {
+SharedPending find_pending(const aiocb* request) {
   const TableLock lock;
   const auto found = g_pending->find(request);
-  return found == g_pending->end() ? nullptr : &found->second;
+  return found == g_pending->end() ? nullptr : found->second;
 }
 
 // A new one in the place of an earlier one.
-Pending& add_pending(const aiocb* request) {
+SharedPending add_pending(const aiocb* request) {
   const TableLock lock;
-  return (*g_pending)[request] = {};
+  return (*g_pending)[request] = std::make_shared<Pending>();
 }
 
 int start_request(const aiocb* request, Direction direction) {
   const iovec part{const_cast<void*>(request->aio_buf), request->aio_nbytes};
-  Pending& pending = add_pending(request);
+  const SharedPending pending = add_pending(request);
   const IoVector data{&part, 1, request->aio_offset, 0};
-  pending.result = start_transfer(request->aio_fildes, direction, data, &pending.ticket);
-  if (pending.result < 0) pending.error = errno;
+  void* ticket = nullptr;
+  pending->result = start_transfer(request->aio_fildes, direction, data, &ticket);
+  if (pending->result < 0) pending->error = errno;
+  pending->ticket = ticket;
   return 0;
 }
 
+// Waits for its end. `ticket` is that of the transfer.
+void finish(Pending& pending, void* ticket) {
+  file_hooks()->wait_for(ticket);
+  if (pending.ticket.exchange(nullptr) != nullptr) file_hooks()->release(ticket);
+}
+
 bool has_ended(Pending& pending) {
-  if (pending.ticket == nullptr) return true;
-  if (!file_hooks()->is_done(pending.ticket)) return false;
-  file_hooks()->wait_for(pending.ticket);
-  pending.ticket = nullptr;
+  void* const ticket = pending.ticket;
+  if (ticket == nullptr) return true;
+  if (!file_hooks()->is_done(ticket)) return false;
+  finish(pending, ticket);
   return true;
 }
 
 void await(Pending& pending) {
-  if (pending.ticket == nullptr) return;
+  void* const ticket = pending.ticket;
+  if (ticket == nullptr) return;
   FileOperation operation("aio_suspend");
-  file_hooks()->wait_for(pending.ticket);
-  pending.ticket = nullptr;
+  finish(pending, ticket);
 }
 
 // -1 without limit.
@@ -89,48 +102,47 @@ int rank_aio_fsync(int operation, aiocb* request) {
 }
 
 int rank_aio_error(const aiocb* request) {
-  Pending* pending = find_pending(request);
+  const SharedPending pending = find_pending(request);
   if (pending == nullptr) return REAL(aio_error)(request);
   return has_ended(*pending) ? pending->error : EINPROGRESS;
 }
 
 ssize_t rank_aio_return(aiocb* request) {
-  Pending* pending = find_pending(request);
+  const SharedPending pending = find_pending(request);
   if (pending == nullptr) return REAL(aio_return)(request);
   await(*pending);
-  const Pending ended = *pending;
   {
     const TableLock lock;
     g_pending->erase(request);
   }
-  if (ended.error != 0) errno = ended.error;
-  return ended.result;
+  if (pending->error != 0) errno = pending->error;
+  return pending->result;
 }
 
 // Waits for the first request in the list to end. Requests for files of the host are not waited for
 // if there are simulated ones.
 int rank_aio_suspend(const aiocb* const requests[], int count, const timespec* limit) {
-  std::vector<Pending*> waiting;
+  std::vector<SharedPending> waiting;
   std::vector<void*> tickets;
   for (int i = 0; i < count; ++i) {
-    Pending* pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
+    SharedPending pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
     if (pending == nullptr) continue;
-    if (pending->ticket == nullptr) return 0;
-    waiting.push_back(pending);
-    tickets.push_back(pending->ticket);
+    void* const ticket = pending->ticket;
+    if (ticket == nullptr) return 0;
+    waiting.push_back(std::move(pending));
+    tickets.push_back(ticket);
   }
   if (tickets.empty()) return REAL(aio_suspend)(requests, count, limit);
   FileOperation operation("aio_suspend");
   const size_t first = file_hooks()->wait_for_any(tickets, limit_ns(limit));
   if (first == tickets.size()) return operation.fail(EAGAIN);
-  file_hooks()->wait_for(tickets[first]);
-  waiting[first]->ticket = nullptr;
+  finish(*waiting[first], tickets[first]);
   return 0;
 }
 
 int rank_aio_cancel(int fd, aiocb* request) {
   if (open_file(fd) == nullptr) return REAL(aio_cancel)(fd, request);
-  const Pending* pending = request == nullptr ? nullptr : find_pending(request);
+  const SharedPending pending = request == nullptr ? nullptr : find_pending(request);
   return pending != nullptr && pending->ticket != nullptr ? AIO_NOTCANCELED : AIO_ALLDONE;
 }
 
@@ -147,7 +159,7 @@ int rank_lio_listio(int mode, aiocb* const requests[], int count, sigevent* even
   }
   bool failed = false;
   for (int i = 0; mode == LIO_WAIT && i < count; ++i) {
-    Pending* pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
+    const SharedPending pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
     if (pending == nullptr) continue;
     await(*pending);
     failed |= pending->error != 0;

@@ -32,14 +32,16 @@ struct FileHooks {
                         const storage::Extent& extent) = nullptr;
   void (*charge_flush)(const storage::OpenFile& file) = nullptr;
 
-  // Asynchronous transfers: start one between begin() and end(), test it, wait for its end. The
-  // ticket is released by wait_for().
+  // Asynchronous transfers: start one between begin() and end(), test it, wait for its end. Several
+  // threads of a process may wait for the same one. release(), once for each ticket, is for one
+  // that has been waited for and that no call uses any more.
   void* (*start_access)(const storage::OpenFile& file, storage::Direction direction,
                         const storage::Extent& extent) = nullptr;
   bool (*is_done)(void* ticket) = nullptr;
   void (*wait_for)(void* ticket) = nullptr;
+  void (*release)(void* ticket) = nullptr;
   // Waits for the first of several to end, but for `limit_ns` at most; any time if that is
-  // negative. Returns its index, or their number if none has ended. Releases none.
+  // negative. Returns its index, or their number if none has ended.
   size_t (*wait_for_any)(std::span<void* const> tickets, int64_t limit_ns) = nullptr;
 };
 

@@ -152,6 +152,7 @@ void start_computing(const ComputingStart& start) {
   computing.executive = &start.executive;
   computing.ended_in_call = start.ended_in_call;
   computing.silence = Silence(start.silence_ns);
+  computing.channels.clear();  // of a run that was aborted
   start.executive.set_outside_hook(resume_if_any, nullptr);
 }
 

@@ -2,6 +2,7 @@
 // message about the rank, never with a crash of the simulator.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "core/remote/computing.h"
 #include "core/remote/file_messages.h"
 #include "core/remote/files.h"
+#include "core/remote/request_checks.h"
 #include "core/remote/server.h"
 #include "core/remote/threads.h"
 #include "core/storage/make_file_system.h"
@@ -63,11 +65,8 @@ loader::FileHooks hooks_of(storage::Mounts& mounts) {
     return made;
   };
   hooks.is_done = [](void* ticket) { return static_cast<Transfer*>(ticket)->wait.is_done(); };
-  hooks.wait_for = [](void* ticket) {
-    auto* const transfer = static_cast<Transfer*>(ticket);
-    transfer->wait.wait(mpi::self());
-    delete transfer;
-  };
+  hooks.wait_for = [](void* ticket) { static_cast<Transfer*>(ticket)->wait.wait(mpi::self()); };
+  hooks.release = [](void* ticket) { delete static_cast<Transfer*>(ticket); };
   hooks.wait_for_any = [](std::span<void* const> tickets, int64_t) {
     std::vector<mpi::FileWait*> waits;
     for (void* ticket : tickets) waits.push_back(&static_cast<Transfer*>(ticket)->wait);
@@ -253,13 +252,34 @@ class Program {
   int sent_ = 0;
 };
 
-// Zeros that a process could share.
-template <typename T>
-std::unique_ptr<T, void (*)(T*)> shared() {
-  void* const memory =
-      mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return {static_cast<T*>(memory), [](T* object) { munmap(object, sizeof(T)); }};
-}
+// The file of the doorbell, the slot of the rank's first thread, and that of a further one.
+class SlotFile {
+ public:
+  SlotFile() : file_(memfd_create("slots", MFD_CLOEXEC)) {
+    EXPECT_EQ(ftruncate(file_, slot_offset(kSlots)), 0);
+    memory_ = static_cast<char*>(mmap(nullptr, static_cast<size_t>(slot_offset(kSlots)),
+                                      PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
+    bell().slots = 1;
+    bell().most_slots = kSlots;
+    slot(0).is_first = 1;
+    slot(0).owner = getpid();
+  }
+  SlotFile(const SlotFile&) = delete;
+  SlotFile& operator=(const SlotFile&) = delete;
+  ~SlotFile() {
+    munmap(memory_, static_cast<size_t>(slot_offset(kSlots)));
+    close(file_);
+  }
+
+  int file() const { return file_; }
+  Doorbell& bell() { return *reinterpret_cast<Doorbell*>(memory_); }
+  Slot& slot(int number) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(number)); }
+
+ private:
+  static constexpr int kSlots = 2;
+  int file_;
+  char* memory_;
+};
 
 class DamagedRequests : public testing::Test {
  protected:
@@ -287,33 +307,50 @@ class DamagedRequests : public testing::Test {
   std::string run(int damaged, const Damage& damage) {
     SimulatedJob job(1);
     job.world().mounts = make_mounts(job);
-    const auto bell = shared<Doorbell>();
-    const auto slot = shared<Slot>();
-    slot->is_first = bell->slots = bell->most_slots = 1;
-    slot->owner = getpid();
+    SlotFile slots;
+    Doorbell& bell = slots.bell();
+    Slot& slot = slots.slot(0);
+    slots_ = &slots;
     Processes processes;
-    processes.push_back(std::make_unique<Process>(0, *slot, 0));
+    processes.push_back(std::make_unique<Process>(0, slot, 0));
     Process& process = *processes.back();
     const loader::FileHooks hooks = hooks_of(*job.world().mounts);
-    start_computing({*bell, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
-    start_serving(processes, [](const std::string&) {});
-    start_threads({*bell, -1, processes, job.world(), serve_thread});
+    start_computing({bell, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
+    start_serving(processes, [](const std::string&) { connected_(); });
+    start_threads({bell, slots.file(), processes, job.world(), serve_thread});
     start_files(&hooks);
-    Program program(*slot, *bell, damaged, damage, paths_);
+    Program program(slot, bell, damaged, damage, paths_);
     std::thread thread([&] {
       sent_ = program.run();
       process.has_ended = true;
-      slot->turn = Turn::kEnded;
-      ring(*bell);
+      slot.turn = Turn::kEnded;
+      ring(bell);
     });
+    is_over_ = false;
     const std::string why = job.run_until_abort([&](int) { serve_rank(process); });
+    is_over_ = true;
     program.stop();
     thread.join();
     start_files(nullptr);
     return why;
   }
 
+  // Why the job was aborted where a further thread begins with this request.
+  std::string run_further(const Header& header) {
+    return run(2, [&](Slot&) {
+      Slot& further = slots_->slot(1);
+      further.header = header;
+      further.turn = Turn::kSimulator;
+      slots_->bell().slots = 2;
+      ring(slots_->bell());
+      while (further.turn.load() == Turn::kSimulator && !is_over_) std::this_thread::yield();
+    });
+  }
+
+  inline static std::function<void()> connected_ = [] {};  // when kHello has been served
   fs::path root_;
+  SlotFile* slots_ = nullptr;  // while a run lasts
+  std::atomic<bool> is_over_ = false;
   int sent_ = 0;
   std::vector<GivenPath> paths_;
 };
@@ -344,6 +381,42 @@ TEST_F(DamagedRequests, DeferredCallsAreWhole) {
   const auto damage = [](Slot& slot) { slot.deferred_bytes = sizeof(Header) - 1; };
   EXPECT_EQ(run(2, damage),
             "rank 0 has damaged the memory of its calls: a deferred call has no end");
+}
+
+TEST_F(DamagedRequests, TimesAreInRange) {
+  run(-1, {});
+  const std::string expected = "rank 0 has damaged the memory of its calls: a time is out of range";
+  static constexpr int64_t kTooLong = kMostPs + 1;
+  EXPECT_EQ(run(2, [](Slot& slot) { slot.header.computed_ps = kTooLong; }), expected);
+  EXPECT_EQ(run(2, [](Slot& slot) { slot.header.clock_ps = kTooLong; }), expected);
+  const auto sleep = [](Slot& slot) {
+    slot.header = header_of(RequestKind::kSleep, sizeof kTooLong);
+    std::memcpy(slot.message, &kTooLong, sizeof kTooLong);
+  };
+  EXPECT_EQ(run(2, sleep), expected);
+  Header first = header_of(RequestKind::kThreadEnd);  // and last: others wait while it computes
+  EXPECT_EQ(run_further(first), "");
+  for (const int64_t clock_ps : {int64_t{-1}, kTooLong, INT64_MAX}) {
+    first.clock_ps = clock_ps;
+    EXPECT_EQ(run_further(first), expected);
+  }
+}
+
+TEST_F(DamagedRequests, AFurtherThreadBeginsNoProcess) {
+  run(-1, {});
+  EXPECT_EQ(run_further(header_of(RequestKind::kHello)),
+            "rank 0 has damaged the memory of its calls: a further thread begins a process");
+}
+
+TEST_F(DamagedRequests, TheProcessStaysKnown) {
+  bool runs = false;
+  connected_ = [&] {
+    slots_->slot(0).owner = 0;
+    runs = any_runs(this_process());
+  };
+  run(-1, {});
+  connected_ = [] {};
+  EXPECT_TRUE(runs);
 }
 
 // Of make_type(), with the three elements of its array.

@@ -30,7 +30,22 @@ struct GivenSystems {
 };
 GivenSystems given;
 
+const loader::FileHooks* hooks = nullptr;
+
 }  // namespace
+
+// One that has not ended stays: its file system will say that it has.
+struct AsyncTransfer {
+  explicit AsyncTransfer(void* ticket_in) : ticket(ticket_in) {}
+  AsyncTransfer(const AsyncTransfer&) = delete;
+  AsyncTransfer& operator=(const AsyncTransfer&) = delete;
+  ~AsyncTransfer() {
+    if (has_ended) hooks->release(ticket);
+  }
+
+  void* const ticket;  // of FileHooks
+  bool has_ended = false;
+};
 
 uint64_t handle_of(const storage::FileSystem* system) {
   if (system == nullptr) return 0;
@@ -54,8 +69,6 @@ using storage::PathIntent;
 using storage::ResolvedPath;
 
 using mpi::this_rank;
-
-const loader::FileHooks* hooks = nullptr;
 
 storage::Mounts& mounts() { return *hooks->mounts; }
 
@@ -160,7 +173,7 @@ Extent get_extent(Reader& values, const OpenFile& file) {
 // ---- Asynchronous transfers ----
 
 uint64_t keep_transfer(Process& process, void* ticket) {
-  process.transfers[++process.transfers_started] = ticket;
+  process.transfers[++process.transfers_started] = std::make_shared<AsyncTransfer>(ticket);
   return process.transfers_started;
 }
 
@@ -171,20 +184,23 @@ uint64_t get_number(const Process& process, Reader& values) {
 }
 
 // Null: it has ended, and another thread has waited for it.
-void* get_transfer(const Process& process, Reader& values) {
-  const auto found = process.transfers.find(get_number(process, values));
+std::shared_ptr<AsyncTransfer> get_transfer(const Process& process, uint64_t number) {
+  const auto found = process.transfers.find(number);
   return found == process.transfers.end() ? nullptr : found->second;
 }
 
 bool is_done(const Process& process, Reader& values) {
-  void* const ticket = get_transfer(process, values);
-  return ticket == nullptr || hooks->is_done(ticket);
+  const auto transfer = get_transfer(process, get_number(process, values));
+  return transfer == nullptr || hooks->is_done(transfer->ticket);
 }
 
 void wait_for(Process& process, Reader& values) {
-  // First of all, so that no other thread finds it.
-  const auto taken = process.transfers.extract(get_number(process, values));
-  if (!taken.empty()) hooks->wait_for(taken.mapped());
+  const uint64_t number = get_number(process, values);
+  const auto transfer = get_transfer(process, number);
+  if (transfer == nullptr) return;
+  hooks->wait_for(transfer->ticket);
+  transfer->has_ended = true;
+  process.transfers.erase(number);
 }
 
 // The place of the first to end, or their number.
@@ -192,10 +208,12 @@ size_t wait_for_any(const Process& process, Reader& values) {
   const auto limit_ns = values.get<int64_t>();
   const auto count = values.get<size_t>();
   expect(count <= values.left() / 8, "a list of transfers is longer than its message");
-  std::vector<void*> tickets(count);
-  for (void*& ticket : tickets) ticket = get_transfer(process, values);
-  const auto ended = std::ranges::find(tickets, nullptr);
-  if (ended != tickets.end()) return static_cast<size_t>(ended - tickets.begin());
+  std::vector<std::shared_ptr<AsyncTransfer>> transfers(count);
+  std::vector<void*> tickets;
+  for (auto& transfer : transfers) transfer = get_transfer(process, get_number(process, values));
+  const auto ended = std::ranges::find(transfers, nullptr);
+  if (ended != transfers.end()) return static_cast<size_t>(ended - transfers.begin());
+  for (const auto& transfer : transfers) tickets.push_back(transfer->ticket);
   return hooks->wait_for_any(tickets, limit_ns);
 }
 
@@ -367,7 +385,7 @@ void serve_files(Channel& channel, const Header& header, Reader values, Writer& 
 std::string working_directory(const Process& process) {
   if (!process.directory.empty()) return process.directory;
   std::error_code problem;
-  const std::string link = "/proc/" + std::to_string(process.main.slot.owner) + "/cwd";
+  const std::string link = "/proc/" + std::to_string(process.caller) + "/cwd";
   return std::filesystem::read_symlink(link, problem).string();
 }
 

@@ -135,6 +135,9 @@ struct Channel {
   std::vector<std::string> names;  // of a directory, that the thread has yet to ask for
 };
 
+// An asynchronous transfer (files.cc).
+struct AsyncTransfer;
+
 struct Process {
   Process(int rank_in, Slot& slot, int slot_number_in)
       : rank(rank_in), slot_number(slot_number_in), main(*this, slot), memory(rank_in, slot) {}
@@ -150,6 +153,9 @@ struct Process {
   ProcessMemory memory;
   uint32_t seen_threads = 0;  // of Slot::threads_created: those that have been seen to wait
   pid_t started = 0;          // the program that the rank was started as
+  // The process that calls, as the latest kHello found it in the slot, which may be damaged later.
+  // 0: none has called yet.
+  pid_t caller = 0;
   // Where it has mapped shared memory, by the memory's address here.
   std::unordered_map<const char*, char*> mapped;
   bool ends_by_exit = false;
@@ -158,8 +164,10 @@ struct Process {
   std::multimap<std::pair<storage::FileSystem*, storage::FileId>,
                 std::unique_ptr<storage::OpenFile>>
       open_files;
-  std::unordered_map<uint64_t, void*> transfers;  // tickets of FileHooks by those of the process
-  uint64_t transfers_started = 0;                 // number of the latest one
+  // Asynchronous transfers by the tickets of the process, until one has waited for their end; and
+  // the number of those started. Each strand that uses one shares it.
+  std::unordered_map<uint64_t, std::shared_ptr<AsyncTransfer>> transfers;
+  uint64_t transfers_started = 0;
   std::atomic<bool> has_ended = false;
   int status = 0;  // of waitpid(), once it has ended
 };

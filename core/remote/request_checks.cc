@@ -23,9 +23,7 @@ namespace {
 void check(const Header& header) {
   expect(header.kind <= static_cast<uint16_t>(RequestKind::kFiles), "there is no such request");
   expect(header.scope < mpi::kCallIds, "there is no such call of MPI");
-  constexpr int64_t kMostPs = int64_t{1} << 61;  // chosen: 26 days, a quarter of what SimTime has
-  expect(header.computed_ps >= 0 && header.computed_ps <= kMostPs, "a time is out of range");
-  expect(header.clock_ps >= 0, "a time is out of range");
+  expect(is_time(header.computed_ps) && is_time(header.clock_ps), "a time is out of range");
 }
 
 }  // namespace

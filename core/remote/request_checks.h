@@ -15,6 +15,12 @@ struct Channel;
 // Ends the job; `what` completes "has damaged the memory of its calls: …".
 [[noreturn, gnu::cold]] void fail_damaged(const char* what);
 
+// The longest time in a request, in ps: a clock, a computation and a sleep of one request can be
+// added. Chosen: 26 days, a quarter of what SimTime has. Processes ask for shorter
+// sleeps (program/clocks.cc).
+inline constexpr int64_t kMostPs = int64_t{1} << 61;
+inline bool is_time(int64_t ps) { return ps >= 0 && ps <= kMostPs; }
+
 inline void expect(bool holds, const char* what) {
   if (!holds) [[unlikely]]
     fail_damaged(what);

@@ -21,6 +21,7 @@ namespace {
 
 Processes* all = nullptr;
 void (*on_connected)(const std::string& interface) = nullptr;
+Channel* latest = nullptr;  // to which a reply went; null: none yet
 
 // Messages up to this size are copied to the fiber's stack, others to the heap.
 constexpr size_t kOnStack = 4096;
@@ -47,9 +48,8 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0) reserve_requests(channel);
   give_turn_to_program(channel.slot);
   // The thread that ran before waits: it must not keep a processor from this one.
-  static Channel* last = nullptr;
-  if (last != nullptr && last != &channel) last->slot.must_sleep = 1;
-  last = &channel;
+  if (latest != nullptr && latest != &channel) latest->slot.must_sleep = 1;
+  latest = &channel;
 }
 
 // Waits for the next request; false if the program has ended.
@@ -135,14 +135,15 @@ void serve_raise(Channel& channel, const Header& header, Reader reader) {
 }
 
 void serve_sleep(int64_t duration_ps) {
-  expect(duration_ps >= 0, "a time is negative");
+  expect(is_time(duration_ps), "a time is out of range");
   sleep_for(SimTime::from_ps(duration_ps));
 }
 
 // Another process of the rank's script, or its first, becomes the rank: nothing is left of the one
 // before. The calls of its threads have ended with it.
 void begin_process(Process& process) {
-  process.memory.set_process(process.main.slot.owner.load());
+  process.caller = process.main.slot.owner.load();
+  process.memory.set_process(process.caller);
   process.main.scope.reset();
   process.main.scratch = process.main.scratch_bytes = 0;
   for (const auto& thread : process.threads) {
@@ -161,6 +162,7 @@ void begin_process(Process& process) {
 }
 
 void serve_hello(Channel& channel, Reader values) {
+  expect(&channel == &channel.process.main, "a further thread begins a process");
   const char* const interface = values.get_text();
   expect(interface != nullptr, "its MPI has no name");
   begin_process(channel.process);
@@ -262,6 +264,7 @@ void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
 void start_serving(Processes& processes, void (*connected)(const std::string& interface)) {
   all = &processes;
   on_connected = connected;
+  latest = nullptr;
   RemoteMemory memory = remote_memory();
   memory.read = read_memory;
   memory.write = write_memory;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/mpi/messages/world.h"
+#include "core/remote/request_checks.h"
 
 namespace sesame::remote {
 namespace {
@@ -120,7 +121,10 @@ Channel& add_channel(Slot& slot) {
 void start_strand(Channel& channel) {
   mpi::World& world = threads->start.world;
   mpi::Rank& rank = *world.ranks[static_cast<size_t>(channel.process.rank)];
-  world.start_strand(rank, SimTime::from_ps(channel.slot.header.clock_ps), [&channel] {
+  // What is out of range ends the job when the strand serves the request.
+  const int64_t clock_ps = channel.slot.header.clock_ps;
+  const int64_t begin_ps = is_time(clock_ps) ? clock_ps : 0;
+  world.start_strand(rank, SimTime::from_ps(begin_ps), [&channel] {
     mpi::Strand& strand = mpi::self();
     strand.call_depth = 0;
     strand.call = 0;
@@ -173,7 +177,7 @@ bool is_in_mpi(const Process& process, int thread) {
 }
 
 std::string tasks_of(const Process& process) {
-  return "/proc/" + std::to_string(process.main.slot.owner.load()) + "/task";
+  return "/proc/" + std::to_string(process.caller) + "/task";
 }
 
 // Whether a thread of this status has ended. The first thread of a process stays until the others
@@ -189,7 +193,7 @@ enum class Look { kOutsideMpi, kAll };
 std::vector<Observation> observe(const Process& process, Look look = Look::kOutsideMpi) {
   std::vector<Observation> threads;
   std::error_code ended;
-  if (process.has_ended.load() || process.main.slot.owner.load() == 0) return threads;
+  if (process.has_ended.load() || process.caller == 0) return threads;
   for (const auto& task : std::filesystem::directory_iterator(tasks_of(process), ended)) {
     const int thread = atoi(task.path().filename().c_str());
     if (look == Look::kOutsideMpi && is_in_mpi(process, thread)) {
@@ -233,7 +237,7 @@ bool sleeps_for_ever(const Process& process, int thread) {
 
 // Whether the process that called MPI has ended, and the rank has not yet: it soon will.
 bool is_ending(const Process& process) {
-  const bool has_called = process.main.slot.owner.load() != 0;
+  const bool has_called = process.caller != 0;
   if (process.has_ended.load()) return has_called && has_request(&process.main.slot);
   return has_called && observe(process, Look::kAll).empty();
 }

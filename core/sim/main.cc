@@ -75,10 +75,12 @@ void interrupt(int) {
 // Where this process was started: what a scenario names may be relative to it.
 class StartingPoint {
  public:
-  StartingPoint() : directory_(open(".", O_PATH | O_CLOEXEC)) {}
+  StartingPoint()
+      : directory_(open(".", O_PATH | O_CLOEXEC)), input_(lseek(STDIN_FILENO, 0, SEEK_CUR)) {}
 
   // Becomes the simulator whose ranks are processes, for the same scenario, which is in the file at
-  // `path`. Returns only if that fails. New ranks find nothing that the program has made or opened.
+  // `path`. Returns only if that fails. New ranks find nothing that the program has made or opened,
+  // and read standard input from where it was, unless it is a pipe or a terminal.
   int become_simulator_of_processes(const char* path, const sesame::sim::Scenario& scenario) const {
     std::error_code ignored;
     for (const char* made : {"/files", "/raw"})
@@ -87,6 +89,7 @@ class StartingPoint {
       const auto own = std::filesystem::read_symlink("/proc/self/exe");
       const std::string other = own.parent_path() / "sesame-simulator-processes";
       close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+      if (input_ >= 0) lseek(STDIN_FILENO, input_, SEEK_SET);
       if (scenario.progress_descriptor >= 0) fcntl(scenario.progress_descriptor, F_SETFD, 0);
       execl(other.c_str(), other.c_str(), path, kWithProcesses, nullptr);
     }
@@ -96,6 +99,7 @@ class StartingPoint {
 
  private:
   int directory_;
+  off_t input_;  // of standard input, in bytes; -1: it has no offset
 };
 
 // `is_further`: another host reads the same scenario and says what is wrong with it.

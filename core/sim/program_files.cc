@@ -97,11 +97,9 @@ bool is_done(void* ticket) {
   return is_done;
 }
 
-void wait_for(void* ticket) {
-  auto* pending = static_cast<PendingAccess*>(ticket);
-  pending->wait.wait(mpi::self());
-  delete pending;
-}
+void wait_for(void* ticket) { static_cast<PendingAccess*>(ticket)->wait.wait(mpi::self()); }
+
+void release(void* ticket) { delete static_cast<PendingAccess*>(ticket); }
 
 size_t wait_for_any(std::span<void* const> tickets, int64_t limit_ns) {
   mpi::Strand& strand = mpi::self();
@@ -129,6 +127,7 @@ const loader::FileHooks& program_file_hooks(mpi::World& world) {
            .start_access = start_access,
            .is_done = is_done,
            .wait_for = wait_for,
+           .release = release,
            .wait_for_any = wait_for_any};
   return hooks;
 }

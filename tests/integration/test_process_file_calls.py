@@ -166,3 +166,22 @@ def test_a_descriptor_may_be_closed_while_another_thread_uses_it(
 ) -> None:
     program = compiled("tests/programs/processes/shared_files.c", "debian", ("-pthread",))
     assert run(program, "closing") == ["wrong 0"]
+
+
+def test_several_threads_wait_for_one_transfer(
+    run: Callable[..., list[str]], compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/shared_transfers.c", "debian", ("-pthread",))
+    assert run(program, "suspend") == ["suspended 0 for 0.0110"] * 3 + ["moved 1000000"]
+
+
+def test_a_transfer_that_another_thread_waits_for_is_in_progress(
+    run: Callable[..., list[str]], compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/shared_transfers.c", "debian", ("-pthread",))
+    assert run(program, "list") == [
+        "in progress 1",
+        "then 0",
+        "listed 0 for 0.0110",
+        "moved 1000000",
+    ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.command_line import Outcome
+from tests.command_line import SESAME, Outcome
 from tests.integration.installations import ROOT
 
 import sesame
@@ -241,3 +242,18 @@ def test_only_the_first_rank_to_call_begins_the_run_again(
     assert first.status == 0, first.stderr
     assert "0: level 3\n" in first.stdout and "1: level 0\n" in first.stdout
     assert BEGINS_AGAIN in first.stderr
+
+
+def test_a_run_that_begins_again_reads_its_input_again(compiled: Compiled, tmp_path: Path) -> None:
+    program = compiled("tests/programs/processes/reads_first.c", "debian", ("-pthread",))
+    text = tmp_path / "input"
+    text.write_text("read before\n42\n")
+    command = [*SESAME, "simulate", "-n", "1", *ON_INFINIBAND, "--", str(program)]
+    with text.open("rb", buffering=0) as file:
+        file.seek(len("read before\n"))
+        done = subprocess.run(
+            command, stdin=file, capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert BEGINS_AGAIN in done.stderr
+    assert done.stdout.splitlines() == ["number 42 level 3"]

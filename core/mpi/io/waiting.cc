@@ -32,16 +32,16 @@ void FileWait::done(SimTime at) {
   if (is_copied_) interface.end_copied_access();
   at_ = at;
   is_done_ = true;
-  if (blocked_ != nullptr) rank_.world.executive.make_ready(*blocked_);
-  if (awaiting_ != nullptr && (!awaiting_->wake.is_scheduled() || at < awaiting_->wake.time()))
-    schedule_wake(*awaiting_, at);
+  for (Strand* strand : blocked_) rank_.world.executive.make_ready(*strand);
+  for (Strand* strand : awaiting_)
+    if (!strand->wake.is_scheduled() || at < strand->wake.time()) schedule_wake(*strand, at);
 }
 
 void FileWait::wait(Strand& strand) {
   if (!is_done_) {
-    blocked_ = &strand;
+    blocked_.push_back(&strand);
     rank_.world.executive.block();
-    blocked_ = nullptr;
+    std::erase(blocked_, &strand);
   }
   add_io_time(strand, strand.wait_until(at_, PathKind::kFile));
 }
@@ -49,7 +49,7 @@ void FileWait::wait(Strand& strand) {
 size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest) {
   SimTime wake = latest;
   for (FileWait* wait : waits) {
-    wait->awaiting_ = &strand;
+    wait->awaiting_.push_back(&strand);
     if (wait->is_done_) wake = std::min(wake, wait->at_);
   }
   // A request that is not done yet may turn out to be complete before those that are.
@@ -59,7 +59,7 @@ size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime la
   size_t first = waits.size();
   for (size_t i = 0; i < waits.size(); ++i) {
     FileWait& wait = *waits[i];
-    wait.awaiting_ = nullptr;
+    std::erase(wait.awaiting_, &strand);
     if (!wait.is_done_ || wait.at_ > strand.now) continue;
     if (first == waits.size() || wait.at_ < waits[first]->at_) first = i;
   }

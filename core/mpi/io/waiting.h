@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/base/units.h"
 #include "core/storage/access.h"
@@ -25,14 +26,15 @@ bool is_copied(const World& world, const storage::FileSystem& system);
 // computes at the same time.
 void add_io_time(Strand& strand, SimTime duration);
 
-// The completion of one request, which a strand can wait for or test. Must live until it is done.
+// The completion of one request, which strands can wait for or test. Must live until it is done,
+// and until the strands that wait have returned.
 class FileWait : public storage::Completion {
  public:
   FileWait(Rank& rank, const storage::FileSystem& system);
   void done(SimTime at) override;
 
   // Blocks the strand, which runs, until the request is complete. Then its clock is at the
-  // completion time, or later. One strand at a time.
+  // completion time, or later. Any number of strands may wait.
   void wait(Strand& strand);
   bool is_done() const { return is_done_; }
   // The completion time. REQUIRES: is_done().
@@ -43,8 +45,8 @@ class FileWait : public storage::Completion {
   const bool is_copied_;
   SimTime at_;
   bool is_done_ = false;
-  Strand* blocked_ = nullptr;   // by wait()
-  Strand* awaiting_ = nullptr;  // by wait_for_any()
+  std::vector<Strand*> blocked_;   // by wait()
+  std::vector<Strand*> awaiting_;  // by wait_for_any()
 
   friend size_t wait_for_any(Strand& strand, std::span<FileWait* const> waits, SimTime latest);
 };

@@ -231,6 +231,7 @@ loader::FileHooks make_hooks() {
           .start_access = start_access,
           .is_done = is_done,
           .wait_for = wait_for,
+          .release = [](void*) {},  // the simulator does, after the wait
           .wait_for_any = wait_for_any};
 }
 
