@@ -313,12 +313,30 @@ std::string reason_for_processes(const std::string& name) {
   return is_fixed ? "it is not position-independent" : "it brings its own malloc";
 }
 
-bool may_ask_for_threads(const std::string& path) {
+namespace {
+
+// In C and Fortran, also by the profiling interface.
+bool calls_one_of(const std::string& path, std::span<const char* const> functions) {
   const Result<ElfFile> file = ElfFile::open(path);
-  // In C and Fortran, also by the profiling interface.
-  return file && std::ranges::any_of(file->symbols(), [&file](const Elf64_Sym& symbol) {
-           return strcasestr(file->name_of(symbol), "mpi_init_thread") != nullptr;
+  return file && std::ranges::any_of(file->symbols(), [&](const Elf64_Sym& symbol) {
+           return std::ranges::any_of(functions, [&](const char* function) {
+             return strcasestr(file->name_of(symbol), function) != nullptr;
+           });
          });
+}
+
+}  // namespace
+
+bool needs_fibers(const std::string& path) {
+  // UNSUPPORTED in core/remote/generate_remote.py.
+  constexpr const char* kFunctions[] = {"MPI_Grequest_complete", "MPI_Grequest_start",
+                                        "MPI_Info_create_env", "MPI_Register_datarep"};
+  return calls_one_of(path, kFunctions);
+}
+
+bool may_ask_for_threads(const std::string& path) {
+  constexpr const char* kFunctions[] = {"MPI_Init_thread"};
+  return calls_one_of(path, kFunctions) && !needs_fibers(path);
 }
 
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {

@@ -320,8 +320,6 @@ void Simulation::set_hooks() {
   world_->universe_size =
       static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
   world_->hooks.warn = Hooks::warn;
-  if (scenario_.may_be_processes && process_ranks_ == nullptr && scenario_.workers == 1)
-    world_->hooks.begin_again_as_processes = Hooks::begin_again_as_processes;
 
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
@@ -401,6 +399,9 @@ Result<> Simulation::load_ranks() {
   if (!image) return std::unexpected(image.error());
   if (auto fit = check_mappings((*image)->program(), scenario_, machine_, *world_); !fit)
     return fit;
+  if (scenario_.may_be_processes && scenario_.workers == 1 &&
+      !loader::needs_fibers((*image)->program().path))
+    world_->hooks.begin_again_as_processes = Hooks::begin_again_as_processes;
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;
   const loader::LaunchArguments& launch = make_launch();

@@ -65,5 +65,5 @@ def test_what_a_computation_takes_longer_than_it_computes_others_had(tmp_path, p
 @pytest.mark.parametrize("how", ["sleep", "both"])
 def test_who_slept_did_not_want_the_processor(tmp_path, processor, program, how):
     gap, lost = traced(tmp_path, processor, program, how)
-    assert gap >= 60 * NS
-    assert sum(lost) == 0
+    # It slept for 60 ms. After that it may have had to wait for the processor, which is lost.
+    assert sum(lost) <= gap - 60 * NS
