@@ -11,27 +11,8 @@ import pytest
 from tests.built_programs import build_program
 from tests.command_line import Outcome
 from tests.integration.installations import ROOT
+from tests.integration.small_machine import small_machine
 
-MACHINE = """\
-name = "small"
-nodes = 1
-[node]
-cores = 4
-[node.network]
-latency = "1 us"
-bandwidth = "10 GB/s"
-[network]
-latency = "1 us"
-bandwidth = "10 GB/s"
-[topology]
-kind = "crossbar"
-[storage]
-mount = ["/pfs", "."]
-detail = "analytic"
-analytic.latency = "1 ms"
-analytic.bandwidth = "100 MB/s"
-capacity = "1100 kB"
-"""
 PROGRAMS = ROOT / "tests/programs/processes"
 PROCESSES = ("--compute", "none", "--ranks-as", "processes")
 Simulate = Callable[..., Outcome]
@@ -41,7 +22,7 @@ Compiled = Callable[..., Path]
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
     path = tmp_path / "machine.toml"
-    path.write_text(MACHINE)
+    path.write_text(small_machine(more='capacity = "1100 kB"'))
     return path
 
 
@@ -60,6 +41,13 @@ def run(simulate: Simulate, machine: Path, tmp_path: Path) -> Callable[..., list
     return run_in_work
 
 
+def script_of(directory: Path, *commands: str) -> Path:
+    script = directory / "script.sh"
+    script.write_text("\n".join(("#!/bin/sh", *commands, "")))
+    script.chmod(0o755)
+    return script
+
+
 def test_a_rank_that_damages_the_memory_of_its_calls_is_reported(
     simulate: Simulate, compiled: Compiled
 ) -> None:
@@ -76,9 +64,7 @@ def test_the_second_program_of_a_script_begins_anew(
     run: Callable[..., list[str]], compiled: Compiled, tmp_path: Path, end: str
 ) -> None:
     program = compiled("tests/programs/processes/one_of_two.c")
-    script = tmp_path / "both.sh"
-    script.write_text(f"#!/bin/sh\n{program} first {end}\n{program} second\n")
-    script.chmod(0o755)
+    script = script_of(tmp_path, f"{program} first {end}", f"{program} second")
     # The file system has no space for both files.
     assert run(script) == ["left 600000", "other 600000", "here 1"]
 
@@ -89,9 +75,7 @@ def test_files_are_used_after_main_has_ended(run: Callable[..., list[str]], tmp_
     source = PROGRAMS / "late.cc"
     flags = (str(source), str(library), f"-Wl,-rpath,{library.parent}", "-ldl")
     program = build_program("late", source, "c++", "-O2", *flags)
-    script = tmp_path / "late.sh"
-    script.write_text(f"#!/bin/sh\n{program} libmpich.so.12\n")
-    script.chmod(0o755)
+    script = script_of(tmp_path, f"{program} libmpich.so.12")
     # Memory that has been freed is overwritten: nothing may use it by then.
     tunables = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"
     options = (*PROCESSES, "--env", tunables, "--files", "kept", "-o", "run.sesame")

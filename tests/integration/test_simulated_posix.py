@@ -5,32 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.integration.small_machine import small_machine
 
-MACHINE = """\
-name = "small"
-nodes = 2
-[node]
-cores = {cores}
-[node.network]
-latency = "1 us"
-bandwidth = "10 GB/s"
-[network]
-latency = "1 us"
-bandwidth = "10 GB/s"
-[topology]
-kind = "crossbar"
-[storage]
-mount = ["/pfs", "."]
-detail = "analytic"
-analytic.latency = "1 ms"
-analytic.bandwidth = "100 MB/s"
-{more}
-[node.storage]
-mount = ["/local"]
-detail = "analytic"
-analytic.latency = "1 ms"
-analytic.bandwidth = "100 MB/s"
-"""
 PROGRAMS = ("posix.c", "walks.c", "moved.c", "streams.c", "iostream.cc", "units.f90")
 
 
@@ -42,7 +18,7 @@ def said(text: str) -> list[str]:
 def machine(tmp_path):
     def write(more: str = "", cores: int = 1):
         path = tmp_path / "machine.toml"
-        path.write_text(MACHINE.format(more=more, cores=cores))
+        path.write_text(small_machine(cores, more))
         return path
 
     return write

@@ -47,7 +47,7 @@ def check_one(
         return
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     raise InputError(
-        f"{name}: expected {expected}, got {value!r}", hint=several if is_list else None
+        f"{name}: expected {expected}, got {value!r}", hint=several or None if is_list else None
     )
 
 

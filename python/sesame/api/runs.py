@@ -93,7 +93,7 @@ def simulate(
     `info.result`, ps in tables. Raises InputError, OutputError, SimulationError (no result).
     """
     wanted = RunSettings(
-        program, arguments, machine_of(machine).set(settings or {}), source_of(compute), repeat,
+        program, arguments, machine_of(machine).set(settings or {}), _source_of(compute), repeat,
         scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
         shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
         files, sensitivity,
@@ -147,7 +147,7 @@ def series(
     """
     machines = {label: one.set(settings or {}) for label, one in machines_by_label(machine).items()}
     wanted = RunSettings(
-        program, arguments, next(iter(machines.values())), source_of(compute), repeat,
+        program, arguments, next(iter(machines.values())), _source_of(compute), repeat,
         scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
         shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
     )  # fmt: skip
@@ -158,7 +158,7 @@ def series(
     )
 
 
-def source_of(compute: str | DataSet | None) -> str | None:
+def _source_of(compute: str | DataSet | None) -> str | None:
     """The source of computation times as text; that of a data set repeats its times."""
     check_one("compute", compute, (str, DataSet), "text or a data set", "name one of them")
     return f"recorded:{compute.path}" if isinstance(compute, DataSet) else compute

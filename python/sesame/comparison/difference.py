@@ -133,9 +133,10 @@ class Difference:
     def machine_values(self) -> list[tuple[str, list[str | None]]]:
         """Keys of the machine files that differ, with each side's value: first those of the
         network, last those of file systems, unless a run uses files."""
-        names = {name for side in self.sides for name in side.run.calls.names}
-        uses_files = any(not name.startswith("MPI_") for name in names) or any(
-            name.startswith("MPI_File_") for name in names
+        uses_files = any(
+            not name.startswith("MPI_") or name.startswith("MPI_File_")
+            for side in self.sides
+            for name in side.run.calls.names
         )
 
         def place(row: tuple[str, list[str | None]]) -> int:

@@ -350,10 +350,12 @@ def _run(
 def _recorded(scenario: Scenario) -> DataSet | None:
     """The data set that computation is taken from, as the user asks; its times may have been
     written to a file already."""
+    source = scenario.compute.recorded
+    if source is None:
+        return None
     from sesame.datasets import DataSet
 
-    source = scenario.compute.recorded
-    return None if source is None else DataSet(source)
+    return DataSet(source)
 
 
 def _is_on_one_of_several_nodes(scenario: Scenario) -> bool:
