@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each runs in a new directory that has a directory `tree` with files.
 DEBIAN = {
     "tar": "tar cf tree.tar tree && tar tvf tree.tar | wc -l && tar xf tree.tar -C . && ls -R tree",
-    "cp": "cp -av tree copied && diff -r tree copied && cp --reflink=auto tree/0 y && cat y | wc",
+    # cp takes a directory's files in the order of their inode numbers, and each run has new ones.
+    "cp": "cp -av tree copied | sort && diff -r tree copied && cp --reflink=auto tree/0 y "
+    "&& cat y | wc",
     "sort": "seq 200000 | sort -R --random-source=/bin/ls | sort -S 1M -n --parallel=2 | tail -1",
     "python3": "/usr/bin/python3 -c 'import json, tempfile, mmap; "
     'f = open("z", "wb+"); f.write(b"x" * 9999); f.flush(); '
@@ -40,7 +42,8 @@ DEBIAN = {
     'open(F, "p"); @l = <F>; print scalar(@l), "\\n"; print -s "p"; exit 4\'',
     "gcc": "printf '#include <stdio.h>\\nint main(void) { puts(\"hi\"); return 5; }' > m.c && "
     "gcc -O1 -pipe m.c -o m && ./m",
-    "find": "find tree -type f -print0 | xargs -0 -n 5 wc -c | sort | tail -3; find /nowhere",
+    "find": "find tree -type f -print0 | sort -z | xargs -0 -n 5 wc -c | sort | tail -3; "
+    "find /nowhere",
 }
 
 
