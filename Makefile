@@ -72,24 +72,28 @@ build-tests: $(VENV)/.ready-to-build-tests
 	$(MEANWHILE) compile-tests $(VENV)/.ready
 
 # Only parts of the targets above.
-.PHONY: compile compile-tests
+.PHONY: compile compile-tested compile-tests
 compile: $(VENV)/.ready-to-build
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
 
-compile-tests: $(VENV)/.ready-to-build-tests
+# What Python tests run; tools/run_tests.py builds the C++ tests.
+compile-tested: $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
+compile-tests: compile-tested
+	@cmake --build build --target sesame_tests --parallel $(JOBS) -- --quiet
+
 test: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test
+	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS)
 
 test-fast: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test
+	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --fast
 
 test-long: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tests $(VENV)/.ready $(VENV)/.ready-to-test-long
+	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test-long
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --long
 
 demo: build
@@ -115,7 +119,7 @@ format: setup
 sanitize: setup $(VENV)/.ready-to-build-tests
 	cmake -S . -B build-sanitize -G Ninja -DSESAME_TESTS=ON -DSESAME_BINDINGS=OFF \
 	  -DSESAME_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Debug
-	cmake --build build-sanitize --parallel $(JOBS)
+	cmake --build build-sanitize --target all sesame_tests --parallel $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure --parallel $(JOBS)
 
 wheel:

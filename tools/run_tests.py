@@ -1,7 +1,9 @@
 """Runs the C++ tests (ctest, in build/) and the Python tests (pytest) and adds them up.
 
-The last line is `N passed, N failed, N skipped`; in front of it each skip with its reason. The
-exit status is 0 only when nothing failed and something ran.
+The C++ tests are built and run while Python tests run, in the time in which these wait; their
+output follows that of the Python tests, and only where something failed. The last line is
+`N passed, N failed, N skipped`; in front of it each skip with its reason. The exit status is 0 only
+when nothing failed and something ran.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,15 +62,42 @@ def count_results(path: Path, runner: str, count: Count) -> None:
             count.passed += 1
 
 
-def run_ctest(results: Path, jobs: int, count: Count) -> None:
-    command = ["ctest", "--test-dir", str(ROOT / "build"), "--output-on-failure"]
-    command += ["--parallel", str(jobs), "--output-junit", str(results), "--progress"]
-    status = subprocess.run(command, check=False).returncode
+@dataclass
+class Ended:
+    """How the C++ tests ended: the last program, its status, and what all have printed."""
+
+    program: str
+    status: int
+    output: str
+
+
+def run_ctest(results: Path, jobs: int) -> Ended:
+    """Builds and runs the C++ tests beside others, which have precedence over the compiler."""
+    directory = str(ROOT / "build")
+    build = ["nice", "-n", "10", "cmake", "--build", directory, "--target", "sesame_tests"]
+    build += ["--parallel", str(jobs), "--", "--quiet"]
+    test = ["ctest", "--test-dir", directory, "--output-on-failure"]
+    test += ["--parallel", str(jobs), "--output-junit", str(results)]
+    ended = Ended("", 0, "")
+    for program, command in (("the build of the C++ tests", build), ("ctest", test)):
+        done = subprocess.run(
+            command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        ended = Ended(program, done.returncode, ended.output + done.stdout)
+        if ended.status != 0:
+            break
+    return ended
+
+
+def count_ctest(ended: Ended, results: Path, count: Count) -> None:
     before = len(count.failed)
-    count_results(results, "ctest", count)
+    if ended.program == "ctest":
+        count_results(results, "ctest", count)
+    if ended.status != 0:
+        print(ended.output)
     # Status 8: test cases failed. Any other status: ctest did not finish.
-    if status not in (0, 8) or (status == 8 and len(count.failed) == before):
-        count.failed.append(f"ctest ended with status {status}")
+    if ended.status not in (0, 8) or (ended.status == 8 and len(count.failed) == before):
+        count.failed.append(f"{ended.program} ended with status {ended.status}")
 
 
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
@@ -100,9 +130,11 @@ def main() -> int:
     options = parser.parse_args()
     count = Count()
     with tempfile.TemporaryDirectory() as directory:
-        run_ctest(Path(directory) / "ctest.xml", options.jobs, count)
-        pytest_results = Path(directory) / "pytest.xml"
-        run_pytest(pytest_results, options, count)
+        ctest_results, pytest_results = (Path(directory) / f"{n}.xml" for n in ("ctest", "pytest"))
+        with ThreadPoolExecutor() as beside:
+            ended = beside.submit(run_ctest, ctest_results, options.jobs)
+            run_pytest(pytest_results, options, count)
+            count_ctest(ended.result(), ctest_results, count)
     print()
     for skipped in count.skipped:
         print(f"skipped: {skipped}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -61,18 +62,26 @@ def test_missing_results_are_a_failure(tmp_path):
 
 
 PASSED = '<testsuite><testcase classname="a" name="b" status="run"/></testsuite>'
+RUNNERS = ("cmake", "ctest", "pytest")
 
 
-def run_as(monkeypatch, status: int) -> list[list[str]]:
-    """Every command that is run gives results in which all passed, and ends with this status."""
-    commands = []
+def run_as(monkeypatch, **statuses: int) -> dict[str, list[str]]:
+    """Every runner gives results in which all passed, and ends with its status, or 0. The commands
+    that were run, by their runner."""
+    commands = {}
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        commands.append(command)
-        option = next(i for i, word in enumerate(command) if "junit" in word)
-        named = command[option].partition("=")[2] or command[option + 1]
-        Path(named).write_text(PASSED)
-        return subprocess.CompletedProcess(command, status)
+        runner = next(name for name in RUNNERS if name in command)
+        commands[runner] = command
+        named = [
+            word.partition("=")[2] or command[i + 1]
+            for i, word in enumerate(command)
+            if "junit" in word
+        ]
+        for path in named:
+            Path(path).write_text(PASSED)
+        printed = f"what {runner} printed"
+        return subprocess.CompletedProcess(command, statuses.get(runner, 0), printed)
 
     monkeypatch.setattr(run_tests.subprocess, "run", run)
     return commands
@@ -80,7 +89,7 @@ def run_as(monkeypatch, status: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("status", [1, 2, 3, 4, 5, 8, -11])
 def test_a_runner_that_ends_early_fails_the_run_though_no_case_failed(status, monkeypatch, capsys):
-    run_as(monkeypatch, status)
+    run_as(monkeypatch, ctest=status, pytest=status)
     monkeypatch.setattr(sys, "argv", ["run_tests.py"])
     assert run_tests.main() == 1
     lines = capsys.readouterr().out.splitlines()
@@ -91,12 +100,40 @@ def test_a_runner_that_ends_early_fails_the_run_though_no_case_failed(status, mo
         )
 
 
+def test_what_the_compiler_says_is_printed_and_fails_the_run(monkeypatch, capsys):
+    commands = run_as(monkeypatch, cmake=1)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "ctest" not in commands
+    assert "what cmake printed" in lines
+    assert "failed: the build of the C++ tests ended with status 1" in lines
+    assert lines[-1] == "1 passed, 1 failed, 0 skipped"
+
+
+def test_the_cxx_tests_run_while_python_tests_run(monkeypatch, capsys):
+    """Each waits for the other one."""
+    run_as(monkeypatch)
+    done, both = run_tests.subprocess.run, threading.Barrier(2, timeout=60)
+
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        if "cmake" not in command:
+            both.wait()
+        return done(command, **options)
+
+    monkeypatch.setattr(run_tests.subprocess, "run", run)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+
+
 def test_as_many_jobs_as_are_asked_for(monkeypatch, capsys):
-    commands = run_as(monkeypatch, 0)
+    commands = run_as(monkeypatch)
     monkeypatch.setattr(sys, "argv", ["run_tests.py", "--jobs", "3"])
     assert run_tests.main() == 0
-    ctest = commands[0]
-    assert ctest[ctest.index("--parallel") + 1] == "3"
+    for runner in ("cmake", "ctest"):
+        command = commands[runner]
+        assert command[command.index("--parallel") + 1] == "3"
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
 
 
@@ -104,10 +141,10 @@ def test_as_many_jobs_as_are_asked_for(monkeypatch, capsys):
 def test_more_python_tests_than_jobs_may_run_at_the_same_time(
     options, workers, monkeypatch, capsys
 ):
-    commands = run_as(monkeypatch, 0)
+    commands = run_as(monkeypatch)
     monkeypatch.setattr(sys, "argv", ["run_tests.py", "--jobs", "3", *options])
     assert run_tests.main() == 0
-    ctest, python = commands
+    ctest, python = commands["ctest"], commands["pytest"]
     assert ctest[ctest.index("--parallel") + 1] == "3"
     assert python[python.index("--numprocesses") + 1] == workers
 
@@ -121,8 +158,8 @@ def test_more_python_tests_than_jobs_may_run_at_the_same_time(
     ],
 )
 def test_the_tier_chooses_the_tests(options, wanted, monkeypatch, capsys):
-    commands = run_as(monkeypatch, 0)
+    commands = run_as(monkeypatch)
     monkeypatch.setattr(sys, "argv", ["run_tests.py", *options])
     assert run_tests.main() == 0
-    pytest_command = commands[1]
-    assert pytest_command[pytest_command.index("worksteal") + 1 :] == wanted
+    command = commands["pytest"]
+    assert command[command.index("worksteal") + 1 :] == wanted
