@@ -40,8 +40,21 @@ class NetworkOfRun {
 
   int nodes_of_machine() const { return network_.nodes(); }
 
-  // A dict of columns in ps.
   nb::dict costs(const Column& sources, const Column& destinations, const Column& sizes) const {
+    return columns_of(&network::Network::cost, sources, destinations, sizes);
+  }
+
+  nb::dict rdma_costs(const Column& sources, const Column& destinations,
+                      const Column& sizes) const {
+    return columns_of(&network::Network::rdma_cost, sources, destinations, sizes);
+  }
+
+ private:
+  using CostOfMessage = network::MessageCost (network::Network::*)(int, int, uint64_t) const;
+
+  // A dict of columns in ps.
+  nb::dict columns_of(CostOfMessage cost_of, const Column& sources, const Column& destinations,
+                      const Column& sizes) const {
     const size_t rows = sources.shape(0);
     if (destinations.shape(0) != rows || sizes.shape(0) != rows)
       throw nb::value_error("the columns are not equally long");
@@ -49,8 +62,8 @@ class NetworkOfRun {
     const nb::capsule owner(values,
                             [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
     for (size_t row = 0; row < rows; ++row) {
-      const auto cost = network_.cost(rank_of(sources(row)), rank_of(destinations(row)),
-                                      static_cast<uint64_t>(sizes(row)));
+      const auto cost = (network_.*cost_of)(rank_of(sources(row)), rank_of(destinations(row)),
+                                            static_cast<uint64_t>(sizes(row)));
       const std::array<int64_t, kFields> fields = {
           cost.send_overhead.ps(), cost.injection.ps(),        cost.latency.ps(),
           cost.transfer.ps(),      cost.receive_overhead.ps(), cost.control_latency.ps(),
@@ -66,7 +79,6 @@ class NetworkOfRun {
     return columns;
   }
 
- private:
   int rank_of(int64_t number) const {
     if (number < 0 || number >= network_.ranks()) throw nb::index_error("there is no such rank");
     return static_cast<int>(number);
@@ -85,7 +97,9 @@ void register_network(nb::module_& module) {
       .def("nodes_of_machine", &NetworkOfRun::nodes_of_machine, "The number of its nodes.")
       .def("costs", &NetworkOfRun::costs, nb::arg("sources"), nb::arg("destinations"),
            nb::arg("sizes"),
-           "The fields of MessageCost, a column each: times in ps, rendezvous as 0 or 1.");
+           "The fields of MessageCost, a column each: times in ps, rendezvous as 0 or 1.")
+      .def("rdma_costs", &NetworkOfRun::rdma_costs, nb::arg("sources"), nb::arg("destinations"),
+           nb::arg("sizes"), "The same of messages that no processor copies: one-sided ones.");
 }
 
 }  // namespace sesame::bindings

@@ -17,7 +17,6 @@ using trace::parquet::ColumnSource;
 using trace::parquet::ColumnType;
 using trace::parquet::RecordSpan;
 
-const std::array<std::string, 2> kProtocolNames{"eager", "rendezvous"};
 constexpr int64_t kPsPerNs = 1000;
 
 struct NamedSource {
@@ -30,7 +29,7 @@ std::vector<NamedSource> sources_of_record(uint8_t id) {
   for (const trace::FieldType& field : trace::find_record_type(id)->fields) {
     int width = 0;
     if (field.names == "call_name") width = std::bit_width(static_cast<unsigned>(mpi::kCallIds));
-    if (field.names == "protocol_name") width = 1;
+    if (field.names == "protocol_name") width = std::bit_width(trace::protocol_names().size() - 1);
     sources.push_back({field.name, {field.offset, field.size_bytes, width}});
   }
   return sources;
@@ -230,7 +229,6 @@ Result<std::map<std::string, uint64_t>> RecordTables::close(
   const auto ranks = static_cast<uint32_t>(ranks_.size());
   for (uint32_t rank = 0; rank < ranks; ++rank) write_until(rank, SimTime::never());
   const std::span<const std::string> calls = call_names;
-  const std::span<const std::string> protocols = kProtocolNames;
   std::map<std::string, uint64_t> rows;
   const auto write = [&](Table& table, const std::string& name, const auto& remaining,
                          const std::span<const std::string>& names) -> Result<> {
@@ -252,7 +250,7 @@ Result<std::map<std::string, uint64_t>> RecordTables::close(
         [&](uint32_t rank) {
           return records_of(rank, ranks_[rank].messages, ranks_[rank].messages.size());
         },
-        protocols);
+        trace::protocol_names());
   }
   if (written && has_file_calls_) {
     written = write(

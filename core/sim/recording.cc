@@ -51,7 +51,7 @@ void Recording::record(const mpi::MessageRecord& message) {
   record.destination = message.destination;
   record.tag = message.tag;
   record.context = message.context;
-  record.protocol = message.rendezvous ? SESAME_PROTOCOL_RENDEZVOUS : SESAME_PROTOCOL_EAGER;
+  record.protocol = static_cast<uint32_t>(message.protocol);
   record.flags = 0;
   if (network_.node_of(message.source) == network_.node_of(message.destination)) {
     record.flags |= SESAME_MESSAGE_IN_NODE;

@@ -14,7 +14,7 @@ struct Entry {
   enum class Kind : uint8_t { kCall, kMessage, kFileCall, kUntil };
 
   Kind kind = Kind::kUntil;
-  bool flag = false;  // polling, or rendezvous
+  uint8_t detail = 0;  // of a call: 1 if it polls; of a message: its protocol
   uint16_t call = 0;
   int rank = 0;
   int peer = 0;  // or the message's destination
@@ -29,14 +29,14 @@ void give_call(const Entry& entry, mpi::Recorder& recorder) {
   recorder.record(mpi::CallRecord{entry.rank, entry.call, SimTime::from_ps(entry.times_ps[0]),
                                   SimTime::from_ps(entry.times_ps[1]),
                                   SimTime::from_ps(entry.times_ps[2]), entry.peer, entry.tag,
-                                  entry.context, entry.bytes, entry.flag});
+                                  entry.context, entry.bytes, entry.detail != 0});
 }
 
 void give_message(const Entry& entry, mpi::Recorder& recorder) {
-  recorder.record(mpi::MessageRecord{entry.rank, entry.peer, entry.tag, entry.context, entry.bytes,
-                                     SimTime::from_ps(entry.times_ps[0]),
-                                     SimTime::from_ps(entry.times_ps[1]),
-                                     SimTime::from_ps(entry.times_ps[2]), entry.flag});
+  recorder.record(
+      mpi::MessageRecord{entry.rank, entry.peer, entry.tag, entry.context, entry.bytes,
+                         SimTime::from_ps(entry.times_ps[0]), SimTime::from_ps(entry.times_ps[1]),
+                         SimTime::from_ps(entry.times_ps[2]), mpi::Protocol{entry.detail}});
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void WorkerRecorder::record(const mpi::CallRecord& call) {
 
 void WorkerRecorder::record(const mpi::MessageRecord& message) {
   const Entry entry{Entry::Kind::kMessage,
-                    message.rendezvous,
+                    static_cast<uint8_t>(message.protocol),
                     0,
                     message.source,
                     message.destination,

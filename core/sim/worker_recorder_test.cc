@@ -24,7 +24,7 @@ class Lines final : public mpi::Recorder {
   void record(const mpi::MessageRecord& message) override {
     add("message", {message.source, message.destination, message.tag, message.context,
                     static_cast<int64_t>(message.bytes), message.sent.ps(), message.arrived.ps(),
-                    message.received.ps(), int64_t{message.rendezvous}});
+                    message.received.ps(), static_cast<int64_t>(message.protocol)});
   }
   void record(int rank, const storage::FileCallRecord& call) override {
     add(call.name, {rank, call.end_ps, static_cast<int64_t>(call.size)});
@@ -46,7 +46,8 @@ class Lines final : public mpi::Recorder {
 void make_records(mpi::Recorder& recorder) {
   const auto ps = [](int64_t time) { return SimTime::from_ps(time); };
   recorder.record(mpi::CallRecord{1, 17, ps(5), ps(9), ps(3), 0, -2, 4, uint64_t{1} << 40, true});
-  recorder.record(mpi::MessageRecord{0, 1, 99, 7, 123, ps(10), ps(int64_t{1} << 50), ps(12), true});
+  recorder.record(mpi::MessageRecord{0, 1, 99, 7, 123, ps(10), ps(int64_t{1} << 50), ps(12),
+                                     mpi::Protocol::kGet});
   storage::FileCallRecord file_call;
   file_call.name = "read";
   file_call.path = "/data/input";

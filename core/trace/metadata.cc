@@ -81,7 +81,7 @@ std::string environment_text(const Metadata& metadata) {
 }
 
 // A list of names as a TSDL enumeration; the position is the number.
-std::string enumeration_text(std::string_view integer_type, const std::vector<std::string>& names) {
+std::string enumeration_text(std::string_view integer_type, std::span<const std::string> names) {
   std::string text = "enum : " + std::string(integer_type) + " {\n";
   for (size_t i = 0; i < names.size(); ++i) {
     text += "      \"" + escaped(names[i]) + "\" = " + std::to_string(i) + ",\n";
@@ -91,7 +91,7 @@ std::string enumeration_text(std::string_view integer_type, const std::vector<st
 
 std::string field_text(const FieldType& field, const Metadata& metadata) {
   std::string type(field.c_type);
-  if (field.names == "protocol_name") type = enumeration_text(type, {"eager", "rendezvous"});
+  if (field.names == "protocol_name") type = enumeration_text(type, protocol_names());
   if (field.names == "call_name" && !metadata.call_names.empty()) {
     type = enumeration_text(type, metadata.call_names);
   }

@@ -24,7 +24,12 @@ enum sesame_record_id {
 #include "records.def"
 };
 
-enum sesame_protocol { SESAME_PROTOCOL_EAGER = 0, SESAME_PROTOCOL_RENDEZVOUS = 1 };
+enum sesame_protocol {
+  SESAME_PROTOCOL_EAGER = 0,
+  SESAME_PROTOCOL_RENDEZVOUS = 1,
+  SESAME_PROTOCOL_PUT = 2,
+  SESAME_PROTOCOL_GET = 3
+};
 
 enum sesame_call_flags { SESAME_CALL_POLL = 1 };
 

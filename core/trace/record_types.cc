@@ -1,6 +1,7 @@
 #include "core/trace/record_types.h"
 
 #include <array>
+#include <string>
 #include <type_traits>
 
 #include "core/trace/record.h"
@@ -48,6 +49,12 @@ static_assert(sizeof(sesame_call_record) <= 48 && sizeof(sesame_message_record) 
               sizeof(sesame_file_call_record) <= 56);
 
 }  // namespace
+
+std::span<const std::string> protocol_names() {
+  static const std::array<std::string, SESAME_PROTOCOL_GET + 1> kNames{"eager", "rendezvous", "put",
+                                                                       "get"};
+  return kNames;
+}
 
 std::span<const RecordType> record_types() { return kRecordTypes; }
 

@@ -5,9 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sesame::trace {
+
+// By sesame_protocol.
+// Valid for ever.
+std::span<const std::string> protocol_names();
 
 struct FieldType {
   std::string_view name;

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from sesame import native
@@ -36,12 +39,13 @@ def without_hints(explanation: dict[str, Any]) -> dict[str, Any]:
     return {**explanation, "limits": [limit["text"] for limit in explanation["limits"]]}
 
 
-def costs(size: int) -> dict[str, int]:
-    network = native.Network(str(find_machine(MACHINE)), [], 2, "cyclic")
+def costs(size: int, machine: str = MACHINE, one_sided: bool = False) -> dict[str, int]:
+    network = native.Network(str(find_machine(machine)), [], 2, "cyclic")
     import numpy as np
 
     columns = (np.array([value], np.int64) for value in (0, 1, size))
-    return {name: int(value[0]) for name, value in network.costs(*columns).items()}
+    found = (network.rdma_costs if one_sided else network.costs)(*columns)
+    return {name: int(value[0]) for name, value in found.items()}
 
 
 @pytest.fixture
@@ -77,6 +81,25 @@ def test_a_late_receiver_is_named(late, simulate, tmp_path):
     assert set(waiting.by) == {"rank 1"}
     assert 0.9 * PAUSE_PS < waiting.time_ps <= PAUSE_PS + costs(EAGER)["latency"] * 2
     assert parts["sleeps and clocks"].time_ps == 11 * PAUSE_PS
+
+
+ONE_SIDED = {"put": ("put",), "get": ("get",), "swap": ("put", "get")}
+ONE_SIDED_BYTES = 4096
+
+
+@pytest.mark.parametrize("call", ONE_SIDED)
+def test_data_of_one_sided_operations_costs_no_copies(call, compiled, simulate, tmp_path):
+    """Rank 0 puts, gets, or does both 10 times, each until it is done."""
+    program = compiled("tests/programs/model/one_sided.c")
+    command = ("-n", 2, "--machine", "csd3", "--placement", "cyclic", "--compute", "none")
+    explained(simulate, tmp_path, *command, "--", program, call)
+    table = pq.read_table(tmp_path / "run.sesame/message.parquet")
+    rows = table.filter(pc.equal(table["bytes"], ONE_SIDED_BYTES)).to_pylist()
+    assert Counter(row["protocol"] for row in rows) == dict.fromkeys(ONE_SIDED[call], 10)
+    cost = costs(ONE_SIDED_BYTES, "csd3", one_sided=True)
+    assert cost["transfer"] > costs(ONE_SIDED_BYTES, "csd3")["transfer"]  # which has copies apart
+    for row in rows:
+        assert row["arrival_ps"] - row["send_ps"] == cost["latency"] + cost["transfer"]
 
 
 @pytest.mark.parametrize("machine", ["infiniband", "paragon"])

@@ -20,7 +20,7 @@ DTYPES = {
     id: np.dtype([(field["name"], field["dtype"]) for field in described["fields"]])
     for id, described in TYPES.items()
 }
-PROTOCOLS = ["eager", "rendezvous"]
+PROTOCOLS = ["eager", "rendezvous", "put", "get"]
 
 
 def read_stream(path: Path) -> dict[str, list[tuple[int, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +33,8 @@ def test_customers_wait_for_their_own_server():
     assert waits.tolist() == [expected[i] for i in range(len(rows))]
 
 
-def messages(rows: list[dict[str, int]]) -> dict[str, np.ndarray]:
-    usual = {
+def messages(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    usual: dict[str, Any] = {
         "source": 0,
         "destination": 0,
         "flags": 0,
@@ -44,10 +45,12 @@ def messages(rows: list[dict[str, int]]) -> dict[str, np.ndarray]:
         "send_ps": 0,
         "transfer": 0,
     }
-    return {
+    columns = {
         name: np.array([{**usual, **row}[name] for row in rows], int)
         for name in (*usual, "arrival_ps", "receive_complete_ps")
     }
+    protocols = [row.get("protocol", "eager") for row in rows]
+    return {**columns, "protocol": np.array(protocols, object)}
 
 
 def test_many_servers_late_in_a_long_run_do_not_overflow():
@@ -93,13 +96,16 @@ def test_constants_have_the_comment_beside_or_above_them():
 COPIES = {"network.send_copy_bandwidth", "network.receive_copy_bandwidth"}
 
 
-def keys_used(rows: list[dict[str, int]], calls: tuple[str, ...] = ()) -> set[str]:
+def keys_used(
+    rows: list[dict[str, Any]], calls: tuple[str, ...] = (), sharing: str = "none"
+) -> set[str]:
     """Of CSD3, with copies inside a node as well, by a run with these messages and calls."""
-    inside = ["node.network.send_copy_bandwidth=9 GB/s"]
+    inside = ["node.network.send_copy_bandwidth=9 GB/s", "network.link.bandwidth=9 GB/s"]
     known = constants_of(find_machine("csd3").read_text(), inside)
     times = {"arrival_ps": 0, "receive_complete_ps": 0}
     sent = messages([{**row, **times} for row in rows])
-    return {constant.key for constant in used_constants(known.values(), sent, calls, False)}
+    used = used_constants(known.values(), sent, calls, uses_files=False, sharing=sharing)
+    return {constant.key for constant in used}
 
 
 def test_copies_are_used_by_eager_messages_with_data():
@@ -107,12 +113,25 @@ def test_copies_are_used_by_eager_messages_with_data():
     assert {"network.latency", "network.stream_bandwidth", *COPIES} <= eager
     assert {"network.segment.0.bandwidth", "network.segment.3.latency"} <= eager
     assert not any(key.startswith(("node.network.", "storage.")) for key in eager)
-    for other in ({"bytes": 8192, "rendezvous": 1}, {"bytes": 0}):
+    one_sided = ({"bytes": 8, "protocol": "put"}, {"bytes": 8, "protocol": "get"})
+    for other in ({"bytes": 8192, "rendezvous": 1}, {"bytes": 0}, *one_sided):
         assert keys_used([other]) == eager - COPIES
     inside = keys_used([{"bytes": 8, "flags": IN_NODE}])
     assert {"node.network.latency", "node.network.send_copy_bandwidth"} <= inside
     assert not any(key.startswith("network.") for key in inside)
     assert "node.network.segment.1.latency" in inside
+
+
+def test_cards_and_links_are_used_where_messages_share_them():
+    alone = keys_used([{"bytes": 8}])
+    cards = {f"network.card.{name}" for name in ("bandwidth", "message_rate", "pairs")}
+    links = {"network.link.bandwidth", "topology.kind"}
+    assert keys_used([{"bytes": 8}], sharing="interface") - alone == {"network.sharing", *cards}
+    shared = keys_used([{"bytes": 8}], sharing="links") - alone
+    assert shared == {"network.sharing", *cards, *links}
+    inside = [{"bytes": 8, "flags": IN_NODE}]
+    within = keys_used(inside, sharing="links") - keys_used(inside)
+    assert within == {"node.network.total_bandwidth"}
 
 
 def test_packing_is_used_by_calls_that_may_run_bruck_s_alltoall():

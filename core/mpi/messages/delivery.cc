@@ -72,7 +72,7 @@ void inject_announced(World& world, int receiver, RequestObject& receive,
                              .sent = message.sent,
                              .arrived = SimTime::zero(),
                              .received = SimTime::zero(),
-                             .rendezvous = true};
+                             .protocol = Protocol::kRendezvous};
   if (message.is_remote) return world.remote->clear_to_send(receive, message, record, ready);
   auto* injection = new Injection;
   injection->cost = cost;
@@ -108,9 +108,9 @@ void complete_matched(World& world, int receiver, RequestObject& receive,
   const SimTime& received = message.arrival < receive.posted ? receive.posted : message.arrival;
   if (message.origin != nullptr) acknowledge(world, receiver, message, received);
   if (world.recorder != nullptr) {
-    world.recorder->record(MessageRecord{message.source_world, receiver, message.tag,
-                                         message.context, message.bytes, message.sent,
-                                         message.arrival, received + receive.overhead(), false});
+    world.recorder->record(MessageRecord{
+        message.source_world, receiver, message.tag, message.context, message.bytes, message.sent,
+        message.arrival, received + receive.overhead(), Protocol::kEager});
   }
   complete(receive, received);
 }

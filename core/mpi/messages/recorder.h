@@ -28,6 +28,10 @@ struct CallRecord {
   bool polling;  // a call that a program repeats until something changes (MPI_Test, MPI_Iprobe …)
 };
 
+// How a message was sent: kPut and kGet are data of one-sided operations, to and from their target.
+// Values as in trace/record.h.
+enum class Protocol : uint8_t { kEager, kRendezvous, kPut, kGet };
+
 struct MessageRecord {
   int source;  // world ranks
   int destination;
@@ -37,7 +41,7 @@ struct MessageRecord {
   SimTime sent;
   SimTime arrived;
   SimTime received;
-  bool rendezvous;
+  Protocol protocol;
 };
 
 class Recorder {

@@ -219,11 +219,14 @@ void record_access(World& world, int from, const MessageRecord& record) {
   if (world.recorder != nullptr) world.recorder->record(record);
 }
 
-void RemoteOperation::record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const {
+void RemoteOperation::record(Protocol protocol, SimTime sent, SimTime arrived, Count bytes) const {
+  int from = window_.me();
+  int to = target_;
+  if (protocol == Protocol::kGet) std::swap(from, to);
   record_access(
       window_.rank.world, from,
       MessageRecord{window_.world_rank(from), window_.world_rank(to), 0, window_.comm->context,
-                    static_cast<uint64_t>(bytes), sent, arrived, arrived, false});
+                    static_cast<uint64_t>(bytes), sent, arrived, arrived, protocol});
 }
 
 uint32_t next_reply_number(Rank& target) {
@@ -252,7 +255,7 @@ void RemoteOperation::send_reply() {
 }
 
 void RemoteOperation::receive_reply(SimTime effect, SimTime sent, SimTime back) {
-  record(sent, back, target_, window_.me(), result.bytes());
+  record(Protocol::kGet, sent, back, result.bytes());
   TargetState& target = window_.targets[target_];
   --target.awaiting_reply;
   --window_.awaiting_reply;
@@ -283,7 +286,7 @@ void wake_poller(World& world, int rank, SimTime time) {
 void RemoteOperation::fire() {
   take_effect();
   if (kind_ != Kind::kGet) wake_poller(window_.rank.world, window_.world_rank(target_), time());
-  if (data_bytes_ > 0) record(sent_, time(), window_.me(), target_, data_bytes_);
+  if (data_bytes_ > 0) record(Protocol::kPut, sent_, time(), data_bytes_);
   if (returns_data(kind_)) {
     send_reply();
   } else {

@@ -74,7 +74,7 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
   void send_reply();
   void receive_reply(SimTime effect, SimTime sent, SimTime back);
   void end(SimTime complete);
-  void record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const;
+  void record(Protocol protocol, SimTime sent, SimTime arrived, Count bytes) const;
 
   WindowObject& window_;
   const Kind kind_;

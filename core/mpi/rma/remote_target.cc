@@ -143,7 +143,7 @@ void ArrivingOperation::record() const {
   record_access(
       world_, frame_.origin,
       MessageRecord{world_rank(frame_.origin), world_rank(frame_.target), 0, window_->context,
-                    frame_.data_bytes, frame_.sent, time(), time(), false});
+                    frame_.data_bytes, frame_.sent, time(), time(), Protocol::kPut});
 }
 
 void ArrivingOperation::send_reply(std::vector<char> before) {

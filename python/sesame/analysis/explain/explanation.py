@@ -16,6 +16,7 @@ from sesame.analysis.explain.records import (
     Array,
     calls_of,
     has_all_nodes,
+    is_one_sided,
     messages_of,
     network_of,
     records_of,
@@ -47,6 +48,13 @@ NETWORK_KEYS = (
 )
 # Those of eager messages with data alone.
 COPY_KEYS = ("send_copy_bandwidth", "receive_copy_bandwidth")
+# What messages between nodes share, by network.sharing; a table's name stands for its keys.
+SHARED_TABLES = {
+    "none": (),
+    "interface": ("network.card",),
+    "links": ("network.card", "network.link", "topology"),
+}
+ALL_SHARED = set(SHARED_TABLES["links"])
 # Calls that may run Bruck's Alltoall: collective access to files exchanges counts with it.
 PACKING_CALLS = re.compile(
     r"MPI_(I?alltoall|Alltoall_init|File_i?(read|write)_(at_all|all|ordered)(_begin)?)",
@@ -101,27 +109,41 @@ def explain(data_set: DataSet) -> Explanation:
     if (reason := why_not(data_set)) is not None:
         raise InputError(f"this run cannot be explained: {reason}", path=str(data_set.path))
     network, model = network_of(data_set)
-    ranks = data_set.table("rank", ["end_s", "compute_s"])
-    ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
-    rank = int(ends.argmax())
+    rank, end_ps, shares = _shares_of_slowest(data_set, network)
     messages = messages_of(data_set, network)
-    shares = divide(records_of(data_set, network, rank), int(ends[rank]), int(computed[rank]))
     nodes = np.array(network.nodes())
     return Explanation(
         rank,
-        int(ends[rank]),
+        end_ps,
         tuple(shares),
         tuple(
             used_constants(
                 _known_constants(data_set),
                 messages,
                 calls_of(data_set),
-                any(share.name == FILES for share in shares),
+                uses_files=any(share.name == FILES for share in shares),
+                sharing=data_set.info["result"].get("sharing", "none"),
             )
         ),
-        tuple(limits_of(messages, nodes, Topology(model), int(ends[rank]), data_set.info)),
+        tuple(limits_of(messages, nodes, Topology(model), end_ps, data_set.info)),
         tuple(data_set.info.get("notes", ())),
     )
+
+
+def shares_of_slowest(data_set: DataSet) -> list[TimeShare]:
+    """How the time of the slowest rank is divided, as `explain` has it. The run can be explained
+    (`why_not`)."""
+    return _shares_of_slowest(data_set, network_of(data_set)[0])[2]
+
+
+def _shares_of_slowest(data_set: DataSet, network: Any) -> tuple[int, int, list[TimeShare]]:
+    """The slowest rank, its time in ps, and the shares of it."""
+    ranks = data_set.table("rank", ["end_s", "compute_s"])
+    ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
+    rank = int(ends.argmax())
+    end_ps = int(ends[rank])
+    shares = divide(records_of(data_set, network, rank), end_ps, int(computed[rank]))
+    return rank, end_ps, shares
 
 
 def _known_constants(data_set: DataSet) -> list[Constant]:
@@ -134,28 +156,38 @@ def used_constants(
     known: Collection[Constant],
     messages: dict[str, Array],
     calls: Collection[str],
+    *,
     uses_files: bool,
+    sharing: str,
 ) -> list[Constant]:
-    """Those of the `known` constants that a run with these messages and calls can use."""
-    used = {*ALWAYS_USED, *_keys_of_messages(messages)}
+    """Those of the `known` constants that a run with these messages and calls can use. `sharing`
+    as network.sharing of machine files."""
+    used = {*ALWAYS_USED, *_keys_of_messages(messages, sharing)}
     if any(PACKING_CALLS.fullmatch(call) for call in calls):
         used.add("node.packing_time")
     files = ("storage.", "node.storage.") if uses_files else ()
     return [
         constant
         for constant in known
-        if constant.key.partition(".segment")[0] in used or constant.key.startswith(files)
+        if constant.key in used
+        or constant.key.partition(".segment")[0] in used
+        or constant.key.rpartition(".")[0] in used & ALL_SHARED
+        or constant.key.startswith(files)
     ]
 
 
-def _keys_of_messages(messages: dict[str, Array]) -> set[str]:
-    """Keys of the costs of these messages; a table's name stands for its segments."""
+def _keys_of_messages(messages: dict[str, Array], sharing: str) -> set[str]:
+    """Keys of the costs of these messages; a table's name stands for its segments, or its keys."""
     inside = (messages["flags"] & IN_NODE) != 0
-    copied = (messages["rendezvous"] == 0) & (messages["bytes"] > 0)
+    copied = (messages["rendezvous"] == 0) & (messages["bytes"] > 0) & ~is_one_sided(messages)
     keys: set[str] = set()
     for table, chosen in (("network", ~inside), ("node.network", inside)):
         if chosen.any():
             keys |= {table, *(f"{table}.{name}" for name in NETWORK_KEYS)}
         if (chosen & copied).any():
             keys |= {f"{table}.{name}" for name in COPY_KEYS}
+    if "network" in keys and SHARED_TABLES[sharing]:
+        keys |= {"network.sharing", *SHARED_TABLES[sharing]}
+    if "node.network" in keys and SHARED_TABLES[sharing]:
+        keys.add("node.network.total_bandwidth")
     return keys

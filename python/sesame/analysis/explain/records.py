@@ -23,6 +23,7 @@ MESSAGE_COLUMNS = (
     "arrival_ps",
     "receive_complete_ps",
     "flags",
+    "protocol",
 )
 CALL_COLUMNS = ("rank", "begin_ps", "end_ps", "call")
 FILE_COLUMNS = ("rank", "begin_ps", "end_ps", "call", "file", "flags")
@@ -33,7 +34,7 @@ INSIDE_CALL, ASYNCHRONOUS = 1, 4  # flags of a call on a file
 @dataclass(frozen=True)
 class Records:
     """The records of one rank: columns by name. Messages also have the columns of their costs, in
-    ps, as native.Network.costs returns them."""
+    ps, of native.Network; those of one-sided operations have what a rank pays for alone."""
 
     rank: int
     calls: dict[str, Array]
@@ -109,13 +110,30 @@ def _select(
 def _values(column: pa.Array) -> Array:
     """A column as an array; names as text, not as codes."""
     if pa.types.is_dictionary(column.type):
-        return np.array(column.to_pylist(), object)
+        names: Array = np.array(column.dictionary.to_pylist(), object)
+        return np.asarray(names[column.indices.to_numpy()])
     return np.asarray(column.to_numpy())
 
 
 def _with_costs(messages: dict[str, Array], network: Any) -> dict[str, Array]:
-    columns = (messages[name].astype(np.int64) for name in ("source", "destination", "bytes"))
-    return {**messages, **network.costs(*columns)}
+    columns = [messages[name].astype(np.int64) for name in ("source", "destination", "bytes")]
+    costs: dict[str, Array] = network.costs(*columns)
+    one_sided = is_one_sided(messages)
+    if one_sided.any():
+        of_these = network.rdma_costs(*(column[one_sided] for column in columns))
+        # The target's processor takes no part, and the data waits for no answer.
+        for name in ("receive_overhead", "rendezvous"):
+            of_these[name][:] = 0
+        of_these["send_overhead"][messages["protocol"][one_sided] == "get"] = 0
+        for name, values in costs.items():
+            values[one_sided] = of_these[name]
+    return {**messages, **costs}
+
+
+def is_one_sided(messages: dict[str, Array]) -> Array:
+    """Which of the messages are data of one-sided operations."""
+    protocol = messages["protocol"]
+    return np.asarray((protocol == "put") | (protocol == "get"))
 
 
 def _ordered(columns: dict[str, Array], by: str) -> dict[str, Array]:
