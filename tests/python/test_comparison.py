@@ -137,6 +137,29 @@ def test_changes_add_up_to_that_of_the_mean_rank(simulated):
     assert found.settings == [("compute", ["fixed:10us", "fixed:30us"])]
 
 
+def test_parts_of_each_side_add_up_to_its_predicted_time(simulated, tmp_path):
+    sides = [
+        simulated("a", "--compute", "fixed:10us"),
+        simulated("b", "--compute", "fixed:10us", "--set", "network.latency=200us"),
+    ]
+    found = compare(*sides)
+    for i, side in enumerate(found.sides):
+        whole = sum(share.seconds[i] for share in found.shares)
+        assert whole == pytest.approx(side.time.value, rel=1e-9)
+    shares = {share.name: share.seconds for share in found.shares}
+    assert shares["latency of messages"][1] > shares["latency of messages"][0] > 0
+    assert shares["computation"][0] == shares["computation"][1] > 0
+    assert [share["share"] for share in found.as_json()["shares"]] == list(shares)
+    assert "latency of messages" in found._repr_html_()
+    found.report(tmp_path / "difference.html")
+    assert "Where the time goes" in (tmp_path / "difference.html").read_text()
+
+
+def test_parts_are_of_predicted_runs_with_records_only(simulated):
+    recorded, bare = simulated("a"), simulated("b", "--no-records")
+    assert compare(recorded, bare).shares == ()
+
+
 def _paragon() -> str:
     return find_machine("paragon").read_text()
 

@@ -42,6 +42,7 @@ def print_difference(difference: Difference, console: Console | None = None) -> 
             console.print(f"hint: {doubt.hint}", markup=False)
     for table in (
         changes_table(difference),
+        _shares_table(difference),
         _counts_table(difference),
         _rank_table(difference),
         _figure_table(difference),
@@ -100,6 +101,19 @@ def _relative(seconds: float, ratio: Ratio | None) -> str:
     # ~ marks a change that may be noise, as in benchstat.
     noise = "~ " if ratio.verdict == "unknown" and ratio.low is not None else ""
     return noise + ("gone" if ratio.value == 0 else percent(ratio.value))
+
+
+def _shares_table(difference: Difference) -> Table | None:
+    """Where the predicted time of each side's slowest rank goes."""
+    if not difference.shares:
+        return None
+    table = _table("slowest rank's time", [side.label for side in difference.sides])
+    for side in difference.sides[1:]:
+        table.add_column(f"{side.label} - A", justify="right")
+    for share in difference.shares:
+        changes = [signed_seconds(seconds - share.seconds[0]) for seconds in share.seconds[1:]]
+        table.add_row(share.name, *map(format_seconds, share.seconds), *changes)
+    return table
 
 
 def _counts_table(difference: Difference) -> Table | None:

@@ -36,6 +36,29 @@ def changes_chart(difference: Difference, changes: Sequence[Change]) -> str:
     return chart.html("How much longer each call takes than on the first side")
 
 
+def shares_chart(difference: Difference) -> str:
+    """A bar for each side, divided into the shares of its time."""
+    sides = difference.sides
+    totals = np.array([share.seconds for share in difference.shares]).sum(axis=0)
+    factor, unit = time_unit(float(totals.max()))
+    chart = Chart(110 + 34 * len(sides), legend=True)
+    begin = np.zeros(len(sides))
+    for i, share in enumerate(difference.shares):
+        length = np.array(share.seconds) * factor
+        chart.spans(
+            share.name,
+            np.arange(len(sides)),
+            begin,
+            length,
+            curve_colour(i, len(difference.shares)),
+            texts=[f"{value:.4g} {unit}" for value in length],
+        )
+        begin = begin + length
+    chart.x(f"time of the slowest rank ({unit})", zero=True)
+    chart.y("", names=[side.label for side in sides], reversed=True)
+    return chart.html("Where the time of each side goes")
+
+
 def ranks_chart(difference: Difference) -> str:
     """The time of each rank on each side; sides may have different numbers of ranks."""
     longest = max(float(side.run.rank_s.max()) for side in difference.sides)

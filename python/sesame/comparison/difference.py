@@ -15,6 +15,7 @@ from sesame.analysis.quantities import format_seconds
 from sesame.analysis.traced.intervals import Array
 from sesame.comparison.in_words import in_words, signed_seconds
 from sesame.comparison.ratio import Ratio, ratio_of
+from sesame.comparison.shares import Share, shares_of
 from sesame.comparison.side import CallTime, Paths, Side, mean_of, read_sides
 from sesame.machines.values import differing_values
 from sesame.settings import setting
@@ -106,6 +107,12 @@ class Difference:
         names = dict.fromkeys(name for times in of_sides for name in times)
         found = [self._change(name, [times.get(name) for times in of_sides]) for name in names]
         return tuple(sorted(found, key=lambda change: -change.largest_s))
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        """What the time of each side's slowest rank consists of, if all are predicted runs with
+        records: computation, latency of messages, waiting for late senders, …; otherwise empty."""
+        return shares_of(self.sides)
 
     @cached_property
     def rank_s(self) -> Array | None:

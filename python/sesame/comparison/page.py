@@ -11,7 +11,7 @@ from sesame.analysis.quantities import (
     format_quantity,
     format_seconds,
 )
-from sesame.comparison.charts import changes_chart, ranks_chart
+from sesame.comparison.charts import changes_chart, ranks_chart, shares_chart
 from sesame.comparison.difference import Difference
 from sesame.comparison.in_words import in_words, percent, signed_seconds
 from sesame.web.page import Headline, Section, write_page
@@ -20,6 +20,10 @@ from sesame.web.table import Column, rows_left_out, table_html
 ABOUT_CHANGES = (
     "Mean over ranks of the time in each call and of computation; together they are the mean time "
     "of a rank. What differs most comes first."
+)
+ABOUT_SHARES = (
+    "The predicted time of the slowest rank of each side, divided: the shares of a side add up to "
+    "its time."
 )
 ABOUT_START = (
     "Times are from the end of MPI_Init to the beginning of MPI_Finalize: the start of real "
@@ -55,6 +59,7 @@ def sections_of(difference: Difference) -> list[Section]:
     """What differs, by call, rank and figure, and how the runs were made."""
     return [
         *_changes(difference),
+        *_shares(difference),
         *_ranks(difference),
         *_figures(difference),
         *_values("Settings", "setting", "How the runs were made.", difference, difference.settings),
@@ -93,6 +98,20 @@ def _changes(difference: Difference) -> list[Section]:
     html = changes_chart(difference, changes) + table_html("calls", columns)
     about = ABOUT_CHANGES + (f" {ABOUT_START}" if difference.without_start else "")
     return [Section("What differs most", about, html, rows_left_out(len(changes)).strip())]
+
+
+def _shares(difference: Difference) -> list[Section]:
+    if not difference.shares:
+        return []
+    columns = [Column("share", [share.name for share in difference.shares])]
+    for i, side in enumerate(difference.sides):
+        seconds = [share.seconds[i] for share in difference.shares]
+        columns.append(Column(side.label, seconds, format_seconds))
+    for i, side in enumerate(difference.sides[1:], 1):
+        change = [share.seconds[i] - share.seconds[0] for share in difference.shares]
+        columns.append(Column(f"{side.label} - A", change, signed_seconds))
+    html = shares_chart(difference) + table_html("shares", columns)
+    return [Section("Where the time goes", ABOUT_SHARES, html)]
 
 
 def _ranks(difference: Difference) -> list[Section]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,9 @@ class Run:
     machine_key: str | None = None  # of a simulated machine's values (see machines.values)
     machine_values: dict[str, str] | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    # Of a predicted run with records: reads what the time of its slowest rank consists of, in
+    # seconds by share. Takes as long as reading the messages.
+    read_shares: Callable[[], dict[str, float]] | None = None
     doubts: tuple[Doubt, ...] = ()
 
 

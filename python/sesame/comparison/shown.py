@@ -36,7 +36,7 @@ def frame_of(difference: Difference) -> pd.DataFrame:
 
 
 def html_of(difference: Difference) -> str:
-    """The times of the sides, doubts, and the calls that differ most."""
+    """The times of the sides, doubts, the calls that differ most, and where the time goes."""
     sides = [["", "time", "", "data set"]]
     for side, ratio in zip(difference.sides, (None, *difference.ratios), strict=True):
         words = "" if ratio is None else in_words(ratio)
@@ -50,7 +50,10 @@ def html_of(difference: Difference) -> str:
         calls.append([change.name, *means, *map(signed_seconds, change.change_s)])
     more = len(changed) - MOST_CHANGES
     rest = f"<div>and {more:,} more calls that differ</div>" if more > 0 else ""
-    return "".join([_table(sides), *doubts, _table(calls) if changed else "", rest])
+    shares = [["slowest rank's time", *labels]]
+    shares += [[share.name, *map(format_seconds, share.seconds)] for share in difference.shares]
+    tables = [_table(calls) if changed else "", rest, _table(shares) if difference.shares else ""]
+    return "".join([_table(sides), *doubts, *tables])
 
 
 def _table(rows: list[list[str]]) -> str:

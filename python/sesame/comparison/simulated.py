@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sesame.analysis.explain.explanation import PS, shares_of_slowest, why_not
 from sesame.analysis.timeline import own_file_calls
 from sesame.analysis.traced.intervals import Array
 from sesame.comparison.run import (
@@ -71,8 +73,13 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
         machine_key=machine_key(machine_file, overrides),
         machine_values=machine_values(machine_file, overrides),
         settings=_settings(info, scenario),
+        read_shares=None if without_start or why_not(data_set) else partial(_shares, data_set),
         doubts=(*doubts_of_run(info), *_left_out(estimate, without_start)),
     )
+
+
+def _shares(data_set: DataSet) -> dict[str, float]:
+    return {share.name: share.time_ps * PS for share in shares_of_slowest(data_set)}
 
 
 def _recording(data_set: DataSet, mode: str) -> str:

@@ -38,7 +38,8 @@ def difference_of(compared: Sequence[Compared], *, grouped: bool) -> Difference:
     """Compares runs with the first; with `grouped`, repetitions are one side, unless all are.
     Raises InputError where one is no run, or they cannot be compared."""
     runs = [
-        replace(run, path=Path(one.thing.id), title=one.title)
+        # Without shares of the time: the ranks that records name are not checked.
+        replace(run, path=Path(one.thing.id), title=one.title, read_shares=None)
         for one, run in zip(compared, _read(tuple(one.directory for one in compared)), strict=True)
     ]
     groups = [[run] for run in runs]
