@@ -10,8 +10,8 @@ PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libto
 # What the tests are built with: both MPIs, whatever the machine's own is.
 BUILD_TEST_PACKAGES := babeltrace2 gfortran libgtest-dev libmpich-dev libopenmpi-dev mpich openmpi-bin otf2-tools
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
-TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools hpcc iproute2 lammps libhdf5-mpich-dev \
-  libhdf5-openmpi-dev libhypre-dev liblttng-ust1 libnetcdf-mpi-dev liburing-dev linux-perf lttng-tools mocassin \
+TEST_PACKAGES := blktrace chromium chromium-headless-shell e2fsprogs fio git hdf5-tools hpcc iproute2 lammps \
+  libhdf5-mpich-dev libhdf5-openmpi-dev libhypre-dev liblttng-ust1 libnetcdf-mpi-dev liburing-dev linux-perf lttng-tools mocassin \
   munge netpipe-mpich2 netpipe-openmpi openssh-client openssh-server openssl perl postgresql scalapack-mpi-test slurm-wlm sqlite3 strace \
   systemd util-linux vim
 LONG_TEST_PACKAGES := busybox-static cp2k gromacs libns3-dev mariadb-server nwchem-mpich nwchem-openmpi petsc-dev \

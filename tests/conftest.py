@@ -31,11 +31,21 @@ def debian_program() -> Callable[[str, str], str]:
     return find
 
 
+@pytest.fixture(scope="session")
+def browser_program(debian_program: Callable[[str, str], str]) -> str:
+    """The program of a browser; without one installed the test skips.
+
+    chromium-headless-shell draws and runs scripts as chromium does. It has no windows, and uses a
+    third less processor time.
+    """
+    preferred = shutil.which("chromium-headless-shell") or shutil.which("google-chrome")
+    return preferred or debian_program("chromium", "chromium")
+
+
 @pytest.fixture(scope="module")  # not session: asyncio cannot run beside playwright in a thread
-def browser(debian_program: Callable[[str, str], str]) -> Iterator[Browser]:
-    """A browser without a window; without one installed the test skips."""
+def browser(browser_program: str) -> Iterator[Browser]:
+    """A browser without a window."""
     from tests.browser import chromium
 
-    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
-    with chromium(program) as started:
+    with chromium(browser_program) as started:
         yield started

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,13 +52,6 @@ def run_path(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     done = run([*SESAME, *command], path.parent, env=environment)
     assert done.status == 0, done.stderr
     yield path
-
-
-@pytest.fixture(scope="session")
-def chromium(debian_program: Callable[[str, str], str]) -> list[str]:
-    """A browser without a window."""
-    name = shutil.which("chromium-browser") or debian_program("chromium", "chromium")
-    return [name, "--headless", "--no-sandbox", "--disable-gpu"]
 
 
 @pytest.fixture(scope="session")

@@ -54,8 +54,8 @@ def test_a_line_is_not_broken_within_an_option(site):
     assert "code.option" in (site / "pictures/site.css").read_text()
 
 
-def test_the_search_works_in_pages_opened_as_files(debian_program, site):
-    with chromium(debian_program("chromium", "chromium")) as browser:
+def test_the_search_works_in_pages_opened_as_files(browser_program, site):
+    with chromium(browser_program) as browser:
         page = browser.new_page()
         page.goto((site / "models/network.html").as_uri())
         search = page.get_by_role("textbox", name="Search")
