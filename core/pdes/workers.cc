@@ -171,8 +171,11 @@ void Worker::collect_all() {
 
 void Worker::delay() {
   constexpr int kOneIn = 16;
-  constexpr uint64_t kMostNs = 5'000'000;
-  if (delays_ && (*delays_)() % kOneIn == 0) sleep_for(static_cast<long>((*delays_)() % kMostNs));
+  // From 2 us, less than a round takes, to 1 ms, when those that wait have reached the last stage
+  // of wait_a_moment(); each power of two as often as the others.
+  constexpr long kLongestNs = 1'000'000;
+  constexpr int kLengths = 10;
+  if (delays_ && (*delays_)() % kOneIn == 0) sleep_for(kLongestNs >> (*delays_)() % kLengths);
 }
 
 bool Worker::take_frames(const Take& take) {

@@ -151,7 +151,7 @@ class Worker {
   // there were any. Afterwards all frames are taken that were completely written to this worker
   // before any of them was sent. The worker must be counted as busy.
   bool take_frames(const Take& take);
-  // Stops this worker for up to some milliseconds now and then, when it takes frames.
+  // Stops this worker for up to a millisecond now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
  private:
