@@ -145,7 +145,9 @@ class Visitor:
         page.get_by_label("Title").fill("Why are the corners late?")
         area = page.locator("#text")
         area.fill("See ")
-        page.get_by_label("Link to …").press_sequentially(link_to)
+        linker = page.get_by_label("Link to …")
+        expect(linker).to_be_visible()  # it is there once the page's script has run
+        linker.press_sequentially(link_to)
         page.locator("[data-linker] button", has_text=link_to).first.click()
         area.press("End")
         paste_picture(area)
