@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def children(process: int, *, deep: bool = True) -> list[int]:
-    """All descendants, or those that it has started itself."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
-    )
+    """All descendants, or those that it has started itself: the first one started is the first,
+    also where PIDs have been recycled between them."""
+    command = ["ps", "--sort", "start_time,pid", "-o", "pid=", "--ppid", str(process)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
     own = [int(word) for word in listed.stdout.split()]
     return own if not deep else [*own, *(below for child in own for below in children(child))]
 
