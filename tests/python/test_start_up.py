@@ -4,6 +4,7 @@ of packages are found at their first use."""
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import pkgutil
 import subprocess
 import sys
@@ -15,7 +16,10 @@ from sesame.cli import cli
 from sesame.cli.commands import words_of
 from sesame.lazy import modules_of
 
-LARGE = {"asyncio", "hypercorn", "jinja2", "numpy", "pyarrow", "scipy", "starlette"}
+LARGE = {
+    *("asyncio", "hypercorn", "importlib.metadata", "jinja2", "numpy", "pyarrow", "scipy"),
+    "starlette",
+}
 # The last line on stderr names the large libraries that a command has loaded.
 PROGRAM = f"""
 import sys
@@ -111,6 +115,10 @@ def test_names_of_packages_are_found_at_their_first_use(name):
         assert getattr(lazy, one) is getattr(importlib.import_module(module), one)
     # Python binds a module's name in its package when it is imported, and would hide such a name.
     assert not set(modules) & {module.name for module in pkgutil.iter_modules(lazy.__path__)}
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert package.__version__ == importlib.metadata.version("sesame-hpc")
 
 
 def test_a_name_that_a_package_does_not_have():
