@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,38 @@ def test_nothing_is_left_of_a_data_set_that_was_not_finished(tmp_path):
         (writer.directory / "file").write_text("x")
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
+
+
+WRITES_A_PART = """
+import sys
+from pathlib import Path
+from sesame.datasets import DataSetWriter
+with DataSetWriter(Path(sys.argv[1])) as writer:
+    (writer.directory / "a part").write_text("")
+    print(writer.directory, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path):
+    """Not while it runs, and nothing else."""
+    path = tmp_path / "run.sesame"
+    kept = [tmp_path / name for name in (".run.sesame.old.a", ".run.sesame.new.a", ".other.new.a")]
+    for directory in kept:
+        directory.mkdir()
+        if directory != kept[1]:  # its writer has not locked it yet
+            (directory / "data").write_text("")
+    command = [sys.executable, "-c", WRITES_A_PART, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        left = Path(one.stdout.readline().strip())
+        with DataSetWriter(path):
+            assert (left / "a part").exists()
+        one.kill()
+        one.wait()
+        assert sorted(tmp_path.iterdir()) == sorted([*kept, left])
+        with DataSetWriter(path):
+            assert not left.exists()
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
 def test_full_disk_is_an_error_in_words(tmp_path):

@@ -1,10 +1,13 @@
-"""The path of a new data set: checks that it can be written, and moves it there when it is
-complete."""
+"""The path of a new data set: checks that it can be written, makes the directory in which it is
+written, and moves it there when it is complete."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from sesame.errors import OutputError
@@ -34,6 +37,46 @@ def check_destination(path: Path, *, force: bool) -> None:
 
 def is_data_set(path: Path) -> bool:
     return (path / "info.json").is_file()
+
+
+class HiddenDirectory:
+    """A new directory `.NAME.new.…` beside `path`, locked until close() or the end of the process.
+    The lock tells that it is in use: one that a killed process has left is removed when the next
+    data set is written to the same path."""
+
+    def __init__(self, path: Path) -> None:
+        prefix = f".{path.name}.new."
+        with suppress(OSError):  # no permission to list the directory
+            for one in path.parent.iterdir():
+                if one.name.startswith(prefix) and not one.is_symlink():
+                    _remove_unless_used(one)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+        self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):  # a file system without locks: what is left there stays
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Unlocks it. Further calls do nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _remove_unless_used(directory: Path) -> None:
+    """An empty one may be that of a process that has not locked it yet; it writes only when it
+    has."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # of another user, or gone
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if any(directory.iterdir()):
+            shutil.rmtree(directory, ignore_errors=True)
+    except OSError:  # in use
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def move_into_place(new: Path, path: Path) -> None:

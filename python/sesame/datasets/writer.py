@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -18,7 +17,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sesame import native
-from sesame.datasets.destination import check_destination, move_into_place
+from sesame.datasets.destination import (
+    HiddenDirectory,
+    check_destination,
+    move_into_place,
+)
 from sesame.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -41,7 +44,8 @@ class DataSetWriter:
     def __init__(self, path: Path, *, force: bool = False) -> None:
         check_destination(path, force=force)
         self.path = path
-        self.directory = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        self._hidden = HiddenDirectory(path)
+        self.directory = self._hidden.path
         self.raw = self.directory / "raw"
         self.rows: dict[str, int] = {}
         self._described: dict[str, RecordType] = {}
@@ -58,6 +62,7 @@ class DataSetWriter:
     ) -> None:
         if not self._finished:
             shutil.rmtree(self.directory, ignore_errors=True)
+        self._hidden.close()
         if isinstance(error, OSError) and error.errno is not None:
             raise OutputError(f"{self.path}: cannot write: {error.strerror}") from error
 
