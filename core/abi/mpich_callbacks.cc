@@ -2,6 +2,9 @@
 #include "core/abi/narrow.h"
 #include "core/abi/operation_chunks.h"
 #include "core/mpi/objects/callbacks.h"
+#ifdef SESAME_RANK_IS_PROCESS
+#include "core/remote/program/static_switch.h"
+#endif
 
 namespace sesame::abi {
 namespace {
@@ -32,8 +35,13 @@ using FortranQueryFunction = void (*)(void*, Status*, Fint*);
 using FortranFreeFunction = void (*)(void*, Fint*);
 using FortranCancelFunction = void (*)(void*, Fint*, Fint*);
 
+// The function, to be called at once.
 template <typename Type>
 Type as(Function function) {
+#ifdef SESAME_RANK_IS_PROCESS
+  function =
+      reinterpret_cast<Function>(remote::sesame_rank_callable(reinterpret_cast<void*>(function)));
+#endif
   return reinterpret_cast<Type>(function);
 }
 

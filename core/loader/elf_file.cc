@@ -113,14 +113,13 @@ Result<> ElfFile::read_tables() {
   segments_ = {reinterpret_cast<const Elf64_Phdr*>(data_ + header.e_phoff), header.e_phnum};
   if (Result<> result = check_segments(); !result) return result;
   if (Result<> result = read_dynamic(); !result) return result;
-  if (dynamic_.empty()) return {};
+  read_full_symbols();
+  if (dynamic_.empty()) return check_functions();
   for (const auto read : {&ElfFile::read_relocations, &ElfFile::read_symbols,
                           &ElfFile::read_needed_versions, &ElfFile::read_definitions})
     if (Result<> result = (this->*read)(); !result) return result;
   if (Result<> result = check_names(); !result) return result;
-  if (Result<> result = check_functions(); !result) return result;
-  read_full_symbols();
-  return {};
+  return check_functions();
 }
 
 Result<> ElfFile::check_segments() const {

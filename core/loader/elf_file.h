@@ -6,7 +6,8 @@
 // message; Error::path is empty.
 //
 // symbols(), find() and relocations() see the dynamic symbols (.dynsym) only; nearest_function()
-// also sees .symtab. Of an executable, find() therefore sees what it exports (-rdynamic) only.
+// and full_symbols() see .symtab. Of an executable, find() therefore sees what it exports
+// (-rdynamic) only.
 #pragma once
 
 #include <elf.h>
@@ -62,6 +63,10 @@ class ElfFile {
   const char* at(uint64_t address, uint64_t size) const;
   // Whether [address, address + size) lies within one segment in memory, zeros at its end included.
   bool is_loaded(uint64_t address, uint64_t size) const;
+
+  // Those of .symtab; empty: the file is stripped.
+  std::span<const Elf64_Sym> full_symbols() const { return full_symbols_; }
+  const char* full_name_of(const Elf64_Sym& symbol) const { return full_strings_ + symbol.st_name; }
 
   // The function that contains the address, from .symtab or .dynsym; allocates nothing. Null when
   // the file knows none; *offset is the distance from its start.

@@ -192,7 +192,7 @@ Result<> ElfFile::read_relocations() {
   return {};
 }
 
-// Finds the first .symtab that can be read; only messages use it.
+// Finds the first .symtab that can be read.
 void ElfFile::read_full_symbols() {
   const Elf64_Ehdr& header = this->header();
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > size_ ||

@@ -15,6 +15,7 @@
 #include "core/loader/elf_file.h"
 #include "core/loader/images.h"
 #include "core/loader/loader.h"
+#include "core/loader/static_interface.h"
 
 namespace sesame::loader {
 namespace {
@@ -91,17 +92,16 @@ Result<> refuse_script(const std::string& name, const std::string& path) {
                "name the program that the script starts");
 }
 
-Result<> refuse_static(const std::string& name, const ElfFile& file) {
+// What is no program, or one that processes cannot run either.
+Result<> refuse_foreign(const std::string& name, const ElfFile& file) {
   const uint16_t type = file.header().e_type;
   if (type != ET_EXEC && type != ET_DYN)
     return error(quoted(name) + " is an object or core file, expected a linked program");
   if (file.interpreter().empty()) {
     if (type == ET_DYN && file.has_dynamic_section() && !file.dynamic(DT_DEBUG))
       return error(quoted(name) + " is a shared library, expected a program");
-    return error(quoted(name) +
-                     " is statically linked, expected a program that uses the shared "
-                     "MPI library",
-                 "relink it without -static, against the shared MPI library");
+    const Result<BinaryInterface> interface = static_interface(name, file);
+    return interface ? Result<>() : std::unexpected(interface.error());
   }
   if (file.interpreter().find("ld-linux") == std::string::npos)
     return error(quoted(name) + " is built for another C library (" + file.interpreter() +
@@ -111,7 +111,10 @@ Result<> refuse_static(const std::string& name, const ElfFile& file) {
 }
 
 Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
-  if (Result<> linked = refuse_static(name, file); !linked) return linked;
+  if (Result<> usable = refuse_foreign(name, file); !usable) return usable;
+  if (file.interpreter().empty())
+    return error(quoted(name) + " is statically linked, so it cannot be copied",
+                 "let its ranks be processes, or relink it without -static");
   if (file.header().e_type == ET_EXEC)
     return error(quoted(name) +
                      " is not position-independent, so it can be loaded only once, "
@@ -279,7 +282,10 @@ Result<ProcessProgram> inspect_for_processes(const std::string& name) {
   if (!file) return std::unexpected(file.error());
   // What a statically linked shell starts need not be so.
   if (file->interpreter().empty() && is_one_of(kStarters, *path)) return ProcessProgram{*path, {}};
-  if (Result<> usable = refuse_static(name, *file); !usable) return std::unexpected(usable.error());
+  if (Result<> usable = refuse_foreign(name, *file); !usable)
+    return std::unexpected(usable.error());
+  if (file->interpreter().empty())
+    return ProcessProgram{*path, *static_interface(name, *file), true};
   Result<Closure> closure = find_closure(*file, file->interpreter(), {});
   if (!closure) return std::unexpected(closure.error());
   if (Result<> complete = refuse_missing(name, *closure); !complete)
@@ -301,7 +307,8 @@ std::string reason_for_processes(const std::string& name) {
   const bool starts_programs = is_one_of(kStarters, file_name);
   const Result<ElfFile> file = ElfFile::open(*path);
   if (!file) return {};
-  if (file->interpreter().empty() && !starts_programs) return {};
+  if (file->interpreter().empty() && !starts_programs)
+    return inspect_for_processes(name) ? "it is statically linked" : "";
   const bool is_fixed = file->header().e_type == ET_EXEC;
   if (!loads_mpi && !starts_programs && !is_fixed && file->find("malloc") == nullptr) return {};
   const Result<ProcessProgram> program = inspect_for_processes(name);

@@ -89,7 +89,7 @@ TEST_F(Inspect, RefusesOtherMachines) {
 }
 
 TEST_F(Inspect, RefusesStaticPrograms) {
-  expect_words(refusal(program_path("plain_static")), {"statically linked", "without -static"});
+  expect_words(refusal(program_path("plain_static")), {"statically linked", "not an MPI program"});
 }
 
 TEST_F(Inspect, LetsAStaticallyLinkedShellStartThePrograms) {

@@ -66,6 +66,7 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
 struct ProcessProgram {
   std::string path;                          // absolute, symbolic links followed
   std::optional<BinaryInterface> interface;  // empty: known when it loads its MPI library
+  bool is_static = false;                    // it has MPI in itself
 };
 
 // Finds a program, or a script, that can run as processes. Executes none of it.

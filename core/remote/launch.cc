@@ -149,6 +149,10 @@ RankProgram Launch::prepared(const Process& process, RankProgram program) const 
   set(environment, kSlotVariable,
       std::to_string(getpid()) + ":" + std::to_string(memory_) + ":" +
           std::to_string(process.slot_number));
+  if (program.is_static) {
+    set(environment, kStaticProgramVariable, program.path);
+    program.path = libraries_ + "/sesame-static-rank";
+  }
   return program;
 }
 

@@ -29,6 +29,7 @@ struct RankProgram {
   std::vector<std::string> arguments;    // argv
   std::vector<std::string> environment;  // "NAME=value"
   std::string directory;                 // to start in; empty: the simulator's
+  bool is_static = false;                // an MPI program that loads no library
 };
 
 class Launch {

@@ -49,6 +49,8 @@ inline constexpr uint64_t kFirstAddress = 4096;
 inline constexpr const char* kSlotVariable = "SESAME_RANK_SLOT";
 // And the one that tells it the directory of its libraries (program/find_mpi.c).
 inline constexpr const char* kLibrariesVariable = "SESAME_RANK_LIBRARIES";
+// The path of the statically linked program that sesame-static-rank is to start.
+inline constexpr const char* kStaticProgramVariable = "SESAME_STATIC_PROGRAM";
 
 // kEnded: the program the rank was started as has ended. At first it is the program's turn.
 enum class Turn : uint32_t { kProgram, kSimulator, kEnded };

@@ -111,8 +111,8 @@ Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank)
   const mpi::ComputeOptions& compute = slot.meter.options();
   slot.target_time =
       compute.mode == mpi::ComputeMode::kMeasured ? compute.ratio * rank.slowdown : 0;
-  remote::RankProgram program{rank.program, rank.launch.arguments, rank.launch.environment,
-                              rank.launch.directory};
+  remote::RankProgram program{rank.program.path, rank.launch.arguments, rank.launch.environment,
+                              rank.launch.directory, rank.program.is_static};
   for (std::string& variable : variables_in(rank.own_variables))
     program.environment.push_back(std::move(variable));
   return launch_->start(process, program);

@@ -17,7 +17,7 @@
 namespace sesame::sim {
 
 struct ProcessRank {
-  const std::string& program;  // path
+  const loader::ProcessProgram& program;
   const loader::LaunchArguments& launch;
   std::string own_variables;  // "NAME=value" with a zero byte at its end, …
   int node = 0;

@@ -376,7 +376,7 @@ Result<> Simulation::start_processes() {
   const std::vector<int> taken = occupied_cores(SimTime::zero());
   std::vector<ProcessRank> ranks;
   for (auto& rank : world_->ranks) {
-    ranks.push_back(process_rank(program->path, launch, places[static_cast<size_t>(rank->id)],
+    ranks.push_back(process_rank(*program, launch, places[static_cast<size_t>(rank->id)],
                                  world_->network.node_of(rank->id), taken));
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());

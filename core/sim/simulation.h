@@ -63,8 +63,9 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> start_processes();
-  ProcessRank process_rank(const std::string& program, const loader::LaunchArguments& launch,
-                           const RankPlace& place, int node, const std::vector<int>& taken) const;
+  ProcessRank process_rank(const loader::ProcessProgram& program,
+                           const loader::LaunchArguments& launch, const RankPlace& place, int node,
+                           const std::vector<int>& taken) const;
   Result<> enter_working_directory() const;
   Result<> check_that_mpi_was_used() const;
   void choose_collectives();
@@ -115,7 +116,7 @@ class Simulation {
   // The same where ranks are processes: Loaded::process is null, and the processes have started.
   Result<> start_spawned_processes(const std::vector<mpi::ProgramStart>& programs,
                                    const std::vector<int>& nodes, std::vector<Loaded>* copies);
-  Result<std::string> find_process_program(const mpi::ProgramStart& start) const;
+  Result<loader::ProcessProgram> find_process_program(const mpi::ProgramStart& start) const;
   Result<> check_interface(const std::string& command, loader::BinaryInterface interface) const;
   // The program ready for copying.
   Result<loader::ProgramImage*> open_image(const std::string& command);

@@ -211,7 +211,7 @@ bool is_program_for_processes(const std::string& command) {
 }  // namespace
 
 // The path of the command's program, if processes of it can be ranks of this run.
-Result<std::string> Simulation::find_process_program(const ProgramStart& start) const {
+Result<loader::ProcessProgram> Simulation::find_process_program(const ProgramStart& start) const {
   const auto program = loader::inspect_for_processes(find_command(start, is_program_for_processes));
   if (!program) return std::unexpected(program.error());
   if (program->interface) {
@@ -223,11 +223,11 @@ Result<std::string> Simulation::find_process_program(const ProgramStart& start) 
     return error_at(start.directory, 0,
                     "cannot work in this directory: " +
                         (failure ? failure.message() : std::string("it is none")));
-  return program->path;
+  return program;
 }
 
 // Ranks of a node share its cores evenly. `taken` counts them.
-ProcessRank Simulation::process_rank(const std::string& program,
+ProcessRank Simulation::process_rank(const loader::ProcessProgram& program,
                                      const loader::LaunchArguments& launch, const RankPlace& place,
                                      int node, const std::vector<int>& taken) const {
   const int cores = std::max(machine_.cores / taken[static_cast<size_t>(node)], 1);
@@ -241,18 +241,18 @@ Result<> Simulation::start_spawned_processes(const std::vector<ProgramStart>& pr
   const std::vector<RankPlace> places = places_of(nodes, taken);
   for (int node : nodes) ++taken[static_cast<size_t>(node)];
   const size_t first = launches_.size() - programs.size();
-  std::vector<std::string> paths;
-  for (const ProgramStart& program : programs) {
-    auto path = find_process_program(program);
-    if (!path) return std::unexpected(path.error());
-    paths.push_back(*std::move(path));
+  std::vector<loader::ProcessProgram> found;
+  for (const ProgramStart& start : programs) {
+    auto program = find_process_program(start);
+    if (!program) return std::unexpected(program.error());
+    found.push_back(*std::move(program));
   }
   std::vector<ProcessRank> ranks;
   for (size_t i = 0; i < programs.size(); ++i) {
     for (int j = 0; j < programs[i].started; ++j) {
       const size_t number = ranks.size();
       ranks.push_back(
-          process_rank(paths[i], launches_[first + i], places[number], nodes[number], taken));
+          process_rank(found[i], launches_[first + i], places[number], nodes[number], taken));
       auto stack = spawned_stacks_->take();
       if (!stack) return std::unexpected(stack.error());
       copies->push_back({nullptr, *stack, static_cast<int>(i)});

@@ -16,6 +16,7 @@
 #include "core/base/undestroyed.h"
 #include "core/mpi/objects/constants.h"
 #include "core/remote/program/callers.h"
+#include "core/remote/program/static_switch.h"
 #include "core/remote/program/team.h"
 
 namespace sesame::remote {
@@ -154,12 +155,6 @@ SimTime computed(Caller& caller) {
   return is_measured && &caller.slot == connection.slot ? team_time(own) : own;
 }
 
-void say_goodbye() {
-  if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
-  if (listener.ends != nullptr) listener.ends();
-  sesame_rank_exchange(header_of(RequestKind::kGoodbye));
-}
-
 // ---- Threads other than that which connected ----
 
 std::pair<int, Slot*> take_slot() {
@@ -222,6 +217,12 @@ Slot* join() {
 }  // namespace
 
 void set_listener(const ConnectionListener& given) { listener = given; }
+
+void sesame_rank_say_goodbye() {
+  if (sesame_rank_thread_slot() == nullptr || sesame_rank_is_busy()) return;
+  if (listener.ends != nullptr) listener.ends();
+  sesame_rank_exchange(header_of(RequestKind::kGoodbye));
+}
 
 Slot* sesame_rank_slot() { return is_connected() ? connection.slot : nullptr; }
 
@@ -286,7 +287,7 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   sesame_rank_exchange(header_of(RequestKind::kHello, writer.bytes()));
   if (listener.connected != nullptr)
     listener.connected(slot->rank, Reader(slot->message, kMessageBytes));
-  atexit(say_goodbye);
+  atexit(sesame_rank_say_goodbye);
   return slot;
 }
 
@@ -337,6 +338,9 @@ void sesame_rank_exchange(Header header) {
   resume_program(*this_caller());
 }
 
-bool is_vforked() { return vforked > 0; }
+// The vfork of a statically linked program is not ours.
+bool is_vforked() {
+  return vforked > 0 || (sesame_rank_switch() != nullptr && connection.process != getpid());
+}
 
 }  // namespace sesame::remote

@@ -29,6 +29,8 @@ SESAME_SHARED Slot* sesame_rank_slot();
 SESAME_SHARED Slot* sesame_rank_join();
 // The same if the thread has one.
 SESAME_SHARED Slot* sesame_rank_thread_slot();
+// Says that the process ends by exit(), which our C library may not see.
+SESAME_SHARED void sesame_rank_say_goodbye();
 // Tells the simulator that a thread is about to be created.
 SESAME_SHARED void sesame_rank_count_thread();
 // Called when the process has become the rank, with the simulator's answer; before it starts

@@ -7,6 +7,7 @@
 #include "core/abi/handles.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
+#include "core/remote/program/static_switch.h"
 
 namespace sesame::mpi {
 namespace {
@@ -49,7 +50,7 @@ CallScope::CallScope(CallId id, const void* caller) {
   Scope& current = scope();
   if (current.depth++ > 0) return;
   current.id = id;
-  current.caller = caller;
+  current.caller = remote::sesame_rank_call_site(caller);
   current.is_open = false;
   current.is_raised = false;
   current.many = needs_many_requests(id);
