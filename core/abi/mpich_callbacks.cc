@@ -1,10 +1,8 @@
 // Calls functions, C and Fortran, of a program that uses the MPICH interface.
+#include "core/abi/callable.h"
 #include "core/abi/narrow.h"
 #include "core/abi/operation_chunks.h"
 #include "core/mpi/objects/callbacks.h"
-#ifdef SESAME_RANK_IS_PROCESS
-#include "core/remote/program/static_switch.h"
-#endif
 
 namespace sesame::abi {
 namespace {
@@ -35,14 +33,9 @@ using FortranQueryFunction = void (*)(void*, Status*, Fint*);
 using FortranFreeFunction = void (*)(void*, Fint*);
 using FortranCancelFunction = void (*)(void*, Fint*, Fint*);
 
-// The function, to be called at once.
 template <typename Type>
 Type as(Function function) {
-#ifdef SESAME_RANK_IS_PROCESS
-  function =
-      reinterpret_cast<Function>(remote::sesame_rank_callable(reinterpret_cast<void*>(function)));
-#endif
-  return reinterpret_cast<Type>(function);
+  return reinterpret_cast<Type>(callable(function));
 }
 
 void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout,

@@ -281,11 +281,12 @@ Result<ProcessProgram> inspect_for_processes(const std::string& name) {
   const Result<ElfFile> file = ElfFile::open(*path);
   if (!file) return std::unexpected(file.error());
   // What a statically linked shell starts need not be so.
-  if (file->interpreter().empty() && is_one_of(kStarters, *path)) return ProcessProgram{*path, {}};
+  const bool is_static = file->interpreter().empty();
+  if (is_static && is_one_of(kStarters, *path) && !static_interface(name, *file))
+    return ProcessProgram{*path, {}};
   if (Result<> usable = refuse_foreign(name, *file); !usable)
     return std::unexpected(usable.error());
-  if (file->interpreter().empty())
-    return ProcessProgram{*path, *static_interface(name, *file), true};
+  if (is_static) return ProcessProgram{*path, *static_interface(name, *file), true};
   Result<Closure> closure = find_closure(*file, file->interpreter(), {});
   if (!closure) return std::unexpected(closure.error());
   if (Result<> complete = refuse_missing(name, *closure); !complete)
@@ -307,8 +308,10 @@ std::string reason_for_processes(const std::string& name) {
   const bool starts_programs = is_one_of(kStarters, file_name);
   const Result<ElfFile> file = ElfFile::open(*path);
   if (!file) return {};
-  if (file->interpreter().empty() && !starts_programs)
-    return inspect_for_processes(name) ? "it is statically linked" : "";
+  if (file->interpreter().empty()) {
+    if (static_interface(name, *file)) return "it is statically linked";
+    if (!starts_programs) return {};
+  }
   const bool is_fixed = file->header().e_type == ET_EXEC;
   if (!loads_mpi && !starts_programs && !is_fixed && file->find("malloc") == nullptr) return {};
   const Result<ProcessProgram> program = inspect_for_processes(name);

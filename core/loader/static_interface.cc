@@ -16,13 +16,15 @@ bool defines(const ElfFile& file, std::string_view begin) {
 
 }  // namespace
 
+bool defines_mpi(const ElfFile& file) { return defines(file, "PMPI_"); }
+
 Result<BinaryInterface> static_interface(const std::string& name, const ElfFile& file) {
   const std::string program = "'" + name + "' is statically linked";
   const char* const relink = "relink it without -static, against the shared MPI library";
   if (file.full_symbols().empty())
     return error(program + " and has no symbol table, which tells where its calls of MPI are",
                  "link it without -s and do not strip it, or link it without -static");
-  if (!defines(file, "PMPI_"))
+  if (!defines_mpi(file))
     return error(program + " and not an MPI program: it defines no function of MPI",
                  "build it with an MPI compiler, for instance mpicc");
   if (defines(file, "ompi_mpi_comm_world"))

@@ -13,4 +13,7 @@ namespace sesame::loader {
 // REQUIRES: the file has no interpreter.
 Result<BinaryInterface> static_interface(const std::string& name, const ElfFile& file);
 
+// Whether its symbol table has functions of MPI.
+bool defines_mpi(const ElfFile& file);
+
 }  // namespace sesame::loader

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -206,6 +207,44 @@ def refused(simulate: Simulate, program: Path, *options: str) -> str:
     outcome = simulate("-n", 2, "--machine", "infiniband", *options, "--", program)
     assert outcome.status == 2
     return outcome.stderr
+
+
+@pytest.mark.parametrize("starter", ["sh", "bash", "env", "python"])
+def test_a_script_starts_the_program_of_each_rank(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path, starter: str
+) -> None:
+    program = compiled("tests/programs/processes/calls.c", flags=STATIC)
+    dynamic = compiled("tests/programs/processes/calls.c")
+    expected = simulate("-n", 2, *ON_INFINIBAND, "--", dynamic)
+    started = {
+        "sh": f"#!/bin/sh\nexec {program}\n",
+        "bash": f'#!/bin/bash\n{program}\necho "ended: $?"\n',
+        "env": f"#!/bin/sh\nexport PATH={program.parent}:$PATH\nexec env A=b {program.name}\n",
+        "python": f"#!{sys.executable}\nimport subprocess\nsubprocess.run(['{program}'])\n",
+    }
+    script = tmp_path / "script"
+    script.write_text(started[starter])
+    script.chmod(0o755)
+    outcome = simulate("-n", 2, *ON_INFINIBAND, "--", script)
+    assert outcome.status == 0, outcome.stderr
+    added = ["ended: 0"] * 2 if starter == "bash" else []
+    assert sorted_lines(outcome.stdout) == sorted([*expected.stdout.splitlines(), *added])
+
+
+def test_a_script_may_start_statically_linked_programs_without_mpi(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path
+) -> None:
+    (tmp_path / "words.c").write_text(
+        '#include <stdio.h>\nint main(int c, char** v) { printf("%d %s\\n", c, v[1]); return 3; }\n'
+    )
+    subprocess.run(["cc", "-static", "-o", tmp_path / "words", tmp_path / "words.c"], check=True)
+    program = compiled("tests/programs/processes/calls.c", flags=STATIC)
+    script = tmp_path / "script"
+    script.write_text(f'#!/bin/sh\n./words "two words"\necho "ended: $?"\nexec {program}\n')
+    script.chmod(0o755)
+    outcome = simulate("-n", 1, *ON_INFINIBAND, "--", script)
+    assert outcome.status == 0, outcome.stderr
+    assert "2 two words\nended: 3\n" in outcome.stdout
 
 
 def test_it_cannot_be_copied(simulate: Simulate, compiled: Compiled) -> None:

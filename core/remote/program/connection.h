@@ -11,9 +11,8 @@
 #include <cstdint>
 
 #include "core/remote/messages.h"
+#include "core/remote/program/shared.h"
 #include "core/remote/wire.h"
-
-#define SESAME_SHARED extern "C" __attribute__((visibility("default")))
 
 namespace sesame::remote {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "core/remote/program/connection.h"
+#include "core/remote/program/shared.h"
 
 namespace sesame::remote {
 

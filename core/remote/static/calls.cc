@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/remote/program/connection.h"
 #include "core/remote/program/static_switch.h"
 
 namespace sesame::remote {

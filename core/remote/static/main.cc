@@ -3,17 +3,22 @@
 // those of the libraries, and gives it the processor. Arguments and environment are the program's;
 // SESAME_STATIC_PROGRAM is its path. Exit status 2, with a message: it cannot be started.
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "core/loader/static_interface.h"
 #include "core/remote/program/static_switch.h"
 #include "core/remote/static/calls.h"
 #include "core/remote/static/image.h"
@@ -106,10 +111,22 @@ Prepared prepare(const std::string& path, char** arguments,
   return {image, image.initial_stack(arguments, environ, auxiliary, path), at_exit.entry};
 }
 
+// A script may start any program in this way (program/exec_calls.cc): one without MPI is executed
+// as it is.
+void check_program(const std::string& path, char** arguments) {
+  const loader::ElfFile program = require(loader::ElfFile::open(path));
+  if (loader::defines_mpi(program)) {
+    require(loader::static_interface(path, program));
+    return require(check_kernel());
+  }
+  syscall(SYS_execve, path.c_str(), arguments, environ);
+  require(Result<>(error("cannot execute '" + path + "': " + strerror(errno))));
+}
+
 [[noreturn]] void run(const std::string& path, char** arguments, char** environment) {
-  require(check_kernel());
   const auto auxiliary = auxiliary_vector(environment);
   unsetenv(kStaticProgramVariable);
+  check_program(path, arguments);
   prctl(PR_SET_NAME, path.substr(path.rfind('/') + 1).c_str());
   const Prepared& prepared = *new Prepared(prepare(path, arguments, auxiliary));
   prepared.image.start(prepared.stack, prepared.at_exit);
@@ -120,8 +137,10 @@ Prepared prepare(const std::string& path, char** arguments,
 
 int main(int, char** arguments, char** environment) {
   using namespace sesame::remote;
-  const std::string& path = *new std::string(variable(kStaticProgramVariable));
-  if (!path.empty()) run(path, arguments, environment);
+  const std::string given = variable(kStaticProgramVariable);
+  char path[PATH_MAX];
+  if (!given.empty() && realpath(given.c_str(), path) != nullptr)
+    run(*new std::string(path), arguments, environment);
   std::fputs("sesame-static-rank is started by sesame simulate\n", stderr);
   return 2;
 }

@@ -15,13 +15,16 @@ constexpr uint64_t kHeadBytes = 16;  // the address of sesame_static_enter, and 
 constexpr uint64_t kJumpBytes = 5;   // jmp rel32
 
 // Functions of libsesame-rank.so that a program must not call, since they and its C library would
-// use each other's objects: streams, memory to be freed, threads and what they wait for, functions
-// of the program.
+// use each other's objects: streams, memory to be freed, environments, threads and what they wait
+// for, functions of the program.
 constexpr std::string_view kOwnOfProgram[] = {
     "_IO_fdopen",
     "_IO_fopen",
     "__realpath_chk",
     "__vfork",
+    "execv",
+    "execvp",
+    "execvpe",
     "fclose",
     "fcloseall",
     "fdopen",
