@@ -52,30 +52,31 @@ def compiled() -> Callable[..., Path]:
     return compile_program
 
 
-@pytest.fixture(scope="session")
-def yielding() -> dict[str, str]:
-    """The environment of real runs whose ranks yield the processor while they wait.
+@pytest.fixture(scope="module", autouse=True)
+def yielding() -> Iterator[None]:
+    """Ranks of real runs yield the processor while they wait, whatever starts them.
 
     There are more ranks than processors. Ranks that only poll use several times the processor
     time, and on a busy machine some runs do not end.
     """
     source = ROOT / "tests/programs/yielding/yielding_ranks.c"
     library = build_program("yielding.so", source, "cc", "-O2", "-shared", "-fPIC", str(source))
-    return {**os.environ, "LD_PRELOAD": str(library)}
+    libraries = [os.environ.get("LD_PRELOAD"), str(library)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_PRELOAD", ":".join(filter(None, libraries)))
+        yield
 
 
 @pytest.fixture
-def mpiexec(tmp_path: Path, yielding: dict[str, str]) -> Callable[..., Outcome]:
+def mpiexec(tmp_path: Path) -> Callable[..., Outcome]:
     """mpiexec(ranks, program, *arguments, mpi="debian"): a real run."""
 
     def execute(ranks: int, program: Path, *arguments: str, mpi: str = "debian") -> Outcome:
         starter = MPIS[mpi].mpiexec
         if shutil.which(starter) is None:
             pytest.skip(f"{starter} is not installed")
-        libraries = [os.environ.get("LD_PRELOAD"), yielding["LD_PRELOAD"]]
-        env = {**os.environ, **OPEN_MPI, "LD_PRELOAD": ":".join(filter(None, libraries))}
         command = [starter, "-n", str(ranks), str(program), *arguments]
-        return unless_sigpipe(lambda: run(command, tmp_path, env=env))
+        return unless_sigpipe(lambda: run(command, tmp_path, env=os.environ | OPEN_MPI))
 
     return execute
 

@@ -29,12 +29,12 @@ def hdf5_program(debian_program, tmp_path_factory) -> Path:
     return directory / "parallel"
 
 
-@pytest.fixture(scope="session")
-def real_run(hdf5_program, yielding, tmp_path_factory):
+@pytest.fixture(scope="module")
+def real_run(hdf5_program, tmp_path_factory):
     """What the ranks say under mpiexec, and the file they leave."""
     directory = tmp_path_factory.mktemp("real")
     command = ["mpiexec.mpich", "-n", str(RANKS), str(hdf5_program), "file.h5"]
-    done = run(command, directory, env=yielding)
+    done = run(command, directory)
     assert done.status == 0, done.stderr
     return said(done.stdout), (directory / "file.h5").read_bytes()
 

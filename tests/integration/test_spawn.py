@@ -34,7 +34,7 @@ def lines(outcome) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def under_mpich(yielding, tmp_path_factory) -> Callable[..., list[str]]:
+def under_mpich(tmp_path_factory) -> Callable[..., list[str]]:
     """under_mpich(ranks, *command): what it prints under the wheel's mpiexec.
 
     MPICH 5.0.2 sometimes deadlocks in a spawn on a busy machine: such a run is ended (`timeout`
@@ -46,7 +46,7 @@ def under_mpich(yielding, tmp_path_factory) -> Callable[..., list[str]]:
         command = [MPIS["wheel"].mpiexec, "-n", str(ranks), *map(str, words)]
         for _ in range(10):
             limit = ["timeout", "--kill-after=10", str(REAL_RUN_S)]
-            outcome = run([*limit, *command], tmp_path_factory.mktemp("real"), env=yielding)
+            outcome = run([*limit, *command], tmp_path_factory.mktemp("real"))
             if outcome.status != TIMED_OUT:
                 return lines(outcome)
         raise AssertionError(f"10 runs did not end: {' '.join(command)}")
