@@ -72,7 +72,7 @@ def test_one_sided_communication_has_the_data_set_of_one_process(compiled, same)
 def test_large_messages_cross_smaller_rings(program, same):
     """With 6 workers a ring has 1 MiB."""
     hosts = ("--workers", "6", "--hosts", "127.0.0.2", "--launcher", "env")
-    arguments = ("--most", 4 << 20, "--repeat", 1)
+    arguments = ("--most", 2 << 20, "--repeat", 1)
     same(hosts, ["-n", 6, "--machine", "infiniband", "--", program("messages"), *arguments])
 
 
