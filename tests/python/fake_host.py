@@ -4,6 +4,9 @@ streams, with a made-up program: every rank computes, passes a message round a r
 all-reduce, some times over. What `program` is called decides how the run ends; `files` also writes
 a simulated file, of `varying` each run in a directory that measures computes longer, and of
 `failing-second` the second of these fails, too.
+
+It starts twice for each run, so it loads little: numpy, which takes longer than the rest, only for
+raw streams.
 """
 
 from __future__ import annotations
@@ -12,17 +15,11 @@ import json
 import os
 import sys
 import time
+from array import array
+from itertools import accumulate
 from pathlib import Path
 
-import numpy as np
-
-from sesame import native
-
 CALLS = ["MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Test", "MPI_Finalize"]
-DTYPES = {
-    described["name"]: np.dtype([(f["name"], f["dtype"]) for f in described["fields"]])
-    for described in native.record_types()
-}
 US = 1_000_000  # ps
 
 
@@ -35,8 +32,14 @@ def inspect(program: str) -> int:
     return 0
 
 
+def machine_of(scenario: dict) -> dict:
+    from sesame import native
+
+    return native.read_machine(scenario["machine"], scenario["overrides"])
+
+
 def latency_ps(scenario: dict) -> int:
-    model = native.read_machine(scenario["machine"], scenario["overrides"])
+    model = machine_of(scenario)
     return round(model["network"]["latency_s"] * 1e12)
 
 
@@ -74,7 +77,7 @@ def simulate(scenario: dict) -> int:
         result |= measured_result()
     if program == "files":
         keep_bytes(scenario)
-        result |= storage_result(native.read_machine(scenario["machine"], scenario["overrides"]))
+        result |= storage_result(machine_of(scenario))
     (Path(scenario["output_directory"]) / "result.json").write_text(json.dumps(result))
     return status
 
@@ -82,9 +85,10 @@ def simulate(scenario: dict) -> int:
 def compute_of(scenario: dict) -> list[list[int]] | int:
     compute = scenario["compute"]
     if compute["mode"] == "recorded":
-        words = np.fromfile(compute["recorded"], "<i8")
-        counts = words[1 : 1 + int(words[0])].astype(int)
-        return [part.tolist() for part in np.split(words[1 + len(counts) :], np.cumsum(counts))]
+        words = array("q", Path(compute["recorded"]).read_bytes())
+        counts, times = words[1 : 1 + words[0]], words[1 + words[0] :].tolist()
+        ends = list(accumulate(counts))
+        return [times[end - count : end] for end, count in zip(ends, counts, strict=True)]
     if compute["mode"] == "measured" and scenario["program"] in ("varying", "failing-second"):
         turns = Path("turns")
         turn = len(turns.read_text()) if turns.exists() else 0
@@ -187,10 +191,12 @@ class Run:
             for rank, calls in enumerate(self.calls)
         ]
         words = [self.ranks, *map(len, times), *(time for rank in times for time in rank)]
-        np.array(words, "<i8").tofile(path)
+        Path(path).write_bytes(array("q", words))
 
     def write_tables(self, scenario: dict, *, with_files: bool) -> dict[str, int]:
         """The number of rows by table."""
+        from sesame import native
+
         calls = [(rank, *call) for rank, calls in enumerate(self.calls) for call in calls]
         rows = {
             "call": [(*call[:8], CALLS[call[8]], call[9]) for call in calls],
@@ -224,20 +230,28 @@ class Run:
         ]
 
     def write_raw(self, directory: Path) -> None:
+        import numpy as np
+
+        from sesame import native
+
+        dtypes = {
+            described["name"]: np.dtype([(f["name"], f["dtype"]) for f in described["fields"]])
+            for described in native.record_types()
+        }
         directory.mkdir()
         writer = native.TraceWriter.open(str(directory), self.ranks, CALLS, [("machine", "fake")])
         for rank in range(self.ranks):
-            writer.append_calls(rank, np.array(self.calls[rank], DTYPES["call"]).tobytes())
-            writer.append_messages(rank, np.array(self.messages[rank], DTYPES["message"]).tobytes())
+            writer.append_calls(rank, np.array(self.calls[rank], dtypes["call"]).tobytes())
+            writer.append_messages(rank, np.array(self.messages[rank], dtypes["message"]).tobytes())
         writer.close()
 
     def result(self, status: int) -> dict:
         rounds = len(self.messages[0])
-        calls = [np.array(c, DTYPES["call"]) for c in self.calls]
-        compute = [float(c["compute_before_ps"].sum()) * 1e-12 for c in calls]
-        inside = [float((c["end_ps"] - c["begin_ps"]).sum()) * 1e-12 for c in calls]
-        everything = np.concatenate(calls)
-        duration = (everything["end_ps"] - everything["begin_ps"]) * 1e-12
+        compute = [sum(call[2] for call in calls) * 1e-12 for calls in self.calls]
+        inside = [sum(call[1] - call[0] for call in calls) * 1e-12 for calls in self.calls]
+        by_name: dict[int, list[tuple]] = {}
+        for call in (call for calls in self.calls for call in calls):
+            by_name.setdefault(call[7], []).append(call)
         return {
             "predicted_time_s": max(self.end) * 1e-12,
             "ranks": self.ranks,
@@ -268,13 +282,13 @@ class Run:
             },
             "calls": [
                 {
-                    "name": CALLS[call],
-                    "count": int((everything["call"] == call).sum()),
-                    "time_s": float(duration[everything["call"] == call].sum()),
-                    "bytes": int(everything["bytes"][everything["call"] == call].sum()),
-                    "max_rank_time_s": float(duration[everything["call"] == call].max()),
+                    "name": CALLS[name],
+                    "count": len(calls),
+                    "time_s": sum(call[1] - call[0] for call in calls) * 1e-12,
+                    "bytes": sum(call[3] for call in calls),
+                    "max_rank_time_s": max(call[1] - call[0] for call in calls) * 1e-12,
                 }
-                for call in sorted({int(c) for c in everything["call"]})
+                for name, calls in sorted(by_name.items())
             ],
             "matrix": [[r, (r + 1) % self.ranks, rounds, 64 * rounds] for r in range(self.ranks)],
             "message_sizes": [[6, self.ranks * rounds, 64 * self.ranks * rounds]],

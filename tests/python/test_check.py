@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+from tests.command_line import SESAME, run
 from tests.tutorials import DOCS, commands_of
 
 from sesame.analysis.shares import parse_share
@@ -28,13 +31,20 @@ def claim_rounds(baseline: Path, rounds: int) -> None:
     (baseline / "info.json").write_text(json.dumps(info))
 
 
-@pytest.fixture
-def baseline(sesame, tmp_path):
-    """Of 20 rounds of the stand-in's ring."""
-    outcome = sesame(*NEW, "--", "ring", "20")
+@pytest.fixture(scope="module")
+def made_baseline(fake_bin, tmp_path_factory):
+    """Of 20 rounds of the stand-in's ring; not to be changed."""
+    directory = tmp_path_factory.mktemp("made")
+    environment = {**os.environ, "SESAME_BIN": str(fake_bin), "XDG_DATA_HOME": str(directory)}
+    outcome = run([*SESAME, *NEW, "--", "ring", "20"], directory, env=environment)
     assert outcome.status == 0, outcome.stderr
     assert "baseline: b.sesame" in outcome.stderr
-    return tmp_path / "b.sesame"
+    return directory / "b.sesame"
+
+
+@pytest.fixture
+def baseline(made_baseline, tmp_path):
+    return Path(shutil.copytree(made_baseline, tmp_path / "b.sesame"))
 
 
 @pytest.mark.parametrize("more", [(), ("--", "ring"), ("--", "elsewhere/ring", "20")])
