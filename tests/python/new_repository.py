@@ -24,7 +24,7 @@ def new_repository(directory: Path) -> Repository:
 def prepare_served(directory: Path) -> None:
     """Adds the data sets of `directory`/served to a repository, `directory`/repository. Tests get
     copies: preparing a data set takes a process, and a second."""
-    made = Repository.in_directory(directory / "repository")
+    made = new_repository(directory / "repository")
     add_found(made, directory / "served", print)
     made.close()
 
