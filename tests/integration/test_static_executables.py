@@ -299,6 +299,27 @@ def test_damaged_files_are_refused(
     assert message in said
 
 
+def test_a_symbol_outside_of_the_program_is_refused(
+    simulate: Simulate, compiled: Compiled, tmp_path: Path
+) -> None:
+    whole = bytearray(compiled("tests/programs/processes/calls.c", flags=STATIC).read_bytes())
+    # elf.h: e_shoff, then sh_type, sh_offset, sh_size and sh_link of each section of 64 bytes.
+    begin, count = struct.unpack_from("<Q", whole, 40)[0], struct.unpack_from("<H", whole, 60)[0]
+    sections = [struct.unpack_from("<IIQQQQI", whole, begin + 64 * i) for i in range(count)]
+    symbols = next(section for section in sections if section[1] == 2)  # SHT_SYMTAB
+    names = sections[symbols[6]][4]
+    for at in range(symbols[4], symbols[4] + symbols[5], 24):
+        name = names + struct.unpack_from("<I", whole, at)[0]
+        if whole[name : name + 9] == b"__curbrk\0":
+            struct.pack_into("<Q", whole, at + 8, 1 << 60)  # st_value
+    program = tmp_path / "program"
+    program.write_bytes(whole)
+    program.chmod(0o755)
+    outcome = simulate("-n", 1, "--machine", "infiniband", "--", program)
+    assert outcome.status == 2
+    assert "has no __curbrk" in outcome.stderr
+
+
 def test_threads_are_refused(simulate: Simulate, compiled: Compiled) -> None:
     program = compiled("tests/programs/processes/threads.c", flags=(*STATIC, "-fopenmp"))
     for kind in ("openmp", "pthreads"):

@@ -79,6 +79,12 @@ bool is_function(const Elf64_Sym& symbol) {
 
 bool is_of_library(std::string_view name) { return name.starts_with("_"); }
 
+// Whether it names something in the program's memory, or in that of a thread.
+bool is_in(const loader::ElfFile& file, const Elf64_Sym& symbol) {
+  return ELF64_ST_TYPE(symbol.st_info) == STT_TLS ||
+         file.is_loaded(symbol.st_value, std::max<uint64_t>(symbol.st_size, 1));
+}
+
 }  // namespace
 
 StaticSymbols::StaticSymbols(const loader::ElfFile& file) {
@@ -90,7 +96,7 @@ StaticSymbols::StaticSymbols(const loader::ElfFile& file) {
     const std::string_view name = file.full_name_of(symbol);
     const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
     const bool is_meant = !is_local || is_of_library(name) || of_library.contains(symbol.st_value);
-    if (symbol.st_shndx == SHN_UNDEF || !is_meant) continue;
+    if (symbol.st_shndx == SHN_UNDEF || !is_meant || !is_in(file, symbol)) continue;
     // A name that is seen everywhere is the one that is meant.
     const auto [entry, is_new] = by_name_.try_emplace(name, &symbol);
     if (!is_new && !is_local) entry->second = &symbol;
