@@ -456,6 +456,13 @@ Result<> ParallelRun::take_in_records(Recording& recording) {
   return {};
 }
 
+double ParallelRun::startup_seconds() const {
+  double longest = 0;
+  for (int i = 0; i < workers(); ++i)
+    longest = std::max(longest, shared_->workers[i].startup_seconds);
+  return longest;
+}
+
 double ParallelRun::waited_seconds(int worker) const {
   if (!memory_->is_here(worker)) return hosts_->waited_seconds(worker);
   return static_cast<double>(counts(worker).waited_ticks) * seconds_per_tick_;

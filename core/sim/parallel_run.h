@@ -70,6 +70,7 @@ class ParallelRun {
   void end_job(int status, const std::string& why);
   bool can_record() const { return recorder_ == nullptr || recorder_->error_number() == 0; }
   void set_progress(const RunProgress& progress);
+  void set_startup(double seconds) { shared_->workers[number_].startup_seconds = seconds; }
   [[noreturn]] void leave();
   // Ends the run for this reason, which the supervisor reports.
   [[noreturn]] void fail(const Error& error);
@@ -92,6 +93,8 @@ class ParallelRun {
   int workers() const { return static_cast<int>(processes_.size()); }
   uint64_t rounds() const { return memory_->state().round; }
   uint64_t frames() const;
+  // Until the ranks of all workers of this host were loaded, s.
+  double startup_seconds() const;
   // How long the worker waited for others, s.
   double waited_seconds(int worker) const;
   const pdes::SharedState::OfWorker& counts(int worker) const {

@@ -18,8 +18,9 @@ struct SharedRun {
     std::atomic<int64_t> latest_ps;
     std::atomic<uint64_t> messages;
     std::atomic<int> ended_ranks;
-    bool has_left;     // its state is written
-    int record_error;  // errno; 0: all records are written
+    double startup_seconds;  // until its ranks were loaded
+    bool has_left;           // its state is written
+    int record_error;        // errno; 0: all records are written
   };
 
   // The first reason to end the run decides; whether it is this one. The caller sets

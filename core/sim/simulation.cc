@@ -242,6 +242,7 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     return std::unexpected(loaded.error());
   }
   simulation->startup_seconds_ = monotonic_seconds() - begin;
+  if (simulation->is_worker()) simulation->parallel_->set_startup(simulation->startup_seconds_);
   return simulation;
 }
 

@@ -52,7 +52,10 @@ class Simulation {
   bool has_process_ranks() const { return process_ranks_ != nullptr; }
   // Null where one process simulates all ranks.
   const ParallelRun* parallel() const { return parallel_.get(); }
-  double startup_seconds() const { return startup_seconds_; }
+  // Until the ranks were loaded.
+  double startup_seconds() const {
+    return parallel_ != nullptr ? parallel_->startup_seconds() : startup_seconds_;
+  }
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
   // Peak resident memory, summed over workers, until run() began to write records.
   int64_t peak_memory_bytes() const { return peak_memory_bytes_; }

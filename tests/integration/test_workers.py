@@ -113,6 +113,13 @@ def test_the_result_says_how_it_was_simulated(ring, simulate):
     assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
 
 
+def test_the_startup_is_that_of_the_workers(ring, simulate):
+    """The supervisor loads no rank: a tenth is far more than it takes, and far less than half."""
+    options = (*COMMON, "-n", 1000, "--machine", "infiniband", "--json")
+    alone, several = (simulate(*options, "--workers", count, "--", ring) for count in (1, 2))
+    assert several.json["startup_s"] > alone.json["startup_s"] / 10
+
+
 @pytest.mark.parametrize("how", ENDS)
 def test_a_run_ends_as_with_one_process(how, ring, simulate):
     assert_ends_as_with_one_process(simulate, ("--workers", 3), *COMMON, "--", ring, how)
