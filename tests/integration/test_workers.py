@@ -143,7 +143,7 @@ def test_workers_measure_computation(simulate, compiled, tmp_path):
 
 
 REFUSED = {
-    "a cancelled send": ("cancel", (), "MPI_Cancel of a send to a rank of another worker"),
+    "a cancelled send": ("cancel", (), "MPI_Cancel of a send"),
     "a port": ("port", (), "MPI_Open_port"),
     "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),

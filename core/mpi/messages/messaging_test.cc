@@ -172,6 +172,26 @@ TEST(Cancelling, AReceiveLeavesItsMessageToTheNext) {
   expect_message_after_cancel(MPI_ANY_SOURCE);
 }
 
+// At the simulated time of the call, whichever rank the simulator runs first.
+TEST(Cancelling, AReceiveFromAnySourceWhoseMessageHasArrivedFails) {
+  SimulatedJob job(2, kCrossbarWithRendezvous);
+  job.run([](int rank) {
+    int value = rank == 1 ? 7 : 0;
+    if (rank == 1) {
+      Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+      return;
+    }
+    Request request = MPI_REQUEST_NULL;
+    Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &request);
+    work(SimTime::from_ns(50'000));
+    EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
+    Status status{};
+    EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
+    EXPECT_FALSE(status.cancelled());
+    EXPECT_EQ(value, 7);
+  });
+}
+
 TEST(Cancelling, AMatchedReceiveFails) {
   SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([](int rank) {

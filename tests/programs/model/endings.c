@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (strcmp(how, "cancel") == 0) {
     MPI_Request request;
-    MPI_Issend(&value, 1, MPI_INT, (rank + size / 2) % size, 0, MPI_COMM_WORLD, &request);
+    MPI_Issend(&value, 1, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD, &request);
     MPI_Cancel(&request);
   }
   if (strcmp(how, "port") == 0) {
