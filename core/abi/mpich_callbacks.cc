@@ -98,14 +98,13 @@ int call_errhandler(const ProxiedFunction& function, Handle object, int error) {
   return MPI_SUCCESS;
 }
 
-int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,
-                    Count count, void* file_buffer, Offset position, void* extra_state) {
-  if (large) {
-    return as<LargeConvertFunction>(function)(user_buffer, datatype, count, file_buffer, position,
-                                              extra_state);
+int datarep_convert(const Conversion& c) {
+  if (c.large) {
+    return as<LargeConvertFunction>(c.function)(c.user_buffer, c.datatype, c.count, c.file_buffer,
+                                                c.position, c.extra_state);
   }
-  return as<ConvertFunction>(function)(user_buffer, datatype, static_cast<int>(count), file_buffer,
-                                       position, extra_state);
+  return as<ConvertFunction>(c.function)(c.user_buffer, c.datatype, static_cast<int>(c.count),
+                                         c.file_buffer, c.position, c.extra_state);
 }
 
 int datarep_extent(Function function, Datatype datatype, Aint* extent, void* extra_state) {

@@ -117,15 +117,15 @@ int call_errhandler(const ProxiedFunction& function, typename Handle::Inside obj
   return code == error_out(error) ? error : error_in(code);
 }
 
-int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,
-                    Count count, void* file_buffer, Offset position, void* extra_state) {
-  if (large) {
-    return error_in(as<LargeConvertFunction>(function)(user_buffer, AbiDatatype::out(datatype),
-                                                       count, file_buffer, position, extra_state));
+int datarep_convert(const Conversion& c) {
+  const auto datatype = AbiDatatype::out(c.datatype);
+  if (c.large) {
+    return error_in(as<LargeConvertFunction>(c.function)(c.user_buffer, datatype, c.count,
+                                                         c.file_buffer, c.position, c.extra_state));
   }
-  return error_in(as<ConvertFunction>(function)(user_buffer, AbiDatatype::out(datatype),
-                                                static_cast<int>(count), file_buffer, position,
-                                                extra_state));
+  return error_in(as<ConvertFunction>(c.function)(c.user_buffer, datatype,
+                                                  static_cast<int>(c.count), c.file_buffer,
+                                                  c.position, c.extra_state));
 }
 
 int datarep_extent(Function function, Datatype datatype, Aint* extent, void* extra_state) {

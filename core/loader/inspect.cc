@@ -326,28 +326,16 @@ std::string reason_for_processes(const std::string& name) {
 namespace {
 
 // In C and Fortran, also by the profiling interface.
-bool calls_one_of(const std::string& path, std::span<const char* const> functions) {
+bool calls(const std::string& path, const char* function) {
   const Result<ElfFile> file = ElfFile::open(path);
   return file && std::ranges::any_of(file->symbols(), [&](const Elf64_Sym& symbol) {
-           return std::ranges::any_of(functions, [&](const char* function) {
-             return strcasestr(file->name_of(symbol), function) != nullptr;
-           });
+           return strcasestr(file->name_of(symbol), function) != nullptr;
          });
 }
 
 }  // namespace
 
-bool needs_fibers(const std::string& path) {
-  // UNSUPPORTED in core/remote/generate_remote.py.
-  constexpr const char* kFunctions[] = {"MPI_Grequest_complete", "MPI_Grequest_start",
-                                        "MPI_Info_create_env", "MPI_Register_datarep"};
-  return calls_one_of(path, kFunctions);
-}
-
-bool may_ask_for_threads(const std::string& path) {
-  constexpr const char* kFunctions[] = {"MPI_Init_thread"};
-  return calls_one_of(path, kFunctions) && !needs_fibers(path);
-}
+bool may_ask_for_threads(const std::string& path) { return calls(path, "MPI_Init_thread"); }
 
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {
   std::ifstream file("/proc/sys/vm/max_map_count");

@@ -76,9 +76,7 @@ Result<ProcessProgram> inspect_for_processes(const std::string& name);
 // no program that is known to use MPI.
 std::string reason_for_processes(const std::string& name);
 
-// Whether a program (its path) calls what ranks that are processes do not have.
-bool needs_fibers(const std::string& path);
-// Whether it calls MPI_Init_thread, which may ask for MPI_THREAD_MULTIPLE, and can have processes.
+// Whether a program (its path) calls MPI_Init_thread, which may ask for MPI_THREAD_MULTIPLE.
 bool may_ask_for_threads(const std::string& path);
 
 // An Error if `ranks` copies, each with a stack of `mappings_per_stack`, exceed vm.max_map_count.

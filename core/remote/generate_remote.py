@@ -23,11 +23,6 @@ BY_HAND = {
 }  # fmt: skip
 LOCAL_SECTIONS = {"tools"}
 
-# What ranks as processes do not have yet.
-UNSUPPORTED = {
-    "Grequest_complete", "Grequest_start", "Info_create_env", "Register_datarep",
-}  # fmt: skip
-
 # Calls that may be deferred (core/remote/program/deferral.h), and when.
 DEFERRED = {
     "Send": "is_eager(count, datatype) && is_plain_send(buf, count, datatype, dest, tag, comm)",
@@ -42,6 +37,7 @@ FORGETTING = {"Comm_disconnect", "Comm_free", "Finalize", "Session_finalize"}
 # Lengths that the table gives in another form, for the entry points.
 LENGTHS = {
     ("Dist_graph_create", "weights"): "sum_of(degrees, n)",
+    ("Info_create_env", "argv"): "argc > 0",
     ("Type_get_contents", "array_of_integers"): "max_integers",
     ("Type_get_contents_c", "array_of_integers"): "max_integers",
 }
@@ -163,9 +159,9 @@ def written(template, parameter, length=""):
 
 
 def length_of(function, parameter):
-    if parameter.kind in ("argv", "string"):
-        return "at_root(1, root, comm)"
     length = LENGTHS.get((function.name, parameter.name), parameter.length)
+    if not length and parameter.kind in ("argv", "string"):
+        return "at_root(1, root, comm)"
     if not length:
         sys.exit(f"functions.table: {function.name}: {parameter.name} needs a length")
     return length
@@ -233,8 +229,6 @@ def program_lines(function):
 
 def program_definition(function):
     head = declaration(function).removesuffix(";")
-    if function.name in UNSUPPORTED:
-        return f"{head} {{\n  remote::unsupported(CallId::{function.name});\n}}\n"
     body = "\n".join("  " + line for line in program_lines(function))
     return f"{head} {{\n{body}\n}}\n"
 
@@ -318,13 +312,13 @@ def server_lines(function):
 
 
 def write_server(functions, path):
-    supported = [f for f in remote_functions(functions) if f.name not in UNSUPPORTED]
+    functions = list(remote_functions(functions))
     parts = []
-    for function in supported:
+    for function in functions:
         body = "\n".join("  " + line for line in server_lines(function))
         parts.append(f"void serve_{function.name}(Incoming& call) {{\n{body}\n}}\n")
     cases = "".join(
-        f"    case CallId::{f.name}:\n      return serve_{f.name};\n" for f in supported
+        f"    case CallId::{f.name}:\n      return serve_{f.name};\n" for f in functions
     )
     path.write_text(
         "// Made from core/mpi/functions.table by generate_remote.py; do not edit.\n"

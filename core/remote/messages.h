@@ -32,6 +32,11 @@ class Writer {
     char* to = reserve(padded(bytes));
     if (bytes > 0) std::memcpy(to, data, bytes);
   }
+  template <typename T>
+  void put_object(const T& object) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put_bytes(&object, sizeof object);
+  }
   // Null is no text.
   void put_text(const char* text) {
     const size_t bytes = text == nullptr ? 0 : std::strlen(text) + 1;
@@ -82,6 +87,13 @@ class Reader {
     const char* const place = at_;
     at_ += padded(bytes);
     return place;
+  }
+  template <typename T>
+  T get_object() {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T object;
+    std::memcpy(&object, get_bytes(sizeof object), sizeof object);
+    return object;
   }
   // Null: none.
   const char* get_text() {

@@ -195,10 +195,6 @@ void serve(Channel& channel, const Header& header, Reader values) {
       return serve_raise(channel, header, values);
     case RequestKind::kNotImplemented:
       CallScope(call_of(header.scope), caller).not_implemented();
-    case RequestKind::kUnsupported:
-      expect(header.function < kCallIds, "there is no such call of MPI");
-      refuse(std::string("called ") + call_name(call_of(header.function)) +
-             ", which ranks that are processes do not have yet");
     case RequestKind::kReadClock:
       return finish_with(channel, read_clock().ps());
     case RequestKind::kReadProcessorClock:

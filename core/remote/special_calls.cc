@@ -95,6 +95,11 @@ void serve_throw_by(Incoming& call) {
   call.returns(0);
 }
 
+void serve_request_fortran(Incoming& call) {
+  Grequest_set_fortran(call.value<Request>());
+  call.returns(0);
+}
+
 template <Count (*length)(Comm)>
 void serve_length(Incoming& call) {
   call.reply().put<int64_t>(length(call.value<Comm>()));
@@ -132,6 +137,8 @@ Serve serve_special(SpecialCall what) {
       return serve_errhandler_proxy;
     case SpecialCall::kThrowBy:
       return serve_throw_by;
+    case SpecialCall::kSetRequestFortran:
+      return serve_request_fortran;
     case SpecialCall::kPeers:
       return serve_length<peers>;
     case SpecialCall::kRootPeers:

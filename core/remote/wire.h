@@ -62,7 +62,6 @@ enum class RequestKind : uint16_t {
   kCloseScope,      // the end of a call of several requests
   kRaise,           // an error that the process found itself: calls the error handler
   kNotImplemented,  // a call that the simulated MPI does not have
-  kUnsupported,     // a call that ranks as processes do not have
   kReadClock,
   kReadProcessorClock,
   kSleep,
@@ -85,6 +84,11 @@ enum class CallbackKindOnWire : uint16_t {
   kFileErrhandler,
   kSessionErrhandler,
   kErrorCode,
+  kConvert,       // of a data representation
+  kFileExtent,    // the same
+  kQueryRequest,  // of a generalised request; so the next two
+  kFreeRequest,
+  kCancelRequest,
   kReserve,  // memory in the process for operands
   kMap,      // memory that processes share
   kUnmap,
@@ -138,6 +142,7 @@ enum class SpecialCall : uint16_t {
   kSetOpProxy,
   kSetErrhandlerProxy,
   kThrowBy,
+  kSetRequestFortran,
   kPeers,
   kRootPeers,
   kLocalPeers,

@@ -400,8 +400,7 @@ Result<> Simulation::load_ranks() {
   if (!image) return std::unexpected(image.error());
   if (auto fit = check_mappings((*image)->program(), scenario_, machine_, *world_); !fit)
     return fit;
-  if (scenario_.may_be_processes && scenario_.workers == 1 &&
-      !loader::needs_fibers((*image)->program().path))
+  if (scenario_.may_be_processes && scenario_.workers == 1)
     world_->hooks.begin_again_as_processes = Hooks::begin_again_as_processes;
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;

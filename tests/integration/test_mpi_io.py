@@ -51,10 +51,12 @@ def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, sim
     assert said(ours.stdout) == said(plain.stdout) != []
 
 
+@pytest.mark.parametrize("ranks", ["fibers", "processes"])
 @pytest.mark.parametrize("mpi", ["debian", "wheel-abi", "openmpi"])
-def test_representations_convert_as_the_standard_says(mpi, compiled, simulate, tmp_path):
+def test_representations_convert_as_the_standard_says(mpi, ranks, compiled, simulate, tmp_path):
     program = compiled(f"{DIRECTORY}/representations.c", mpi)
-    run = simulate("-n", 2, "--machine", "infiniband", "--", program, tmp_path / "file")
+    options = ("-n", 2, "--machine", "infiniband", "--ranks-as", ranks)
+    run = simulate(*options, "--", program, tmp_path / "file")
     assert run.status == 0, run.stdout + run.stderr
     assert said(run.stdout) == sorted(
         f"rank 0: {line}"

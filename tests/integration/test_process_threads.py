@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
 import subprocess
 import sys
@@ -258,13 +257,3 @@ def test_a_run_that_begins_again_reads_its_input_again(compiled: Compiled, tmp_p
     assert done.returncode == 0, done.stderr
     assert BEGINS_AGAIN in done.stderr
     assert done.stdout.splitlines() == ["number 42 level 3"]
-
-
-def test_a_program_stays_fibers_if_processes_lack_what_it_calls() -> None:
-    """Both lists have the same functions."""
-    generator = (ROOT / "core/remote/generate_remote.py").read_text()
-    unsupported = re.search(r"UNSUPPORTED = \{(.*?)\}", generator, re.DOTALL)
-    inspection = (ROOT / "core/loader/inspect.cc").read_text().partition("bool needs_fibers(")[2]
-    assert unsupported is not None
-    listed = set(re.findall(r'"(\w+)"', unsupported[1]))
-    assert listed == set(re.findall(r'"MPI_(\w+)"', inspection.partition("return")[0])) != set()

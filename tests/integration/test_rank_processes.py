@@ -39,6 +39,7 @@ SOURCES = [
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/own_requests.c", ("two", "words")),
     ("tests/programs/answers/ports.c", ()),
     ("tests/programs/answers/spawn.c", ()),
     ("tests/programs/answers/spawn.f90", ()),
@@ -563,14 +564,8 @@ def test_what_is_no_mpi_program_is_refused(simulate: Simulate, tmp_path: Path) -
 
 def test_ends_are_seen_where_the_caller_ignores_their_signal(compiled, tmp_path: Path) -> None:
     command = [*SESAME, "simulate", "-n", "2", *ON_INFINIBAND, "--ranks-as", "processes", "--"]
-    ignoring = [
-        "env",
-        "--ignore-signal=CHLD",
-        *command,
-        str(compiled("examples/heat.c")),
-        "48",
-        "5",
-    ]
+    heat = str(compiled("examples/heat.c"))
+    ignoring = ["env", "--ignore-signal=CHLD", *command, heat, "48", "5"]
     done = subprocess.run(ignoring, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 

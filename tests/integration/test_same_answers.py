@@ -17,6 +17,7 @@ PROGRAMS = {
     "tests/programs/answers/callbacks.c": (),
     "tests/programs/answers/communicators.c": (),
     "tests/programs/answers/one_sided.c": (),
+    "tests/programs/answers/own_requests.c": (),
     "tests/programs/answers/topologies.c": (),
     "tests/programs/answers/mpif.f90": (),
     "tests/programs/answers/mpi4.c": (),

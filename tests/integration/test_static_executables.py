@@ -30,6 +30,7 @@ PROGRAMS = [
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/own_requests.c", ("two", "words")),
     ("tests/programs/answers/spawn.c", ()),
     ("tests/programs/answers/topologies.c", ()),
     ("tests/programs/answers/wildcards.c", ()),

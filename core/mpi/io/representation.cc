@@ -248,9 +248,17 @@ int stored_bytes(const Representation& representation, const DatatypeObject& typ
 int encode(const Representation& representation, const void* buffer, Count count,
            const DatatypeObject& type, std::byte* packed) {
   if (representation.kind == Kind::kUser && representation.write != nullptr) {
-    return callbacks().datarep_convert(representation.write, representation.large,
-                                       const_cast<void*>(buffer), type.handle(), count, packed, 0,
-                                       representation.extra_state);
+    Count file_bytes = 0;
+    MPI_TRY(stored_bytes(representation, type, count, &file_bytes));
+    return callbacks().datarep_convert({.function = representation.write,
+                                        .large = representation.large,
+                                        .user_buffer = const_cast<void*>(buffer),
+                                        .datatype = type.handle(),
+                                        .count = count,
+                                        .file_buffer = packed,
+                                        .file_bytes = file_bytes,
+                                        .position = 0,
+                                        .extra_state = representation.extra_state});
   }
   if (representation.kind != Kind::kExternal32) {
     pack_all(buffer, count, type, packed);
@@ -275,9 +283,15 @@ int decode(const Representation& representation, const std::byte* packed, Count 
     MPI_TRY(copy_bytes(representation, type, &copy_size));
     const Count copies = copy_size == 0 ? 0 : std::min(count, bytes / copy_size);
     *native_bytes = copies * type.size();
-    return callbacks().datarep_convert(representation.read, representation.large, buffer,
-                                       type.handle(), copies, const_cast<std::byte*>(packed), 0,
-                                       representation.extra_state);
+    return callbacks().datarep_convert({.function = representation.read,
+                                        .large = representation.large,
+                                        .user_buffer = buffer,
+                                        .datatype = type.handle(),
+                                        .count = copies,
+                                        .file_buffer = const_cast<std::byte*>(packed),
+                                        .file_bytes = copies * copy_size,
+                                        .position = 0,
+                                        .extra_state = representation.extra_state});
   }
   unpack_range(packed, buffer, count, type, 0, bytes);
   return MPI_SUCCESS;

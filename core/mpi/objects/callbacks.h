@@ -43,6 +43,19 @@ struct ProxiedFunction {
   Function proxy;
 };
 
+// Arguments of a function that converts `count` copies of a type between memory and a file.
+struct Conversion {
+  Function function;
+  bool large;  // the function takes MPI_Count
+  void* user_buffer;
+  Datatype datatype;
+  Count count;
+  void* file_buffer;
+  Count file_bytes;  // in file_buffer
+  Offset position;
+  void* extra_state;
+};
+
 struct Callbacks {
   // The error class or code in the program's binary interface.
   int (*error_code)(int error);
@@ -65,10 +78,7 @@ struct Callbacks {
   int (*file_errhandler)(const ProxiedFunction& function, File file, int error);
   int (*session_errhandler)(const ProxiedFunction& function, Session session, int error);
 
-  // Converts `count` copies of a type between memory and a file; `large`: the function takes
-  // MPI_Count.
-  int (*datarep_convert)(Function function, bool large, void* user_buffer, Datatype datatype,
-                         Count count, void* file_buffer, Offset position, void* extra_state);
+  int (*datarep_convert)(const Conversion& conversion);
   int (*datarep_extent)(Function function, Datatype datatype, Aint* extent, void* extra_state);
 
   int (*grequest_query)(Function function, CallbackKind kind, void* extra_state, Status* status);

@@ -50,11 +50,10 @@ const Callbacks kTestCallbacks = {
     .file_errhandler = [](const ProxiedFunction&, File, int error) { return error; },
     .session_errhandler = call_errhandler,
     .datarep_convert =
-        [](Function function, bool, void* user_buffer, Datatype datatype, Count count,
-           void* file_buffer, Offset position, void* extra_state) {
+        [](const Conversion& c) {
           using Convert = int(void*, Datatype, Count, void*, Offset, void*);
-          return reinterpret_cast<Convert*>(function)(user_buffer, datatype, count, file_buffer,
-                                                      position, extra_state);
+          return reinterpret_cast<Convert*>(c.function)(c.user_buffer, c.datatype, c.count,
+                                                        c.file_buffer, c.position, c.extra_state);
         },
     .datarep_extent =
         [](Function function, Datatype datatype, Aint* extent, void* extra_state) {

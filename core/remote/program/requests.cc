@@ -237,12 +237,4 @@ Count sum_of(const int* values, int count) {
   return sum;
 }
 
-void unsupported(CallId id) {
-  own_slot();
-  Header header = header_of(RequestKind::kUnsupported);
-  header.function = static_cast<uint16_t>(id);
-  sesame_rank_exchange(header);
-  __builtin_unreachable();
-}
-
 }  // namespace sesame::remote

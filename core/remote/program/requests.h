@@ -96,9 +96,6 @@ Slot& own_slot();
 Count last_of(const int* values, int count);
 Count sum_of(const int* values, int count);
 
-// Ends the job: the program has called what ranks as processes do not have.
-[[noreturn]] void unsupported(CallId id);
-
 // ---- Templates ----
 
 inline bool is_ignored(const void* variable) { return variable == MPI_STATUS_IGNORE; }

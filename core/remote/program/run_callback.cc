@@ -69,6 +69,33 @@ void run_errhandler(int (*handler)(const ProxiedFunction&, Handle, int), Reader&
   result.put<int64_t>(handler(function, object, reader.get<int>()));
 }
 
+void convert(Reader& reader, Writer& result) {
+  result.put<int64_t>(callbacks().datarep_convert(reader.get_object<Conversion>()));
+}
+
+void find_file_extent(Reader& reader, Writer& result) {
+  const auto function = reader.get<Function>();
+  const auto datatype = reader.get<Datatype>();
+  Aint extent = 0;
+  result.put<int64_t>(callbacks().datarep_extent(function, datatype, &extent, reader.get<void*>()));
+  result.put(extent);
+}
+
+void run_for_request(CallbackKindOnWire what, Reader& reader, Writer& result) {
+  const auto function = reader.get<Function>();
+  const auto kind = reader.get<CallbackKind>();
+  auto* const extra_state = reader.get<void*>();
+  if (what == CallbackKindOnWire::kFreeRequest)
+    return result.put<int64_t>(callbacks().grequest_free(function, kind, extra_state));
+  if (what == CallbackKindOnWire::kCancelRequest) {
+    const auto complete = reader.get<bool>();
+    return result.put<int64_t>(callbacks().grequest_cancel(function, kind, extra_state, complete));
+  }
+  auto status = reader.get_object<Status>();
+  result.put<int64_t>(callbacks().grequest_query(function, kind, extra_state, &status));
+  result.put_object(status);
+}
+
 // Memory for operands that are not in the process, until the thread's next request for it.
 void reserve(Reader& reader, Writer& result) {
   thread_local void* memory = nullptr;
@@ -106,7 +133,8 @@ void unmap(Reader& reader, Writer& result) {
 }
 
 void run(Reader& reader, Writer& result) {
-  switch (reader.get<CallbackKindOnWire>()) {
+  const auto what = reader.get<CallbackKindOnWire>();
+  switch (what) {
     case CallbackKindOnWire::kOperation:
       return run_operation(reader);
     case CallbackKindOnWire::kCopyAttribute:
@@ -123,6 +151,14 @@ void run(Reader& reader, Writer& result) {
       return run_errhandler(callbacks().session_errhandler, reader, result);
     case CallbackKindOnWire::kErrorCode:
       return result.put<int64_t>(callbacks().error_code(reader.get<int>()));
+    case CallbackKindOnWire::kConvert:
+      return convert(reader, result);
+    case CallbackKindOnWire::kFileExtent:
+      return find_file_extent(reader, result);
+    case CallbackKindOnWire::kQueryRequest:
+    case CallbackKindOnWire::kFreeRequest:
+    case CallbackKindOnWire::kCancelRequest:
+      return run_for_request(what, reader, result);
     case CallbackKindOnWire::kReserve:
       return reserve(reader, result);
     case CallbackKindOnWire::kMap:

@@ -134,6 +134,10 @@ void Errhandler_throw_by(Function function) {
   request.query();
 }
 
-void Grequest_set_fortran(Request) { unsupported(CallId::Grequest_start); }
+void Grequest_set_fortran(Request handle) {
+  CallRequest request = special(SpecialCall::kSetRequestFortran);
+  request.put(handle);
+  request.query();
+}
 
 }  // namespace sesame::mpi
