@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -87,10 +88,13 @@ with DataSetWriter(Path(sys.argv[1])) as writer:
 def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path):
     """Not while it runs, and nothing else."""
     path = tmp_path / "run.sesame"
-    kept = [tmp_path / name for name in (".run.sesame.old.a", ".run.sesame.new.a", ".other.new.a")]
+    host = os.uname().nodename
+    unlocked = tmp_path / f".run.sesame.new.{host}.a"  # its writer has not locked it yet
+    others = (f".run.sesame.old.{host}.a", ".run.sesame.new.elsewhere.a", f".other.new.{host}.a")
+    kept = [unlocked, *(tmp_path / name for name in others)]
     for directory in kept:
         directory.mkdir()
-        if directory != kept[1]:  # its writer has not locked it yet
+        if directory != unlocked:
             (directory / "data").write_text("")
     command = [sys.executable, "-c", WRITES_A_PART, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:

@@ -40,12 +40,13 @@ def is_data_set(path: Path) -> bool:
 
 
 class HiddenDirectory:
-    """A new directory `.NAME.new.…` beside `path`, locked until close() or the end of the process.
-    The lock tells that it is in use: one that a killed process has left is removed when the next
-    data set is written to the same path."""
+    """A new directory `.NAME.new.HOST.…` beside `path`, locked until close() or the end of the
+    process. The lock tells that it is in use: one that a killed process has left is removed when
+    this host next writes a data set to the same path. Other hosts leave it alone, since some shared
+    file systems have locks of one host only."""
 
     def __init__(self, path: Path) -> None:
-        prefix = f".{path.name}.new."
+        prefix = f".{path.name}.new.{os.uname().nodename.replace('/', '_')}."
         with suppress(OSError):  # no permission to list the directory
             for one in path.parent.iterdir():
                 if one.name.startswith(prefix) and not one.is_symlink():
