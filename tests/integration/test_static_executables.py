@@ -162,6 +162,15 @@ def test_what_a_program_has_once_is_its_own(
     assert sorted_lines(outcome.stdout) == ["0: all looked at", "1: all looked at"]
 
 
+def test_signal_handlers_may_make_calls_at_any_instruction_of_a_call(
+    simulate: Simulate, compiled: Compiled
+) -> None:
+    program = compiled("tests/programs/processes/signal_steps.c", flags=STATIC)
+    outcome = simulate("-n", 1, *ON_INFINIBAND, "--", program)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout == "many steps, 0 wrong answers\n"
+
+
 def test_a_tool_that_is_linked_in_sees_the_calls(simulate: Simulate, compiled: Compiled) -> None:
     program = compiled("tests/programs/processes/own_tool.c", flags=STATIC)
     outcome = simulate("-n", 2, *ON_INFINIBAND, "--", program)
