@@ -89,8 +89,12 @@ def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path):
     """Not while it runs, and nothing else."""
     path = tmp_path / "run.sesame"
     host = os.uname().nodename
-    unlocked = tmp_path / f".run.sesame.new.{host}.a"  # its writer has not locked it yet
-    others = (f".run.sesame.old.{host}.a", ".run.sesame.new.elsewhere.a", f".other.new.{host}.a")
+    suffix = "abcdefgh"  # as mkdtemp() makes it
+    unlocked = tmp_path / f".run.sesame.new.{host}.{suffix}"  # its writer has not locked it yet
+    others = (
+        *(f".run.sesame.new.elsewhere.{suffix}", f".other.new.{host}.{suffix}"),
+        *(f".run.sesame.old.{host}.{suffix}", f".run.sesame.new.{host}.of-a-user"),
+    )
     kept = [unlocked, *(tmp_path / name for name in others)]
     for directory in kept:
         directory.mkdir()

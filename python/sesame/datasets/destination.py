@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -48,8 +49,9 @@ class HiddenDirectory:
     def __init__(self, path: Path) -> None:
         prefix = f".{path.name}.new.{os.uname().nodename.replace('/', '_')}."
         with suppress(OSError):  # no permission to list the directory
+            made_here = re.compile(re.escape(prefix) + r"[a-z0-9_]{8}")  # by mkdtemp()
             for one in path.parent.iterdir():
-                if one.name.startswith(prefix) and not one.is_symlink():
+                if made_here.fullmatch(one.name) and not one.is_symlink():
                     _remove_unless_used(one)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
