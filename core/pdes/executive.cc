@@ -21,11 +21,6 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // contains the fiber after the next (docs/decisions/0006-loading-ahead.md).
 constexpr size_t kStackBytes = 16 * kCacheLineBytes;
 
-// How many independent events fire before frames of other workers are taken. A choice: an event
-// takes about a microsecond, and a worker that waits looks at the rings for some hundred
-// microseconds before it sleeps (wait_a_moment()).
-constexpr uint32_t kEventsPerCatchUp = 64;
-
 }  // namespace
 
 void Executive::make_ready(Fiber& fiber) {
@@ -87,8 +82,6 @@ Fiber* Executive::take_next() {
 void Executive::fire_next() {
   const bool is_model = is_model_next();
   has_turn_ = !is_model && events_.first_is_exclusive();
-  if (!is_model && !has_turn_ && needs_independence()) [[unlikely]]
-    if (++independent_events_ % kEventsPerCatchUp == 0) return catch_up();
   if (has_turn_) end_turn();
   is_firing_ = true;
   (is_model ? model_events_ : events_).take_earliest().fire();
@@ -108,17 +101,7 @@ bool Executive::may_fire_in_parallel() const {
   if (is_model_next()) return first_model_event() < turn_limit_;
   if (events_.empty()) return false;
   if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
-  return !needs_independence() || is_first_independent();
-}
-
-// Whether the bound does not allow the first own event, which is not exclusive.
-bool Executive::needs_independence() const {
-  return synchronizer_ != nullptr && model_waits_ == 0 && events_.earliest() >= bound_;
-}
-
-// Not while models have events: these may wake any rank.
-bool Executive::is_first_independent() const {
-  return !confirms_receives_ && model_events_.empty() && events_.first_event().is_independent();
+  return events_.earliest() < bound_;
 }
 
 // Messages of other workers have their effects as if an event fired.
@@ -128,12 +111,6 @@ bool Executive::synchronize() {
   const bool continues = synchronizer_->synchronize(earliest());
   is_firing_ = false;
   return continues;
-}
-
-void Executive::catch_up() {
-  is_firing_ = true;
-  synchronizer_->catch_up(events_.earliest());
-  is_firing_ = false;
 }
 
 // Null when none is ready.

@@ -67,8 +67,7 @@ class Executive {
   }
 
   // Makes this executive one of several that simulate together: events fire only before the bound
-  // that the synchronizer sets with allow_until(), at first none, or if they are independent of the
-  // other executives (ConditionalEvent::is_independent()). Not owned.
+  // that the synchronizer sets with allow_until(), at first none. Not owned.
   void set_synchronizer(Synchronizer* synchronizer) {
     synchronizer_ = synchronizer;
     bound_ = SimTime::zero();
@@ -141,8 +140,6 @@ class Executive {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
   bool may_fire_in_parallel() const;
-  bool needs_independence() const;
-  bool is_first_independent() const;
   bool is_model_next() const {
     return synchronizer_ != nullptr && first_model_event() < events_.first();
   }
@@ -151,7 +148,6 @@ class Executive {
   }
   void fire_next();
   bool synchronize();
-  void catch_up();
   void resume_later();
   Fiber* take_ready();
   void prefetch_next();
@@ -180,7 +176,6 @@ class Executive {
   EventKey turn_limit_{INT64_MIN, 0};
   bool has_turn_ = false;
   int model_waits_ = 0;
-  uint32_t independent_events_ = 0;  // that have fired after the bound
   bool is_firing_ = false;
   bool confirms_receives_ = false;
   // Fibers that resume together, none before `resumes_`.

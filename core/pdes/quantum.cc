@@ -22,8 +22,6 @@ bool QuantumProtocol::synchronize(const SimTime&) {
   return await_round(round);
 }
 
-void QuantumProtocol::catch_up(const SimTime&) { worker_.take_frames(take_); }
-
 // Waits for the end of the round, or for a frame: one that is not taken keeps the round from
 // ending. A frame may also be one of the next round already.
 bool QuantumProtocol::await_round(uint64_t round) {

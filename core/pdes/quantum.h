@@ -34,7 +34,6 @@ class QuantumProtocol final : public Synchronizer {
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
 
   bool synchronize(const SimTime& earliest) override;
-  void catch_up(const SimTime& earliest) override;
   bool gives_turns() const override { return !worker_.memory().is_on_several_hosts(); }
 
  private:

@@ -146,20 +146,13 @@ void Matching::schedule_event() {
   }
 }
 
-// The message that the event will match; null if there is none. If several messages of the channel
-// arrive at this time, it is the one sent first.
-QueuedMessage* Matching::next_match() {
-  QueuedMessage* message = any_source_->next_for_receives();
-  if (message == nullptr) return nullptr;
-  message = channel(message->context, message->source).first_message;
-  while (claim_on(*message) == nullptr) message = message->next;
-  return message;
-}
-
 // Fires when nothing can arrive before the earliest message any more, so its match is certain.
 void Matching::match_earliest() {
-  QueuedMessage* message = next_match();
+  QueuedMessage* message = any_source_->next_for_receives();
   CHECK(message != nullptr);
+  // If several messages of the channel arrive at this time, the one sent first is matched.
+  message = channel(message->context, message->source).first_message;
+  while (claim_on(*message) == nullptr) message = message->next;
   RequestObject* receive = claim_on(*message);
   remove_any_source(*receive);
   unlink(message);

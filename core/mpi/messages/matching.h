@@ -133,12 +133,10 @@ class Matching {
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
     void fire() override { matching.match_earliest(); }
-    bool is_independent() override { return matching.is_next_match_independent(); }
     Matching& matching;
   };
   struct Probe : pdes::ConditionalEvent {
     void fire() override;
-    bool is_independent() override;
     Selector selector{};
     SimTime latest;            // when to resume if no message arrives
     Strand* strand = nullptr;  // null: it is about to resume
@@ -157,9 +155,7 @@ class Matching {
   QueuedMessage* find_from_any(const Selector& selector);
   QueuedMessage* find_among_held(const Selector& selector);
   void schedule_event();
-  QueuedMessage* next_match();
   void match_earliest();
-  bool is_next_match_independent();
   void match_released();
   void schedule_probe(Probe& probe);
 

@@ -101,7 +101,7 @@ int Probe(int source, int tag, Comm handle, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  set_message_status(*wait_for_message(self(), {comm->context, source, tag, comm}), status);
+  set_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
   return MPI_SUCCESS;
 }
 
@@ -113,7 +113,7 @@ int Iprobe(int source, int tag, Comm handle, int* flag, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag, comm});
+  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag});
   *flag = message != nullptr ? 1 : 0;
   if (message != nullptr) set_message_status(*message, status);
   return MPI_SUCCESS;
@@ -128,7 +128,7 @@ int Mprobe(int source, int tag, Comm handle, Message* message_handle, Status* st
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag, comm});
+  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag});
   set_message_status(*message, status);
   *message_handle = add_matched_message(strand, message, *comm);
   return MPI_SUCCESS;
@@ -144,7 +144,7 @@ int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag, comm});
+  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag});
   *flag = message != nullptr ? 1 : 0;
   if (message == nullptr) {
     *message_handle = MPI_MESSAGE_NULL;
