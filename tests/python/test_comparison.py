@@ -160,6 +160,14 @@ def test_parts_are_of_predicted_runs_with_records_only(simulated):
     assert compare(recorded, bare).shares == ()
 
 
+def test_shares_are_those_of_the_run_with_the_time_of_the_side(simulated):
+    sides = [simulated(f"b{i}", "--compute", f"fixed:{i}0us") for i in (5, 1, 2)]
+    found = compare(sides[0], sides)
+    whole = sum(share.seconds[1] for share in found.shares)
+    assert whole == pytest.approx(found.sides[1].time.value, rel=1e-9)
+    assert found.sides[1].time.value == found.sides[1].runs[2].time_s
+
+
 def _paragon() -> str:
     return find_machine("paragon").read_text()
 

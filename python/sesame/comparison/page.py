@@ -22,8 +22,8 @@ ABOUT_CHANGES = (
     "of a rank. What differs most comes first."
 )
 ABOUT_SHARES = (
-    "The predicted time of the slowest rank of each side, divided: the shares of a side add up to "
-    "its time."
+    "The predicted time of the slowest rank of each side, divided. Of several runs the one counts "
+    "whose time is nearest to that of the side."
 )
 ABOUT_START = (
     "Times are from the end of MPI_Init to the beginning of MPI_Finalize: the start of real "

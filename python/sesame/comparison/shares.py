@@ -20,8 +20,9 @@ class Share:
 def shares_of(sides: Sequence[Side]) -> tuple[Share, ...]:
     """The shares that `sesame simulate --explain` shows, in its order; on each side they add up to
     the predicted time. Empty unless every side is a predicted run with records. Of several runs the
-    first counts."""
-    readers = [side.run.read_shares for side in sides if side.run.read_shares is not None]
+    one counts whose time is nearest to that of the side."""
+    runs = [min(side.runs, key=lambda run: abs(run.time_s - side.time.value)) for side in sides]
+    readers = [run.read_shares for run in runs if run.read_shares is not None]
     if len(readers) < len(sides):
         return ()
     found = [read() for read in readers]

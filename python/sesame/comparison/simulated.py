@@ -47,7 +47,7 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
     computation = np.array(ranks["compute_s"])
     if without_start or calls.seconds is not None:
         in_calls = np.zeros(len(end)) if calls.seconds is None else calls.seconds.sum(axis=0)
-        computation = np.maximum(times - in_calls, 0)
+        computation = np.maximum(np.rint((times - in_calls) / PS) * PS, 0)
     program, arguments = program_of(info.get("command", []))
     scenario, estimate = info.get("scenario", {}), result.get("predicted_time", {})
     machine_file = info.get("target_system", {}).get("machine_file", "")
