@@ -291,6 +291,13 @@ Slot* sesame_rank_connect(const char* interface, CallbackRunner runner) {
   return slot;
 }
 
+void sesame_rank_begin_computing() {
+  Caller* const caller = this_caller();
+  if (caller == nullptr) return;
+  computed(*caller);
+  caller->meter.resume();
+}
+
 void sesame_before_vfork() {
   if (listener.starts_process != nullptr) listener.starts_process();
   ++vforked;

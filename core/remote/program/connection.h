@@ -30,6 +30,8 @@ SESAME_SHARED Slot* sesame_rank_join();
 SESAME_SHARED Slot* sesame_rank_thread_slot();
 // Says that the process ends by exit(), which our C library may not see.
 SESAME_SHARED void sesame_rank_say_goodbye();
+// What the process has done since it connected is not the rank's computation.
+SESAME_SHARED void sesame_rank_begin_computing();
 // Tells the simulator that a thread is about to be created.
 SESAME_SHARED void sesame_rank_count_thread();
 // Called when the process has become the rank, with the simulator's answer; before it starts

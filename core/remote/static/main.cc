@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/loader/static_interface.h"
+#include "core/remote/program/connection.h"
 #include "core/remote/program/static_switch.h"
 #include "core/remote/static/calls.h"
 #include "core/remote/static/image.h"
@@ -129,6 +130,7 @@ void check_program(const std::string& path, char** arguments) {
   check_program(path, arguments);
   prctl(PR_SET_NAME, path.substr(path.rfind('/') + 1).c_str());
   const Prepared& prepared = *new Prepared(prepare(path, arguments, auxiliary));
+  sesame_rank_begin_computing();
   prepared.image.start(prepared.stack, prepared.at_exit);
 }
 
