@@ -178,22 +178,28 @@ std::unexpected<Error> lacks(const std::string& path, const char* name) {
                "link it without -static");
 }
 
-void* address_of(const StaticImage& image, const Elf64_Sym* symbol) {
-  return symbol == nullptr ? nullptr : image.at(symbol->st_value);
+// Null: there is none, or not in a segment with these flags.
+char* find_in(const StaticImage& image, const StaticSymbols& symbols, const char* name,
+              uint32_t flags) {
+  const Elf64_Sym* const symbol = symbols.find(name);
+  const uint64_t size = flags == PF_W ? sizeof(void*) : 1;
+  const bool is_there = symbol != nullptr && image.has(symbol->st_value, size, flags);
+  return is_there ? image.at(symbol->st_value) : nullptr;
 }
 
 }  // namespace
 
 Result<> use(ProgramCalls calls, const StaticSymbols& symbols, const StaticImage& image) {
   Program& p = program();
-  for (const char* name : {"__brk", "__curbrk", "__libc_sigaction", "malloc"})
-    if (symbols.find(name) == nullptr) return lacks(calls.path, name);
+  for (const char* name : {"__brk", "__libc_sigaction", "malloc"})
+    if (find_in(image, symbols, name, PF_X) == nullptr) return lacks(calls.path, name);
+  p.heap_end = reinterpret_cast<char**>(find_in(image, symbols, "__curbrk", PF_W));
+  if (p.heap_end == nullptr) return lacks(calls.path, "__curbrk");
   p.calls = std::move(calls);
-  p.heap_end = static_cast<char**>(address_of(image, symbols.find("__curbrk")));
-  p.malloc = address_of(image, symbols.find("malloc"));
+  p.malloc = find_in(image, symbols, "malloc", PF_X);
   // The second is the name since glibc 2.38.
   for (const char* name : {"_IO_flush_all_lockp", "_IO_flush_all"})
-    if (p.flush == nullptr) p.flush = address_of(image, symbols.find(name));
+    if (p.flush == nullptr) p.flush = find_in(image, symbols, name, PF_X);
   return {};
 }
 

@@ -45,6 +45,8 @@ Result<StaticImage> StaticImage::map(const loader::ElfFile& file, uint64_t space
   StaticImage image(file);
   image.space_ = next_page(space);
   if (begin >= end) return error("'" + file.path() + "' is a damaged ELF file: it has no segment");
+  if (!image.has(file.header().e_entry, 1, PF_X))
+    return error("'" + file.path() + "' is a damaged ELF file: its entry point is not code");
   const bool is_fixed = file.header().e_type == ET_EXEC;
   const uint64_t size = end - begin + image.space_ + (is_fixed ? 0 : alignment);
   void* const memory = reserve(is_fixed ? begin : 0, size);
@@ -55,6 +57,15 @@ Result<StaticImage> StaticImage::map(const loader::ElfFile& file, uint64_t space
   image.entry_ = image.at(file.header().e_entry);
   if (auto mapped = image.map_segments(); !mapped) return std::unexpected(mapped.error());
   return image;
+}
+
+bool StaticImage::has(uint64_t address, uint64_t size, uint32_t flags) const {
+  return std::ranges::any_of(file_->segments(), [&](const Elf64_Phdr& segment) {
+    const uint64_t offset = address - segment.p_vaddr;
+    return segment.p_type == PT_LOAD && (segment.p_flags & flags) == flags &&
+           address >= segment.p_vaddr && offset <= segment.p_memsz &&
+           size <= segment.p_memsz - offset;
+  });
 }
 
 // Each is writable until protect(). Beyond the bytes of the file it is zero.

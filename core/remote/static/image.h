@@ -23,6 +23,8 @@ class StaticImage {
 
   // Where an address of the file is.
   char* at(uint64_t address) const { return reinterpret_cast<char*>(base_ + address); }
+  // Whether the file has this in a segment with these flags (PF_W, PF_X).
+  bool has(uint64_t address, uint64_t size, uint32_t flags) const;
   char* space() const { return reinterpret_cast<char*>(end_); }
   // Until then all of it is writable.
   Result<> protect() const;

@@ -77,7 +77,7 @@ bool is_function(const Elf64_Sym& symbol) {
   return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE);
 }
 
-bool is_of_library(std::string_view name) { return name.starts_with("_"); }
+bool is_library_name(std::string_view name) { return name.starts_with("_"); }
 
 // Whether it names something in the program's memory, or in that of a thread.
 bool is_in(const loader::ElfFile& file, const Elf64_Sym& symbol) {
@@ -87,15 +87,15 @@ bool is_in(const loader::ElfFile& file, const Elf64_Sym& symbol) {
 
 }  // namespace
 
-StaticSymbols::StaticSymbols(const loader::ElfFile& file) {
-  std::unordered_set<uint64_t> of_library;
+StaticSymbols::StaticSymbols(const loader::ElfFile& file) : file_(file) {
   for (const Elf64_Sym& symbol : file.full_symbols())
-    if (is_function(symbol) && is_of_library(file.full_name_of(symbol)))
-      of_library.insert(symbol.st_value);
+    if (is_function(symbol) && is_library_name(file.full_name_of(symbol)))
+      of_library_.insert(symbol.st_value);
   for (const Elf64_Sym& symbol : file.full_symbols()) {
     const std::string_view name = file.full_name_of(symbol);
     const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-    const bool is_meant = !is_local || is_of_library(name) || of_library.contains(symbol.st_value);
+    const bool is_meant =
+        !is_local || is_library_name(name) || of_library_.contains(symbol.st_value);
     if (symbol.st_shndx == SHN_UNDEF || !is_meant || !is_in(file, symbol)) continue;
     // A name that is seen everywhere is the one that is meant.
     const auto [entry, is_new] = by_name_.try_emplace(name, &symbol);
@@ -108,10 +108,37 @@ const Elf64_Sym* StaticSymbols::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+// Those of the C library have another name, with an underscore or for large files (mkstemp64). A
+// few have none, but make a system call themselves (glibc: fsync, msync, rename, time), and
+// remove() calls two that have.
+bool StaticSymbols::is_of_library(const Elf64_Sym& function) const {
+  if (of_library_.contains(function.st_value)) return true;
+  const Elf64_Sym* const large = find(std::string(file_.full_name_of(function)) + "64");
+  if (large != nullptr && large->st_value == function.st_value) return true;
+  const char* const code = file_.at(function.st_value, function.st_size);
+  constexpr std::string_view kSystemCall = "\x0f\x05";
+  if (code == nullptr) return false;
+  const bool makes_call = std::string_view(code, function.st_size).contains(kSystemCall);
+  return makes_call || (calls(function, code, "__unlink") && calls(function, code, "__rmdir"));
+}
+
+// `call` and `jmp` have the distance from the next instruction.
+bool StaticSymbols::calls(const Elf64_Sym& function, const char* code, std::string_view to) const {
+  const Elf64_Sym* const called = find(to);
+  for (uint64_t i = 0; called != nullptr && i + kJumpBytes <= function.st_size; ++i) {
+    if (code[i] != '\xe8' && code[i] != '\xe9') continue;
+    int32_t distance;
+    memcpy(&distance, code + i + 1, sizeof distance);
+    const uint64_t next = function.st_value + i + kJumpBytes;
+    if (next + static_cast<uint64_t>(int64_t{distance}) == called->st_value) return true;
+  }
+  return false;
+}
+
 StaticPatches::StaticPatches(const StaticSymbols& program, std::span<const OwnFunction> functions,
                              const OwnLibrary& calls, const loader::ElfFile& mpi) {
   for (const OwnFunction& own : functions)
-    add(program.find(own.name), reinterpret_cast<uint64_t>(own.function));
+    add_call(program, own.name, reinterpret_cast<uint64_t>(own.function));
   add_calls(program, calls);
   add_mpi(program, mpi);
 }
@@ -122,12 +149,20 @@ void StaticPatches::add(const Elf64_Sym* symbol, uint64_t ours, bool is_mpi) {
   if (patched_.insert(symbol->st_value).second) patches_.push_back({symbol, ours, is_mpi});
 }
 
+// If the program has a function of that name, what the C library itself calls is another one.
+void StaticPatches::add_call(const StaticSymbols& program, std::string_view name, uint64_t ours) {
+  const Elf64_Sym* symbol = program.find(name);
+  if (symbol != nullptr && !program.is_of_library(*symbol))
+    symbol = program.find("__" + std::string(name));
+  add(symbol, ours);
+}
+
 void StaticPatches::add_calls(const StaticSymbols& program, const OwnLibrary& calls) {
   for (const Elf64_Sym& ours : calls.file.symbols()) {
     const std::string_view name = calls.file.name_of(ours);
     const bool is_own = std::ranges::find(kOwnOfProgram, name) != std::end(kOwnOfProgram);
     if (is_function(ours) && !is_own && !name.starts_with("sesame_"))
-      add(program.find(name), calls.base + ours.st_value);
+      add_call(program, name, calls.base + ours.st_value);
   }
   for (const auto& [name, public_name] : kInternalNames)
     if (const Elf64_Sym* const ours = calls.file.find(public_name))
@@ -196,13 +231,16 @@ class Stubs {
 
 Result<> StaticPatches::apply(const loader::ElfFile& program, const StaticImage& image,
                               uint64_t mpi_base, Entry* at_exit) const {
+  for (const Constant& constant : constants_)
+    if (!image.has(constant.theirs, sizeof(void*), PF_W))
+      return error("'" + program.path() + "' has a constant of MPI that cannot be set");
   const std::vector<uint64_t> functions = function_addresses(program);
   Stubs stubs(image.space());
   at_exit->entry = stubs.add(reinterpret_cast<uint64_t>(at_exit->function));
   for (const Patch& patch : patches_) {
     const uint64_t begin = patch.symbol->st_value;
-    if (!program.is_loaded(begin, kJumpBytes))
-      return no_jump(program, *patch.symbol, "is not in what is loaded");
+    if (!image.has(begin, kJumpBytes, PF_X))
+      return no_jump(program, *patch.symbol, "is not in its code");
     const auto next = std::ranges::upper_bound(functions, begin);
     if (next != functions.end() && *next < begin + kJumpBytes)
       return no_jump(program, *patch.symbol, "is too short to be taken over");

@@ -26,12 +26,19 @@ namespace sesame::remote {
 // The symbols of a program by name.
 class StaticSymbols {
  public:
+  // `file` outlives it.
   explicit StaticSymbols(const loader::ElfFile& file);
   // Null: there is none. Functions of the C library, which have names with an underscore in front,
   // are found also where the linker has made them local (-static-pie).
   const Elf64_Sym* find(std::string_view name) const;
+  // Whether a function is the C library's, not one of the program with such a name.
+  bool is_of_library(const Elf64_Sym& function) const;
 
  private:
+  bool calls(const Elf64_Sym& function, const char* code, std::string_view to) const;
+
+  const loader::ElfFile& file_;
+  std::unordered_set<uint64_t> of_library_;  // addresses
   std::unordered_map<std::string_view, const Elf64_Sym*> by_name_;
 };
 
@@ -78,6 +85,7 @@ class StaticPatches {
   };
 
   void add(const Elf64_Sym* symbol, uint64_t ours, bool is_mpi = false);
+  void add_call(const StaticSymbols& program, std::string_view name, uint64_t ours);
   void add_calls(const StaticSymbols& program, const OwnLibrary& calls);
   void add_mpi(const StaticSymbols& program, const loader::ElfFile& mpi);
 
