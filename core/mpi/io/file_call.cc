@@ -1,6 +1,7 @@
 #include "core/mpi/io/file_call.h"
 
 #include <algorithm>
+#include <new>
 
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_record.h"
@@ -47,16 +48,22 @@ class PackedData {
       data_ = static_cast<std::byte*>(call.buffer);
       return MPI_SUCCESS;
     }
-    copy_.reset(new std::byte[static_cast<size_t>(bytes_)]);
+    if (bytes_ > 0 && call.view.stored_filetype->size() == 0)
+      return fail(MPI_ERR_CONVERSION, "the view's file type has no data in the file");
+    copy_.reset(new (std::nothrow) std::byte[static_cast<size_t>(bytes_)]);
+    if (copy_ == nullptr) {
+      return fail(MPI_ERR_NO_MEM,
+                  "there is no memory for " + std::to_string(bytes_) + " bytes of the file");
+    }
     data_ = copy_.get();
     if (call.direction == storage::Direction::kRead) return MPI_SUCCESS;
-    return encode(representation, call.buffer, call.count, *call.type, data_);
+    return encode(representation, call.buffer, call.count, *call.type, data_, bytes_);
   }
   int deliver(const FileCall& call, Count moved, Count* native_bytes) {
     *native_bytes = moved;
     if (copy_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
-    return decode(*call.view.representation, data_, moved, call.buffer, call.count, *call.type,
-                  native_bytes);
+    return decode(*call.view.representation, data_, bytes_, moved, call.buffer, call.count,
+                  *call.type, native_bytes);
   }
   std::byte* data() const { return data_; }
   Count bytes() const { return bytes_; }

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "core/mpi/messages/rank.h"
@@ -20,6 +21,21 @@ using Kind = Representation::Kind;
 const Representation kPredefined[] = {
     {.name = "native"}, {.name = "internal"}, {.name = "external32", .kind = Kind::kExternal32}};
 
+// The most bytes that an element may have in the file, and all data of a call: more than these no
+// buffer of a process has.
+constexpr Count kMostElementBytes = INT32_MAX;
+constexpr Count kMostBytes = Count{1} << 47;
+
+int fail_to_convert(const Representation& representation, const std::string& why) {
+  return fail(MPI_ERR_CONVERSION, "the data representation '" + representation.name + "' " + why);
+}
+
+int multiply(const Representation& representation, Count copies, Count* bytes) {
+  if (__builtin_mul_overflow(*bytes, copies, bytes) || *bytes > kMostBytes)
+    return fail_to_convert(representation, "makes the data longer than any buffer");
+  return MPI_SUCCESS;
+}
+
 // Bytes of one basic element in the file.
 int basic_bytes(const Representation& representation, const DatatypeObject& basic, Count* bytes) {
   *bytes = basic.size();
@@ -30,6 +46,10 @@ int basic_bytes(const Representation& representation, const DatatypeObject& basi
     Aint extent = 0;
     MPI_TRY(callbacks().datarep_extent(representation.extent, basic.handle(), &extent,
                                        representation.extra_state));
+    if (extent < 0 || extent > kMostElementBytes)
+      return fail_to_convert(representation, "stores an element as " + std::to_string(extent) +
+                                                 " bytes: at least 0 and at most " +
+                                                 std::to_string(kMostElementBytes) + " may be");
     *bytes = extent;
   }
   return MPI_SUCCESS;
@@ -48,11 +68,14 @@ int copy_bytes(const Representation& representation, const DatatypeObject& type,
     if (type_map.types.size() != 1) {
       MPI_TRY(copy_bytes(representation, type_map.block_type(i), &copy_size));
     }
-    *bytes += type_map.block_length(i) * copy_size;
+    Count block = copy_size;
+    MPI_TRY(multiply(representation, type_map.block_length(i), &block));
     if (type_map.kind == TypeMap::Kind::kVector) {
-      *bytes *= type_map.count;
-      break;
+      *bytes = block;
+      return multiply(representation, type_map.count, bytes);
     }
+    *bytes += block;
+    MPI_TRY(multiply(representation, 1, bytes));
   }
   return MPI_SUCCESS;
 }
@@ -239,24 +262,24 @@ int stored_type(const Representation& representation, DatatypeRef type, Datatype
 
 int stored_bytes(const Representation& representation, const DatatypeObject& type, Count count,
                  Count* bytes) {
-  *bytes = type.size();
-  if (representation.kind != Kind::kNative) MPI_TRY(copy_bytes(representation, type, bytes));
-  *bytes *= count;
-  return MPI_SUCCESS;
+  if (representation.kind == Kind::kNative) {
+    *bytes = type.size() * count;
+    return MPI_SUCCESS;
+  }
+  MPI_TRY(copy_bytes(representation, type, bytes));
+  return multiply(representation, count, bytes);
 }
 
 int encode(const Representation& representation, const void* buffer, Count count,
-           const DatatypeObject& type, std::byte* packed) {
+           const DatatypeObject& type, std::byte* packed, Count packed_bytes) {
   if (representation.kind == Kind::kUser && representation.write != nullptr) {
-    Count file_bytes = 0;
-    MPI_TRY(stored_bytes(representation, type, count, &file_bytes));
     return callbacks().datarep_convert({.function = representation.write,
                                         .large = representation.large,
                                         .user_buffer = const_cast<void*>(buffer),
                                         .datatype = type.handle(),
                                         .count = count,
                                         .file_buffer = packed,
-                                        .file_bytes = file_bytes,
+                                        .file_bytes = packed_bytes,
                                         .position = 0,
                                         .extra_state = representation.extra_state});
   }
@@ -264,23 +287,21 @@ int encode(const Representation& representation, const void* buffer, Count count
     pack_all(buffer, count, type, packed);
     return MPI_SUCCESS;
   }
-  Count size = 0;
   Count position = 0;
-  MPI_TRY(stored_bytes(representation, type, count, &size));
   return pack_external(this_rank().datatypes, "external32", buffer, count, type.handle(), packed,
-                       size, &position);
+                       packed_bytes, &position);
 }
 
-int decode(const Representation& representation, const std::byte* packed, Count bytes, void* buffer,
-           Count count, const DatatypeObject& type, Count* native_bytes) {
+int decode(const Representation& representation, const std::byte* packed, Count packed_bytes,
+           Count bytes, void* buffer, Count count, const DatatypeObject& type,
+           Count* native_bytes) {
   *native_bytes = bytes;
   if (bytes == 0) return MPI_SUCCESS;
   if (representation.kind == Kind::kExternal32) {
     return decode_external(packed, bytes, buffer, count, type, native_bytes);
   }
   if (representation.kind == Kind::kUser && representation.read != nullptr) {
-    Count copy_size = 0;
-    MPI_TRY(copy_bytes(representation, type, &copy_size));
+    const Count copy_size = packed_bytes / count;
     const Count copies = copy_size == 0 ? 0 : std::min(count, bytes / copy_size);
     *native_bytes = copies * type.size();
     return callbacks().datarep_convert({.function = representation.read,

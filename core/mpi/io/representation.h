@@ -40,13 +40,15 @@ const Representation* find_representation(const RegisteredRepresentations& regis
 int stored_type(const Representation& representation, DatatypeRef type, DatatypeRef* stored);
 
 // Conversion between a typed buffer of `count` copies and packed data of the file. stored_bytes()
-// gives the packed size. decode() converts the first `bytes` packed bytes, and sets *native_bytes
+// gives the packed size: MPI_ERR_CONVERSION if the program's function makes it negative or longer
+// than any buffer. That function may answer otherwise when it is asked again, so the others take
+// the size of the packed buffer. decode() converts its first `bytes` bytes, and sets *native_bytes
 // to their size in memory.
 int stored_bytes(const Representation& representation, const DatatypeObject& type, Count count,
                  Count* bytes);
 int encode(const Representation& representation, const void* buffer, Count count,
-           const DatatypeObject& type, std::byte* packed);
-int decode(const Representation& representation, const std::byte* packed, Count bytes, void* buffer,
-           Count count, const DatatypeObject& type, Count* native_bytes);
+           const DatatypeObject& type, std::byte* packed, Count packed_bytes);
+int decode(const Representation& representation, const std::byte* packed, Count packed_bytes,
+           Count bytes, void* buffer, Count count, const DatatypeObject& type, Count* native_bytes);
 
 }  // namespace sesame::mpi
