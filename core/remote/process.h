@@ -121,6 +121,7 @@ struct Channel {
   SimTime uncharged;                    // computation that no call has charged yet; host time
   uint64_t scratch = 0;                 // memory in the process for operands
   size_t scratch_bytes = 0;
+  int callbacks = 0;  // functions that MPI has called and that have not returned, each in the last
   pdes::Fiber* computing = nullptr;    // waits while the thread computes (computing.h)
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
   bool is_idle = false;                // waits for another thread of the process, as far as known

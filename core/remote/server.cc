@@ -303,15 +303,24 @@ Writer begin_callback(Channel& channel, CallbackKindOnWire what) {
 }
 
 Reader finish_callback(Channel& channel, const Writer& writer) {
+  if (++channel.callbacks > kMostCallbacks) {
+    refuse(
+        "is in " + std::to_string(kMostCallbacks) +
+        " functions that MPI has called, none of which has returned: deeper nesting, and functions "
+        "left by longjmp() or an exception, are not simulated with ranks as processes");
+  }
   // The function may need a lock that another thread of the process holds in a call.
   const bool is_own = channel.process.has_threads() && channel.strand == &self();
   reply(channel, writer, ReplyKind::kCallback);
   for (;;) {
     if (!await_request(channel, is_own ? await : await_alone))
-      refuse("ended in a function that MPI had called");
+      refuse(
+          "ended in a function that MPI had called, or that was left by longjmp() or an exception");
     const Header header = checked_header(channel.slot);
-    if (static_cast<RequestKind>(header.kind) == RequestKind::kCallbackDone)
+    if (static_cast<RequestKind>(header.kind) == RequestKind::kCallbackDone) {
+      --channel.callbacks;
       return Reader(channel.slot.message, header.bytes);
+    }
     serve_request(channel);
   }
 }

@@ -29,6 +29,10 @@ Channel& this_channel();
 Writer begin_callback(Channel& channel, CallbackKindOnWire what);
 Reader finish_callback(Channel& channel, const Writer& writer);
 
+// How many functions that MPI calls may be within one another; more end the job. Each takes about 5
+// KB of the fiber's stack here.
+inline constexpr int kMostCallbacks = 100;
+
 // Asks a thread of the rank's process to run one of its functions, and serves the calls that it
 // makes meanwhile. `write` puts the arguments; returns a reader of the result, valid until the next
 // request or reply.

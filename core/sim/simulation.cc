@@ -31,8 +31,9 @@ namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
 constexpr int kSampledRanks = 64;
-// A rank's fiber where ranks are processes: it runs only the simulator's own code.
-constexpr size_t kServingStackBytes = 256 << 10;
+// A rank's fiber where ranks are processes: it runs only the simulator's own code, though nested
+// where functions that MPI called call MPI (remote::kMostCallbacks).
+constexpr size_t kServingStackBytes = 1 << 20;
 // Durations below ten readings of the clock are measured with an error of 10 % and more.
 constexpr int64_t kShortReadings = 10;
 
