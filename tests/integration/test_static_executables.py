@@ -253,7 +253,9 @@ def refused(simulate: Simulate, program: Path, *options: str) -> str:
     return outcome.stderr
 
 
-@pytest.mark.parametrize("starter", ["sh", "bash", "env", "python"])
+@pytest.mark.parametrize(
+    "starter", ["sh", "bash", "env", "here", "python", "spawn", "spawnp", "execl"]
+)
 def test_a_script_starts_the_program_of_each_rank(
     simulate: Simulate, compiled: Compiled, tmp_path: Path, starter: str
 ) -> None:
@@ -264,7 +266,14 @@ def test_a_script_starts_the_program_of_each_rank(
         "sh": f"#!/bin/sh\nexec {program}\n",
         "bash": f'#!/bin/bash\n{program}\necho "ended: $?"\n',
         "env": f"#!/bin/sh\nexport PATH={program.parent}:$PATH\nexec env A=b {program.name}\n",
+        "here": f"#!/bin/sh\ncd {program.parent}\nPATH=:$PATH\nexec env A=b {program.name}\n",
         "python": f"#!{sys.executable}\nimport subprocess\nsubprocess.run(['{program}'])\n",
+        "spawn": f"#!{sys.executable}\nimport os\n"
+        f"os.waitpid(os.posix_spawn('{program}', ['a'], os.environ), 0)\n",
+        "spawnp": f"#!{sys.executable}\nimport os\nos.environ['PATH'] = '{program.parent}'\n"
+        f"os.waitpid(os.posix_spawnp('{program.name}', ['a'], os.environ), 0)\n",
+        "execl": f"#!{sys.executable}\nimport ctypes\n"
+        f"ctypes.CDLL(None).execl(b'{program}', b'a', None)\n",
     }
     script = tmp_path / "script"
     script.write_text(started[starter])

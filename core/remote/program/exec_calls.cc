@@ -1,7 +1,9 @@
 // A process that becomes another program, as a shell that starts that of its rank: a statically
 // linked one loads no library of ours, so another program starts it (core/remote/static), which
 // executes it as it is if it has no MPI. Children of vfork call, too: nothing here allocates memory
-// or uses locks. Not seen are posix_spawn() and the functions with a list of arguments (execl).
+// or uses locks.
+#include "core/remote/program/exec_calls.h"
+
 #include <alloca.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -11,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -80,9 +83,12 @@ bool is_of_rank(char* const environment[]) {
          value_in(environment, kSlotVariable) != nullptr;
 }
 
-int execute(const char* path, char* const arguments[], char* const environment[]) {
+}  // namespace
+
+int execute_by_starter(const char* path, char* const environment[], Execution execution,
+                       void* context) {
   if (!is_of_rank(environment) || access(path, X_OK) != 0 || !is_static(path))
-    return real().execve(path, arguments, environment);
+    return execution(path, environment, context);
   size_t count = 0;
   while (environment[count] != nullptr) ++count;
   auto* const extended = static_cast<char**>(alloca((count + 2) * sizeof(char*)));
@@ -93,18 +99,40 @@ int execute(const char* path, char* const arguments[], char* const environment[]
            value_in(environment, kLibrariesVariable));
   extended[count] = program;
   extended[count + 1] = nullptr;
-  return real().execve(starter, arguments, extended);
+  return execution(starter, extended, context);
 }
 
-// The first program of this name on PATH, if it is statically linked. False: it is not.
 bool find_static(const char* name, char (&path)[PATH_MAX]) {
   for (const char* begin = getenv("PATH"); begin != nullptr;) {
     const char* const end = strchrnul(begin, ':');
-    snprintf(path, sizeof path, "%.*s/%s", static_cast<int>(end - begin), begin, name);
+    // An empty part is the working directory.
+    snprintf(path, sizeof path, "%.*s%s%s", static_cast<int>(end - begin), begin,
+             end == begin ? "" : "/", name);
     if (access(path, X_OK) == 0) return is_static(path);
     begin = *end == '\0' ? nullptr : end + 1;
   }
   return false;
+}
+
+namespace {
+
+int execute(const char* path, char* const arguments[], char* const environment[]) {
+  const Execution execution = [](const char* program, char* const given[], void* context) {
+    return real().execve(program, static_cast<char* const*>(context), given);
+  };
+  return execute_by_starter(path, environment, execution, const_cast<char**>(arguments));
+}
+
+// Arguments of a function that has them as a list, which ends with a null pointer.
+size_t count_of(const char* first, va_list* list) {
+  size_t count = 0;
+  for (const char* next = first; next != nullptr; next = va_arg(*list, const char*)) ++count;
+  return count;
+}
+void copy(const char* first, va_list* list, char** arguments) {
+  for (const char* next = first; next != nullptr; next = va_arg(*list, const char*))
+    *arguments++ = const_cast<char*>(next);
+  *arguments = nullptr;
 }
 
 int execute_on_path(const char* name, char* const arguments[], char* const environment[]) {
@@ -132,4 +160,31 @@ SESAME_EXEC execvp(const char* name, char* const arguments[]) noexcept {
 }
 SESAME_EXEC execvpe(const char* name, char* const arguments[], char* const environment[]) noexcept {
   return sesame::remote::execute_on_path(name, arguments, environment);
+}
+
+// `list` is after the null pointer then.
+#define SESAME_ARGUMENTS(first, list)                                               \
+  va_list list;                                                                     \
+  va_start(list, first);                                                            \
+  const size_t count = sesame::remote::count_of(first, &list);                      \
+  va_end(list);                                                                     \
+  auto* const arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  va_start(list, first);                                                            \
+  sesame::remote::copy(first, &list, arguments)
+
+SESAME_EXEC execl(const char* path, const char* first, ...) noexcept {
+  SESAME_ARGUMENTS(first, list);
+  va_end(list);
+  return sesame::remote::execute(path, arguments, environ);
+}
+SESAME_EXEC execlp(const char* name, const char* first, ...) noexcept {
+  SESAME_ARGUMENTS(first, list);
+  va_end(list);
+  return sesame::remote::execute_on_path(name, arguments, environ);
+}
+SESAME_EXEC execle(const char* path, const char* first, ...) noexcept {
+  SESAME_ARGUMENTS(first, list);
+  char* const* const environment = va_arg(list, char* const*);
+  va_end(list);
+  return sesame::remote::execute(path, arguments, environment);
 }

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/loader/bindings.h"
 #include "core/loader/files.h"
 #include "core/loader/real.h"
+#include "core/remote/program/exec_calls.h"
 
 namespace sesame::loader {
 
@@ -37,6 +39,20 @@ void close_range_of_files(unsigned first, unsigned last) {
     if (open_file(static_cast<int>(fd)) != nullptr) close_descriptor(static_cast<int>(fd));
 }
 
+// What else posix_spawn() is given.
+struct Spawn {
+  decltype(&::posix_spawn) function;
+  pid_t* child;
+  const posix_spawn_file_actions_t* actions;
+  const posix_spawnattr_t* attributes;
+  char* const* arguments;
+};
+int spawn_program(const char* path, char* const environment[], void* context) {
+  const Spawn& spawn = *static_cast<Spawn*>(context);
+  return spawn.function(spawn.child, path, spawn.actions, spawn.attributes, spawn.arguments,
+                        environment);
+}
+
 }  // namespace
 
 void tell_inherited_files() {
@@ -59,13 +75,19 @@ int rank_posix_spawn(pid_t* child, const char* path, const posix_spawn_file_acti
                      const posix_spawnattr_t* attributes, char* const arguments[],
                      char* const environment[]) {
   tell_inherited_files();
-  return REAL(posix_spawn)(child, path, actions, attributes, arguments, environment);
+  Spawn spawn{REAL(posix_spawn), child, actions, attributes, arguments};
+  return remote::execute_by_starter(path, environment, spawn_program, &spawn);
 }
 int rank_posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                       const posix_spawnattr_t* attributes, char* const arguments[],
                       char* const environment[]) {
   tell_inherited_files();
-  return REAL(posix_spawnp)(child, file, actions, attributes, arguments, environment);
+  Spawn spawn{REAL(posix_spawnp), child, actions, attributes, arguments};
+  char path[PATH_MAX];
+  const bool is_path = strchr(file, '/') != nullptr;
+  if (is_path || remote::find_static(file, path))
+    return remote::execute_by_starter(is_path ? file : path, environment, spawn_program, &spawn);
+  return spawn_program(file, environment, &spawn);
 }
 int rank_system(const char* command) {
   tell_inherited_files();
