@@ -192,15 +192,21 @@ def test_a_function_of_the_program_with_a_name_of_the_c_library_is_its_own(
 def test_starting_the_program_is_not_its_computation(
     simulate: Simulate, compiled: Compiled, tmp_path: Path
 ) -> None:
-    program = compiled("tests/programs/processes/own_tool.c", flags=STATIC)
-    least = min(
-        first_call_ps(simulate, program, tmp_path / f"{attempt}.sesame") for attempt in range(3)
-    )
-    assert least < 10**9  # 1 ms
+    """It takes some times as long as that of a dynamic one, and took 30 times when the search of
+    the symbol table counted. The least of several: other programs can only make it longer."""
+    source = "tests/programs/processes/own_tool.c"
+    programs = list(enumerate((compiled(source, flags=STATIC), compiled(source))))
+    times = [
+        [first_call_ps(simulate, one, tmp_path / f"{i}-{attempt}.sesame") for i, one in programs]
+        for attempt in range(3)
+    ]
+    static, dynamic = (min(column) for column in zip(*times, strict=True))
+    assert static < 15 * dynamic
 
 
 def first_call_ps(simulate: Simulate, program: Path, data_set: Path) -> int:
-    outcome = simulate("-n", 1, "--machine", "infiniband", "-o", data_set, "--", program)
+    options = ("-n", 1, "--machine", "infiniband", "--ranks-as", "processes")
+    outcome = simulate(*options, "-o", data_set, "--", program)
     assert outcome.status == 0, outcome.stderr
     return min(row["begin_ps"] for row in parquet.read_table(data_set / "call.parquet").to_pylist())
 
