@@ -26,11 +26,9 @@ int64_t sum(int64_t time_ps, int64_t duration_ps) {
 AsynchronousProtocol::AsynchronousProtocol(Worker& worker, Executive& executive,
                                            Announcements announcements, SimTime look_ahead,
                                            Worker::Take take)
-    : worker_(worker),
-      executive_(executive),
+    : WorkerSynchronizer(worker, executive, std::move(take)),
       announcements_(announcements),
-      look_ahead_ps_(look_ahead.ps()),
-      take_(std::move(take)) {
+      look_ahead_ps_(look_ahead.ps()) {
   CHECK(announcements.null_messages || announcements.conditional_events);
   CHECK(look_ahead_ps_ > 0);
 }
@@ -42,6 +40,7 @@ bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
   if (earliest_ps_ == kNever) return await_step() == Step::kContinue;
   ++mine().queries;
   ++worker_.state().waiting;
+  if (announcements_.null_messages) worker_.memory().ring_all();  // others announce from now on
   const Step step = await_step();
   --worker_.state().waiting;
   return step == Step::kContinue;
@@ -49,28 +48,31 @@ bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
 
 AsynchronousProtocol::Step AsynchronousProtocol::await_step() {
   const WaitingTime waiting(worker_);
-  for (int attempt = 0;;) {
+  // After an announcement an answer may come soon: it begins to wait anew.
+  for (Step step = Step::kWait;;) {
     const uint64_t announced = mine().null_messages;
-    const Step step = advance();
+    worker_.wait_until([&] {
+      step = advance();
+      return step != Step::kWait || mine().null_messages != announced;
+    });
     if (step != Step::kWait) return step;
-    attempt = mine().null_messages == announced ? attempt + 1 : 0;
-    wait_a_moment(attempt);
   }
 }
 
 AsynchronousProtocol::Step AsynchronousProtocol::advance() {
   const SharedState& state = worker_.state();
-  if (state.stopped.load(std::memory_order_relaxed)) return Step::kEnd;
+  if (is_stopped()) return Step::kEnd;
   // The order of these three matters: frames sent before an announcement are in the ring when it is
   // read, and a frame of the next round is not seen before the end of this one.
   const int64_t input = input_ps();
-  const bool has_arrivals = worker_.has_arrivals();
+  const bool any_arrived = has_arrivals();
   if (round_of(state.pending) != round_) {
     is_idle_ = false;
     allow_until(mine().bound_ps);
     return state.finished ? Step::kEnd : Step::kContinue;
   }
-  if (has_arrivals) return take_arrivals();
+  if (any_arrived) return resume();
+  if (executive_.has_outside_call() && become_busy()) return Step::kContinue;
   announce_output(input);
   if (earliest_ps_ < input && become_busy()) {
     allow_until(input);
@@ -87,14 +89,10 @@ void AsynchronousProtocol::allow_until(int64_t bound_ps) {
 }
 
 // A frame that is not taken is pending, so the round does not end meanwhile.
-AsynchronousProtocol::Step AsynchronousProtocol::take_arrivals() {
+AsynchronousProtocol::Step AsynchronousProtocol::resume() {
   if (is_idle_) worker_.state().pending.fetch_add(1);
   is_idle_ = false;
-  for (int attempt = 0; !worker_.take_frames(take_); ++attempt) {
-    if (worker_.state().stopped) return Step::kEnd;
-    wait_a_moment(attempt);
-  }
-  return Step::kContinue;
+  return take_next_frame() ? Step::kContinue : Step::kEnd;
 }
 
 // The earliest input time: no frame that is not in a ring yet has an effect before it.
@@ -104,7 +102,7 @@ int64_t AsynchronousProtocol::input_ps() {
   int64_t input = kNever;
   for (int i = 0; i < worker_.memory().workers(); ++i) {
     if (i == worker_.number()) continue;
-    input = std::min(input, state.workers[i].output_ps.load(std::memory_order_acquire));
+    input = std::min(input, state.workers[i].output_ps.load());
   }
   return std::max(input, bound_ps_);
 }
@@ -118,8 +116,9 @@ void AsynchronousProtocol::announce_output(int64_t input_ps) {
   if (!announcements_.null_messages || worker_.state().waiting == 0) return;
   const int64_t output = effect_of(std::min(earliest_ps_, input_ps));
   if (output <= mine().output_ps.load(std::memory_order_relaxed)) return;
-  mine().output_ps.store(output, std::memory_order_release);
+  mine().output_ps.store(output);
   ++mine().null_messages;
+  worker_.memory().ring_all();
 }
 
 void AsynchronousProtocol::become_idle() {
@@ -147,9 +146,10 @@ bool AsynchronousProtocol::become_busy() {
 void AsynchronousProtocol::end_round() {
   SharedState& state = worker_.state();
   const int workers = worker_.memory().workers();
-  state.finished = std::all_of(state.workers, state.workers + workers,
-                               [](const auto& one) { return one.earliest_ps == kNever; });
-  for (int i = 0; i < workers; ++i) {
+  const bool is_over = std::all_of(state.workers, state.workers + workers,
+                                   [](const auto& one) { return one.earliest_ps == kNever; });
+  state.end_if(is_over);
+  for (int i = 0; i < workers && !is_over; ++i) {
     int64_t input = sum(state.workers[i].conditional_ps, look_ahead_ps_);
     for (int j = 0; j < workers; ++j)
       if (j != i) input = std::min(input, state.workers[j].conditional_ps.load());
@@ -157,6 +157,7 @@ void AsynchronousProtocol::end_round() {
   }
   ++state.round;
   state.pending = (round_ + 1) << kRoundShift | workers;  // busy again
+  worker_.memory().ring_all();
 }
 
 }  // namespace sesame::pdes

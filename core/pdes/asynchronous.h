@@ -20,6 +20,7 @@
 #include <functional>
 
 #include "core/pdes/executive.h"
+#include "core/pdes/worker_synchronizer.h"
 #include "core/pdes/workers.h"
 
 namespace sesame::pdes {
@@ -29,7 +30,7 @@ struct Announcements {
   bool conditional_events;
 };
 
-class AsynchronousProtocol final : public Synchronizer {
+class AsynchronousProtocol final : public WorkerSynchronizer {
  public:
   // REQUIRES: at least one kind of announcements, the same for all workers; look_ahead > 0.
   AsynchronousProtocol(Worker& worker, Executive& executive, Announcements announcements,
@@ -46,7 +47,7 @@ class AsynchronousProtocol final : public Synchronizer {
   SharedState::OfWorker& mine() { return worker_.state().workers[worker_.number()]; }
   Step await_step();
   Step advance();
-  Step take_arrivals();
+  Step resume();
   void allow_until(int64_t bound_ps);
   int64_t input_ps();
   void announce_output(int64_t input_ps);
@@ -55,11 +56,8 @@ class AsynchronousProtocol final : public Synchronizer {
   void end_round();
   int64_t effect_of(int64_t cause_ps) const;
 
-  Worker& worker_;
-  Executive& executive_;
   Announcements announcements_;
   int64_t look_ahead_ps_;
-  Worker::Take take_;
   std::function<SimTime()> next_send_;
   int64_t bound_ps_ = 0;  // of the executive's events
   // While synchronize() runs:

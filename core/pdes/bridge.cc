@@ -337,7 +337,8 @@ Result<> Bridge::copy_in(const BridgeMessage& message, std::span<const char> byt
     bytes = bytes.subspan(count);
     at += count;
   }
-  ring.written.store(at, std::memory_order_release);
+  ring.written.store(at);
+  ring_if_asleep(memory_.bell(message.to));
   return {};
 }
 
@@ -353,7 +354,8 @@ Result<> Bridge::take_taken(const BridgeMessage& message) {
   Ring& ring = memory_.ring(from, to);
   if (message.number > bridged(from, to).copied || message.number < ring.taken.load())
     return invalid("that it took more than it got");
-  ring.taken.store(message.number, std::memory_order_release);
+  ring.taken.store(message.number);
+  if (ring.sender_waits.load()) ring_if_asleep(memory_.bell(from));
   return {};
 }
 

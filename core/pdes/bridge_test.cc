@@ -85,9 +85,10 @@ class Running {
 // The next frames of the worker.
 std::vector<std::string> await_frames(Worker& worker) {
   std::vector<std::string> frames;
-  while (!worker.take_frames(
-      [&](std::span<const char> frame) { frames.emplace_back(frame.begin(), frame.end()); }))
-    wait_a_moment(200);
+  worker.wait_until([&] {
+    return worker.take_frames(
+        [&](std::span<const char> frame) { frames.emplace_back(frame.begin(), frame.end()); });
+  });
   return frames;
 }
 
@@ -194,7 +195,7 @@ int64_t await_round(SharedMemory& memory, int worker, int64_t earliest_ps) {
   state.workers[worker].earliest_ps = earliest_ps;
   state.workers[worker].earliest_order = earliest_ps == SimTime::never().ps() ? UINT64_MAX : 7;
   state.pending.fetch_sub(1);
-  while (state.round == round) wait_a_moment(200);
+  while (state.round == round) std::this_thread::yield();
   return state.finished ? -1 : state.bound_ps.load();
 }
 

@@ -49,12 +49,13 @@ void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
   resumes_ = std::min(resumes_, resumes);
 }
 
-// REQUIRES: no other fiber is ready.
 void Executive::resume_later() {
   resumes_ = SimTime::never();
   if (shuffle_ == nullptr) {
-    ready_head_ = std::exchange(later_head_, nullptr);
-    ready_tail_ = std::exchange(later_tail_, nullptr);
+    if (later_head_ == nullptr) return;
+    (ready_tail_ == nullptr ? ready_head_ : ready_tail_->next_ready_) = later_head_;
+    ready_tail_ = later_tail_;
+    later_head_ = later_tail_ = nullptr;
     return;
   }
   for (Fiber* fiber = later_head_; fiber != nullptr; fiber = fiber->next_ready_) {
@@ -98,7 +99,7 @@ EventKey Executive::first_model_event() const {
 }
 
 bool Executive::may_fire_in_parallel() const {
-  if (is_model_next()) return first_model_event() < turn_limit_;
+  if (is_model_next()) return may_fire_model();
   if (events_.empty()) return false;
   if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
   return events_.earliest() < bound_;
@@ -111,6 +112,17 @@ bool Executive::synchronize() {
   const bool continues = synchronizer_->synchronize(earliest());
   is_firing_ = false;
   return continues;
+}
+
+// All fibers that it makes ready run before the outside is waited for again: what they do next may
+// be computed outside, too.
+bool Executive::take_arrivals() {
+  if (!has_arrivals()) return false;
+  is_firing_ = true;
+  synchronizer_->take_arrivals();
+  is_firing_ = false;
+  resume_later();
+  return true;
 }
 
 // Null when none is ready.

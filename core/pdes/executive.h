@@ -43,13 +43,34 @@ class Executive {
 
   // Called when no fiber is ready, before an event is fired. Fibers that wait for something outside
   // the simulation (computation in another process) could cause anything, so no event is safe then.
-  // The hook waits until it has called make_ready() for one of them; returns false if there is
-  // none.
+  // The hook waits until it has called make_ready() for one of them, or take_arrivals() has taken
+  // something; returns false if there is none.
   using OutsideHook = bool (*)(void* context);
+  // Whether the hook would now make one ready. Called while the hook is not: this executive waits
+  // for others, and what it looks for rings the doorbell at which it waits.
+  using OutsideLook = bool (*)(void* context);
 
-  void set_outside_hook(OutsideHook hook, void* context) {
+  void set_outside_hook(OutsideHook hook, OutsideLook look, void* context) {
     on_outside_ = hook;
+    look_outside_ = look;
     outside_context_ = context;
+  }
+  bool has_outside_call() const {
+    return look_outside_ != nullptr && look_outside_(outside_context_);
+  }
+  // For the hook while it waits. Whether other executives have sent something that may be taken
+  // before any event fires here; take_arrivals() takes it.
+  bool has_arrivals() const {
+    return synchronizer_ != nullptr && synchronizer_->has_arrivals() && !may_fire_model();
+  }
+  bool take_arrivals();
+  // Whether the run is being stopped: the hook then calls stop().
+  bool is_stopped() const { return synchronizer_ != nullptr && synchronizer_->is_stopped(); }
+  // Whether only the outside can cause anything: nothing is ready and no event is left, here and in
+  // all other executives.
+  bool is_stuck() const {
+    return !has_ready() && events_.empty() && model_events_.empty() &&
+           (synchronizer_ == nullptr || synchronizer_->is_stuck());
   }
   void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
   void set_prefetch_hook(PrefetchHook hook) { on_prefetch_ = hook; }
@@ -140,6 +161,7 @@ class Executive {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
   bool may_fire_in_parallel() const;
+  bool may_fire_model() const { return first_model_event() < turn_limit_; }
   bool is_model_next() const {
     return synchronizer_ != nullptr && first_model_event() < events_.first();
   }
@@ -166,6 +188,7 @@ class Executive {
   PrefetchHook on_prefetch_ = nullptr;
   void* yield_context_ = nullptr;
   OutsideHook on_outside_ = nullptr;
+  OutsideLook look_outside_ = nullptr;
   void* outside_context_ = nullptr;
   size_t hot_before_ = 0;
   size_t hot_bytes_ = sizeof(Fiber);

@@ -157,7 +157,7 @@ TEST_F(ExecutiveTest, FiresNoEventWhileAFiberWaitsForTheOutside) {
         world->executive.make_ready(*std::exchange(outside, nullptr));
         return true;
       },
-      nullptr);
+      nullptr, nullptr);
   world_.executive.run();
   EXPECT_EQ(world_.log, "oa1b");
 }

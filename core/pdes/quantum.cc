@@ -9,7 +9,7 @@ namespace sesame::pdes {
 
 QuantumProtocol::QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum,
                                  Worker::Take take)
-    : worker_(worker), executive_(executive), quantum_(quantum), take_(std::move(take)) {}
+    : WorkerSynchronizer(worker, executive, std::move(take)), quantum_(quantum) {}
 
 bool QuantumProtocol::synchronize(const SimTime&) {
   SharedState& state = worker_.state();
@@ -22,15 +22,20 @@ bool QuantumProtocol::synchronize(const SimTime&) {
   return await_round(round);
 }
 
-// Waits for the end of the round, or for a frame: one that is not taken keeps the round from
-// ending. A frame may also be one of the next round already.
+// Waits for the end of the round, for a frame, or for a call from outside the simulation. A frame
+// that is not taken keeps the round from ending. It may also be one of the next round already.
 bool QuantumProtocol::await_round(uint64_t round) {
   SharedState& state = worker_.state();
   const WaitingTime waiting(worker_);
-  const auto has_ended = [&] { return state.round.load(std::memory_order_acquire) != round; };
-  for (int attempt = 0; !has_ended(); wait_a_moment(attempt++)) {
-    if (state.stopped.load(std::memory_order_relaxed)) return false;
-    if (worker_.has_arrivals() && !has_ended()) return resume();
+  const auto has_ended = [&] { return state.round.load() != round; };
+  for (;;) {
+    worker_.wait_until([&] {
+      return has_ended() || is_stopped() || has_arrivals() || executive_.has_outside_call();
+    });
+    if (has_ended()) break;
+    if (is_stopped()) return false;
+    if (has_arrivals() && !has_ended()) return resume();
+    if (executive_.has_outside_call() && become_busy(round)) return true;
   }
   if (state.finished) return false;
   executive_.allow_until(SimTime::from_ps(state.bound_ps));
@@ -40,11 +45,22 @@ bool QuantumProtocol::await_round(uint64_t round) {
 
 // The worker is busy again. A part of the frame may still have to arrive.
 bool QuantumProtocol::resume() {
+  worker_.state().pending.fetch_add(1);
+  return take_next_frame();
+}
+
+// The same without a frame that keeps the round from ending. False if it ends, which makes all
+// workers busy. The next round may begin between the look at the count and its change; but then
+// `ending` has changed before, and this worker is counted already.
+bool QuantumProtocol::become_busy(uint64_t round) {
   SharedState& state = worker_.state();
-  state.pending.fetch_add(1);
-  for (int attempt = 0; !worker_.take_frames(take_); wait_a_moment(attempt++))
-    if (state.stopped) return false;
-  return true;
+  int64_t pending = state.pending;
+  do {
+    if (pending == 0) return false;
+  } while (!state.pending.compare_exchange_weak(pending, pending + 1));
+  if (state.ending.load() == round) return true;
+  state.pending.fetch_sub(1);
+  return false;
 }
 
 void QuantumProtocol::publish_first_events() {
@@ -93,12 +109,15 @@ Round next_round(const EventKey& first, const EventKey& model, SimTime quantum) 
 
 void begin_round(SharedMemory& memory, const Round& round) {
   SharedState& state = memory.state();
-  state.finished = round.finished;
-  state.turn_ps = round.turn.time_ps;
-  state.turn_order = round.turn.order;
+  state.end_if(round.finished);
+  const EventKey turn = round.finished ? EventKey{INT64_MIN, 0} : round.turn;
+  state.turn_ps = turn.time_ps;
+  state.turn_order = turn.order;
   if (!round.finished) state.bound_ps = round.bound_ps;
+  state.ending.fetch_add(1);
   state.pending = state.count_here;
-  state.round.fetch_add(1, std::memory_order_release);
+  state.round.fetch_add(1);
+  memory.ring_all();
 }
 
 }  // namespace sesame::pdes

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/pdes/executive.h"
+#include "core/pdes/worker_synchronizer.h"
 #include "core/pdes/workers.h"
 
 namespace sesame::pdes {
@@ -19,7 +20,7 @@ namespace sesame::pdes {
 struct Round {
   int64_t bound_ps = 0;
   EventKey turn;
-  bool finished = false;
+  bool finished = false;  // no event is left
 };
 
 // The first event of this host's workers, which are all idle.
@@ -29,7 +30,7 @@ Round next_round(const EventKey& first, const EventKey& model, SimTime quantum);
 // Ends the round: this host's workers are busy again.
 void begin_round(SharedMemory& memory, const Round& round);
 
-class QuantumProtocol final : public Synchronizer {
+class QuantumProtocol final : public WorkerSynchronizer {
  public:
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
 
@@ -39,13 +40,11 @@ class QuantumProtocol final : public Synchronizer {
  private:
   bool await_round(uint64_t round);
   bool resume();
+  bool become_busy(uint64_t round);
   void publish_first_events();
   void end_round();
 
-  Worker& worker_;
-  Executive& executive_;
   SimTime quantum_;
-  Worker::Take take_;
 };
 
 }  // namespace sesame::pdes

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -152,6 +154,79 @@ TEST(QuantumProtocol, EndsAtOnceWhereNothingHappens) {
   other.join();
   EXPECT_TRUE(memory->state().finished);
   EXPECT_EQ(memory->state().round, 1U);
+}
+
+// What fibers wait for outside the simulation: calls, each of which makes something happen at an
+// actor. The last ones come when nothing else is left to do.
+struct Calls {
+  explicit Calls(Simulator& of, Doorbell& at) : simulator(of), bell(at) {}
+
+  static bool look(void* context) {
+    const auto& calls = *static_cast<Calls*>(context);
+    return calls.served < calls.made.load();
+  }
+  static bool wait(void* context) {
+    auto& calls = *static_cast<Calls*>(context);
+    Executive& executive = calls.simulator.executive;
+    if (executive.is_stuck()) {
+      sleep_until(calls.bell, [&] {
+        return look(context) || calls.served == kAll || executive.has_arrivals();
+      });
+    }
+    if (!look(context)) return executive.take_arrivals();
+    ++calls.served;
+    calls.simulator.add({1'000'000'000'000LL + calls.served, 77, 0, 2});
+    return true;
+  }
+
+  static constexpr int kAll = 300;
+  Simulator& simulator;
+  Doorbell& bell;
+  std::atomic<int> made = 0;
+  int served = 0;
+};
+
+// They come while the worker fires events, while it waits for the other one, and while rounds end.
+TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
+  const auto memory = SharedMemory::create(2).value();
+  memory->state().has_outside = true;
+  std::atomic<Calls*> calls = nullptr;
+  const auto run = [&](int number) {
+    Worker worker(*memory, number);
+    std::vector<bool> has;
+    for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % 2 == number);
+    Simulator simulator(has, [&](const Happening& happening) {
+      worker.send(happening.actor % 2,
+                  {reinterpret_cast<const char*>(&happening), sizeof happening}, {});
+    });
+    QuantumProtocol protocol(worker, simulator.executive, kLookAhead,
+                             [&](std::span<const char> frame) {
+                               Happening happening;
+                               std::memcpy(&happening, frame.data(), sizeof happening);
+                               simulator.add(happening);
+                             });
+    simulator.executive.set_synchronizer(&protocol);
+    Calls outside(simulator, memory->bell(0));
+    if (number == 0) {
+      simulator.executive.set_outside_hook(Calls::wait, Calls::look, &outside);
+      simulator.add(kFirst);
+      calls = &outside;
+    }
+    simulator.executive.run();
+    if (number == 0) EXPECT_EQ(outside.served, Calls::kAll);
+  };
+  std::thread first([&] { run(0); }), second([&] { run(1); });
+  while (calls == nullptr) std::this_thread::yield();
+  std::mt19937_64 random(1);
+  for (int i = 0; i < Calls::kAll; ++i) {
+    for (uint64_t left = random() % 4'000; left > 0; --left) __builtin_ia32_pause();
+    if (i > Calls::kAll - 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ++calls.load()->made;
+    ring_if_asleep(memory->bell(0));
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(memory->state().pending, 2);
 }
 
 }  // namespace

@@ -21,6 +21,18 @@ class Synchronizer {
   virtual bool synchronize(const SimTime& earliest) = 0;
   // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
   virtual bool gives_turns() const { return false; }
+
+  // For fibers that wait for something outside the simulation (Executive::set_outside_hook()),
+  // while this executive counts as busy. Whether messages of other executives have arrived:
+  virtual bool has_arrivals() { return false; }
+  // Delivers them.
+  virtual void take_arrivals() {}
+  // Whether the run is being stopped.
+  virtual bool is_stopped() const { return false; }
+  // Whether all executives have found that no event is left anywhere. Where fibers may wait for the
+  // outside this is found once before the run ends, so that each executive waits for them longest
+  // then, and once more afterwards.
+  virtual bool is_stuck() const { return true; }
 };
 
 }  // namespace sesame::pdes

@@ -31,17 +31,6 @@ void sleep_for(long duration_ns) {
 
 uint64_t now_ticks() { return __builtin_ia32_rdtsc(); }
 
-void wait_a_moment(int attempt) {
-  constexpr int kSpins = 200;     // some microseconds
-  constexpr int kYields = 2'000;  // some hundred microseconds
-  if (attempt < kSpins) return __builtin_ia32_pause();
-  if (attempt < kYields) {
-    syscall(SYS_sched_yield);
-    return;
-  }
-  sleep_for(50'000);
-}
-
 Result<std::unique_ptr<SharedMemory>> SharedMemory::create(int workers, uint64_t ring_bytes) {
   CHECK(workers >= 2 && workers <= kMostWorkers);
   CHECK(std::has_single_bit(ring_bytes));
@@ -65,6 +54,7 @@ SharedMemory::SharedMemory(int workers, uint64_t ring_bytes, void* block, size_t
       rings_(reinterpret_cast<Ring*>(state_ + 1)),
       data_(reinterpret_cast<char*>(rings_ + workers * workers)) {
   set_here(0, workers);
+  for (int i = 0; i < workers; ++i) bells_.push_back(&state_->bells[i]);
 }
 
 void SharedMemory::set_here(int first, int count) {
@@ -75,15 +65,24 @@ void SharedMemory::set_here(int first, int count) {
 
 SharedMemory::~SharedMemory() { munmap(block_, bytes_); }
 
+void SharedMemory::ring_all() {
+  for (int i = 0; i < workers_; ++i)
+    if (is_here(i)) ring_if_asleep(bell(i));
+}
+
+void SharedMemory::stop() {
+  state_->stopped = true;
+  ring_all();
+}
+
 Worker::Worker(SharedMemory& memory, int number)
     : memory_(memory), number_(number), arrivals_(static_cast<size_t>(memory.workers())) {}
 
 void Worker::send(int to, std::span<const char> head, std::span<const char> tail) {
   state().pending.fetch_add(1, std::memory_order_relaxed);  // this worker is busy: it is not zero
-  write(to, bytes_of({head.size() + tail.size(),
-                      memory_.is_here(to) ? 0 : state().outgoing_frames.fetch_add(1)}));
-  write(to, head);
-  write(to, tail);
+  const FramePrefix prefix{head.size() + tail.size(),
+                           memory_.is_here(to) ? 0 : state().outgoing_frames.fetch_add(1)};
+  write(to, {bytes_of(prefix), head, tail});
   ++state().workers[number_].frames;
 }
 
@@ -93,33 +92,50 @@ void Worker::broadcast(FrameSubject subject, std::span<const char> rest) {
     if (to != number_) send(to, {&first, 1}, rest);
 }
 
-void Worker::write(int to, std::span<const char> bytes) {
-  Ring& ring = memory_.ring(number_, to);
-  for (int attempt = 0; !bytes.empty();) {
-    const uint64_t written = ring.written.load(std::memory_order_relaxed);
-    const uint64_t taken = ring.taken.load(std::memory_order_acquire);
-    const uint64_t space = memory_.ring_bytes() - (written - taken);
-    if (space == 0) {
-      if (state().stopped.load(std::memory_order_relaxed)) return;
-      const WaitingTime waiting(*this);
-      collect();
-      wait_a_moment(attempt++);
-      continue;
+void Worker::write(int to, std::initializer_list<std::span<const char>> parts) {
+  const Ring& ring = memory_.ring(number_, to);
+  uint64_t written = ring.written.load(std::memory_order_relaxed);
+  for (std::span<const char> bytes : parts) {
+    while (!bytes.empty()) {
+      const uint64_t taken = ring.taken.load(std::memory_order_acquire);
+      const uint64_t space = memory_.ring_bytes() - (written - taken);
+      if (space == 0) {
+        if (!await_space(to, written)) return;
+        continue;
+      }
+      const std::span<char> data = memory_.data_of(number_, to, written);
+      const uint64_t count = std::min({space, uint64_t{bytes.size()}, uint64_t{data.size()}});
+      std::memcpy(data.data(), bytes.data(), count);
+      written += count;
+      bytes = bytes.subspan(count);
     }
-    const std::span<char> data = memory_.data_of(number_, to, written);
-    const uint64_t count = std::min({space, uint64_t{bytes.size()}, uint64_t{data.size()}});
-    std::memcpy(data.data(), bytes.data(), count);
-    ring.written.store(written + count, std::memory_order_release);
-    bytes = bytes.subspan(count);
-    attempt = 0;
   }
+  publish(to, written);
+}
+
+void Worker::publish(int to, uint64_t written) {
+  memory_.ring(number_, to).written.store(written);
+  if (memory_.is_here(to)) ring_if_asleep(memory_.bell(to));
+}
+
+// False: the run is being stopped.
+bool Worker::await_space(int to, uint64_t written) {
+  publish(to, written);
+  Ring& ring = memory_.ring(number_, to);
+  const WaitingTime waiting(*this);
+  ring.sender_waits = true;
+  wait_until([&] {
+    collect();
+    return written - ring.taken.load() < memory_.ring_bytes() || state().stopped;
+  });
+  ring.sender_waits = false;
+  return !state().stopped;
 }
 
 bool Worker::has_arrivals() {
   for (int from = 0; from < memory_.workers(); ++from) {
     const Ring& ring = memory_.ring(from, number_);
-    if (ring.written.load(std::memory_order_acquire) != ring.taken.load(std::memory_order_relaxed))
-      return true;
+    if (ring.written.load() != ring.taken.load(std::memory_order_relaxed)) return true;
     const Arrivals& arrivals = arrivals_[static_cast<size_t>(from)];
     if (arrivals.arrived > 0 || !arrivals.frames.empty()) return true;
   }
@@ -151,15 +167,17 @@ bool Worker::collect() {
   for (int from = 0; from < memory_.workers(); ++from) {
     Ring& ring = memory_.ring(from, number_);
     uint64_t taken = ring.taken.load(std::memory_order_relaxed);
-    const uint64_t written = ring.written.load(std::memory_order_acquire);
+    const uint64_t written = ring.written.load();
+    if (taken == written) continue;
     while (taken != written) {
       const std::span<char> data = memory_.data_of(from, number_, taken);
       const uint64_t count = std::min(written - taken, uint64_t{data.size()});
       arrivals_[static_cast<size_t>(from)].add(data.first(count));
       taken += count;
-      any = true;
     }
-    ring.taken.store(taken, std::memory_order_release);
+    any = true;
+    ring.taken.store(taken);
+    if (ring.sender_waits.load() && memory_.is_here(from)) ring_if_asleep(memory_.bell(from));
   }
   return any;
 }
@@ -169,10 +187,13 @@ void Worker::collect_all() {
   }
 }
 
+// By system call, as sleep_for().
+void Worker::yield_processor() { syscall(SYS_sched_yield); }
+
 void Worker::delay() {
   constexpr int kOneIn = 16;
-  // From 2 us, less than a round takes, to 1 ms, when those that wait have reached the last stage
-  // of wait_a_moment(); each power of two as often as the others.
+  // From 2 us, less than a round takes, to 1 ms, when those that wait sleep; each power of two as
+  // often as the others.
   constexpr long kLongestNs = 1'000'000;
   constexpr int kLengths = 10;
   if (delays_ && (*delays_)() % kOneIn == 0) sleep_for(kLongestNs >> (*delays_)() % kLengths);

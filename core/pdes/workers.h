@@ -6,8 +6,8 @@
 // a frame to another worker; take_frames() passes those that have arrived to a function. Frames of
 // one worker to another arrive in the order sent. A full ring makes send() wait, while it moves
 // what arrives out of this worker's own rings: so two workers that send to each other never wait
-// for each other. No system call is made unless a worker has waited for some microseconds. One
-// thread each.
+// for each other. A worker that waits sleeps at its Doorbell after some hundred microseconds; no
+// system call is made while both are busy. One thread each.
 //
 // Workers of one run may be on several hosts. Each host then has such a block, with the rings of
 // all pairs, and a Bridge (bridge.h) moves what is written to workers of other hosts.
@@ -24,12 +24,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
+#include "core/base/doorbell.h"
 #include "core/base/error.h"
 
 namespace sesame::pdes {
@@ -50,6 +52,7 @@ struct FramePrefix {
 
 struct Ring {
   alignas(64) std::atomic<uint64_t> written;  // in all; by the sender
+  std::atomic<bool> sender_waits;             // for space; it has to be rung for
   alignas(64) std::atomic<uint64_t> taken;    // in all; by the receiver
 };
 
@@ -65,15 +68,17 @@ constexpr uint64_t ring_bytes_for(int workers) {
 struct SharedState {
   alignas(64) std::atomic<int64_t> pending;
   alignas(64) std::atomic<uint64_t> round;  // of the protocol
+  std::atomic<uint64_t> ending;             // rounds that are ending or have ended
   std::atomic<int64_t> bound_ps;            // what the round decided
   std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
   std::atomic<uint64_t> turn_order;
-  std::atomic<int> waiting;                   // workers with an event that is not safe
-  std::atomic<bool> finished;                 // nothing is left to do
-  std::atomic<bool> stopped;                  // the run is being stopped
-  std::atomic<uint64_t> outgoing_frames;      // to workers of other hosts, so far
-  int first_here, count_here;                 // the workers of this host, of which `pending` counts
-  alignas(64) std::atomic<int> idle_workers;  // of this host: those with an IdleScope
+  std::atomic<int> waiting;               // workers with an event that is not safe
+  std::atomic<bool> finished;             // nothing is left to do
+  std::atomic<bool> is_stuck;             // the last round found no event in any worker
+  bool has_outside;                       // fibers may wait for something outside the simulation
+  std::atomic<bool> stopped;              // the run is being stopped
+  std::atomic<uint64_t> outgoing_frames;  // to workers of other hosts, so far
+  int first_here, count_here;             // the workers of this host, of which `pending` counts
   struct alignas(64) OfWorker {
     // The worker's first event, while it is idle:
     std::atomic<int64_t> earliest_ps;
@@ -89,6 +94,14 @@ struct SharedState {
     uint64_t queries;                     // how often its first event was not safe
   };
   OfWorker workers[kMostWorkers];
+  Doorbell bells[kMostWorkers];  // of those that have no other one
+
+  // To be called when a round ends. `has_no_event`: of any worker. Then the run is over, or each
+  // worker waits for the outside for the last time.
+  void end_if(bool has_no_event) {
+    finished = has_no_event && (!has_outside || is_stuck);
+    is_stuck = has_no_event;
+  }
 };
 
 class SharedMemory {
@@ -110,6 +123,14 @@ class SharedMemory {
   }
   bool is_on_several_hosts() const { return state_->count_here < workers_; }
   SharedState& state() { return *state_; }
+  // What the worker waits at; it is rung also by others than the workers. Before any of them
+  // begins.
+  void set_bell(int worker, Doorbell& bell) { bells_[static_cast<size_t>(worker)] = &bell; }
+  Doorbell& bell(int worker) { return *bells_[static_cast<size_t>(worker)]; }
+  // Wakes the workers of this host that sleep.
+  void ring_all();
+  // Ends the run: all workers leave it as soon as they can.
+  void stop();
   Ring& ring(int from, int to) { return rings_[from * workers_ + to]; }
   // The data of a ring, from the byte with this number to the end of the ring.
   std::span<char> data_of(int from, int to, uint64_t number) {
@@ -129,6 +150,7 @@ class SharedMemory {
   SharedState* state_;
   Ring* rings_;
   char* data_;
+  std::vector<Doorbell*> bells_;
 };
 
 class Worker {
@@ -151,6 +173,10 @@ class Worker {
   // there were any. Afterwards all frames are taken that were completely written to this worker
   // before any of them was sent. The worker must be counted as busy.
   bool take_frames(const Take& take);
+  // Waits until `is_there()`: what other workers do, or others that ring this worker's bell. Not
+  // called again once it is.
+  template <typename Condition>
+  void wait_until(Condition&& is_there);
   // Stops this worker for up to a millisecond now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
@@ -170,11 +196,14 @@ class Worker {
     void add(std::span<const char> bytes);
   };
 
-  void write(int to, std::span<const char> bytes);
+  void write(int to, std::initializer_list<std::span<const char>> parts);
+  void publish(int to, uint64_t written);
+  bool await_space(int to, uint64_t written);
   bool collect();
   void collect_all();
   bool take_collected(const Take& take);
   void delay();
+  static void yield_processor();
 
   SharedMemory& memory_;
   int number_;
@@ -199,20 +228,19 @@ class WaitingTime {
   const uint64_t begin_;
 };
 
-// While a worker has nothing to do until another one sends something or the round ends.
-class IdleScope {
- public:
-  explicit IdleScope(Worker& worker) : state_(worker.state()) { ++state_.idle_workers; }
-  ~IdleScope() { --state_.idle_workers; }
-  IdleScope(const IdleScope&) = delete;
-  IdleScope& operator=(const IdleScope&) = delete;
-
- private:
-  SharedState& state_;
-};
-
-// Waits a moment, longer if called for the `attempt`th time in a row: first without a system call,
-// then the processor is given away.
-void wait_a_moment(int attempt);
+// Looks without a system call first, then gives the processor away each time, then sleeps.
+template <typename Condition>
+void Worker::wait_until(Condition&& is_there) {
+  constexpr uint32_t kLooks = 200;  // some microseconds
+  constexpr int kYields = 1'800;    // some hundred microseconds
+  bool is = false;
+  const auto look = [&] { return is = is || is_there(); };
+  if (look_for(kLooks, look)) return;
+  for (int i = 0; i < kYields; ++i) {
+    yield_processor();
+    if (look()) return;
+  }
+  sleep_until(memory_.bell(number_), look);
+}
 
 }  // namespace sesame::pdes

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -88,8 +89,10 @@ TEST(Workers, TwoThatSendMoreThanTheRingsHoldDoNotWaitForEachOther) {
     Worker worker(*memory, number);
     for (uint64_t i = 0; i < kFrames; ++i)
       send(worker, 1 - number, frame_of(2 * i + static_cast<uint64_t>(number), kBytes), 7);
-    for (int attempt = 0; frames->size() < kFrames; wait_a_moment(attempt++))
+    worker.wait_until([&] {
       for (std::string& frame : taken(worker)) frames->push_back(std::move(frame));
+      return frames->size() == kFrames;
+    });
   };
   std::vector<std::string> of_a, of_b;
   std::thread other([&] { run(1, &of_b); });
@@ -111,18 +114,18 @@ TEST(Workers, AFrameStaysWhereItIsWhileItsTakerSends) {
     Worker worker(*memory, 1);
     for (uint64_t i = 0; i < kFrames; ++i) send(worker, 0, frame_of(i, kBytes));
     size_t answers = 0;
-    for (int attempt = 0; answers < kFrames; wait_a_moment(attempt++))
-      answers += taken(worker).size();
+    worker.wait_until([&] { return (answers += taken(worker).size()) == kFrames; });
   });
   Worker worker(*memory, 0);
   uint64_t got = 0;
-  for (int attempt = 0; got < kFrames; wait_a_moment(attempt++)) {
+  worker.wait_until([&] {
     worker.take_frames([&](std::span<const char> frame) {
       send(worker, 1, std::string(kBytes, 'a'));
       EXPECT_TRUE(std::string(frame.begin(), frame.end()) == frame_of(got, kBytes)) << got;
       ++got;
     });
-  }
+    return got == kFrames;
+  });
   other.join();
 }
 
@@ -132,7 +135,7 @@ TEST(Workers, TheTimeThatAWorkerWaitsIsCounted) {
   const uint64_t begin = now_ticks();
   {
     const WaitingTime waiting(b);
-    wait_a_moment(10'000);
+    b.wait_until([] { return true; });
   }
   const uint64_t waited = memory->state().workers[1].waited_ticks;
   EXPECT_GT(waited, 0U);
@@ -140,10 +143,35 @@ TEST(Workers, TheTimeThatAWorkerWaitsIsCounted) {
   EXPECT_EQ(memory->state().workers[0].waited_ticks, 0U);
 }
 
+// Pauses of up to 1 ms are longer than a worker looks for a frame before it sleeps.
+TEST(Workers, AFrameWakesAWorkerThatSleeps) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  constexpr int kFrames = 2'000;
+  const auto run = [&](int number) {
+    Worker worker(*memory, number);
+    std::mt19937_64 random(static_cast<uint64_t>(number));
+    for (int i = 0; i < kFrames; ++i) {
+      if (random() % 8 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(1'000 >> random() % 6));
+      if (i % 2 == number) {
+        send(worker, 1 - number, std::to_string(i));
+      } else {
+        std::vector<std::string> frames;
+        worker.wait_until([&] { return !(frames = taken(worker)).empty(); });
+        ASSERT_EQ(frames, std::vector<std::string>{std::to_string(i)});
+      }
+    }
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  EXPECT_GT(memory->bell(0).rings + memory->bell(1).rings, 0U) << "no worker slept";
+}
+
 TEST(Workers, ASenderToAFullRingReturnsWhenTheRunIsStopped) {
   const auto memory = SharedMemory::create(2, kRingBytes).value();
   Worker a(*memory, 0);
-  std::thread stop([&] { memory->state().stopped = true; });
+  std::thread stop([&] { memory->stop(); });
   send(a, 1, std::string(2 * kRingBytes, 'x'));
   stop.join();
 }

@@ -25,7 +25,7 @@ constexpr int64_t kLongestWaitNs = 10'000'000'000;
 constexpr int64_t kCountedOff = 4;
 
 struct Computing {
-  Doorbell* bell = nullptr;
+  SlotsHead* head = nullptr;
   uint32_t spins = 0;
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
@@ -45,11 +45,21 @@ bool any_has_called() {
   return has_arrived() || std::ranges::any_of(computing.channels, has_called);
 }
 
+// Whether there is anything to do: a call, or what another worker of the run does.
+bool has_news() {
+  const pdes::Executive& executive = *computing.executive;
+  return any_has_called() || executive.has_arrivals() || executive.is_stopped();
+}
+
 bool has_threads(const Channel* channel) { return channel->process.has_threads(); }
 
 bool is_crowded() {
   const auto threaded = std::ranges::count_if(computing.channels, has_threads);
   return computing.channels.size() - static_cast<size_t>(threaded) >= computing.at_once;
+}
+
+void leave_if_stopped() {
+  if (computing.executive->is_stopped()) computing.executive->stop();
 }
 
 // Makes ready the fibers of all that have called; whether there are any.
@@ -64,21 +74,31 @@ bool resume_called() {
   return any;
 }
 
-// At most as long, if it is not 0.
-void sleep_until_called(int64_t longest_ns) {
-  const int64_t quiet_ns = computing.silence.look(computing.channels);
-  computing.bell->is_crowded.store(is_crowded(), std::memory_order_relaxed);
-  sleep_until(*computing.bell, any_has_called,
-              longest_ns == 0 ? quiet_ns : std::min(longest_ns, quiet_ns));
-  computing.bell->is_crowded.store(0, std::memory_order_relaxed);
+// The same, and takes what other workers have sent; whether anything has changed.
+bool take_news() {
+  leave_if_stopped();
+  const bool any = resume_called();
+  return computing.executive->take_arrivals() || any;
 }
 
-// Sleeps until `is_there()`, of which the thread is a reason.
+// At most as long, if it is not 0.
+void sleep_until_news(int64_t longest_ns) {
+  const int64_t quiet_ns = computing.silence.look(computing.channels);
+  computing.head->is_crowded.store(is_crowded(), std::memory_order_relaxed);
+  sleep_until(computing.head->bell, has_news,
+              longest_ns == 0 ? quiet_ns : std::min(longest_ns, quiet_ns));
+  computing.head->is_crowded.store(0, std::memory_order_relaxed);
+}
+
+// Waits until `is_there()`, of which the thread is a reason. Other workers wait meanwhile if they
+// have sent more than their rings hold.
 template <typename Condition>
-void sleep_for_one(Channel& channel, Condition&& is_there) {
+void wait_for_one(Channel& channel, Condition&& is_there) {
   Channel* const awaited[] = {&channel};
+  const auto is_over = [&] { return is_there() || computing.executive->is_stopped(); };
+  if (look_for(computing.spins, is_over)) return;
   computing.silence.end();
-  while (!sleep_until(*computing.bell, is_there, computing.silence.look(awaited))) {
+  while (!sleep_until(computing.head->bell, is_over, computing.silence.look(awaited))) {
   }
 }
 
@@ -100,18 +120,19 @@ bool await_new_threads(int64_t waited_ns) {
   return false;
 }
 
-// Waits until some have called, and makes their fibers ready. False: no thread computes.
+// Waits until some have called, and makes their fibers ready, or until another worker has sent
+// something, which it takes. False: no thread computes.
 bool resume_some() {
   std::vector<Channel*>& channels = computing.channels;
-  look_for(is_crowded() || channels.empty() ? 0 : computing.spins, any_has_called);
+  look_for(is_crowded() || channels.empty() ? 0 : computing.spins, has_news);
   int64_t waited_ns = 0;  // for new threads only
-  for (int64_t look_ns = kFirstLookNs; !resume_called();
+  for (int64_t look_ns = kFirstLookNs; !take_news();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
     const bool are_idle = all_are_idle();
     if (are_idle && !await_new_threads(waited_ns))
-      return resume_called();  // one may have called meanwhile
+      return take_news();  // one may have called meanwhile
     waited_ns += are_idle ? look_ns : 0;
-    sleep_until_called(are_idle || std::ranges::any_of(channels, has_threads) ? look_ns : 0);
+    sleep_until_news(are_idle || std::ranges::any_of(channels, has_threads) ? look_ns : 0);
   }
   return true;
 }
@@ -123,15 +144,15 @@ bool resume_some() {
 bool resume_late() {
   int64_t waited_ns = 0;
   bool was_stuck = false;
-  for (int64_t look_ns = kFirstLookNs; !resume_called();
+  for (int64_t look_ns = kFirstLookNs; !take_news();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {
     if (const Process* const ended = ended_in_call()) computing.ended_in_call(*ended);
     const bool any_runs = any_thread_runs();
     const bool is_stuck = !any_runs && (waited_ns >= kLongestWaitNs || !any_thread_may_wake());
-    if (is_stuck && was_stuck) return resume_called();
+    if (is_stuck && was_stuck) return take_news();
     was_stuck = is_stuck;
     waited_ns = std::max<int64_t>(waited_ns + (any_runs ? -kCountedOff : 1) * look_ns, 0);
-    sleep_until_called(look_ns);
+    sleep_until_news(look_ns);
   }
   return true;
 }
@@ -139,33 +160,38 @@ bool resume_late() {
 bool resume_if_any(void*) {
   const bool any_computes = !computing.channels.empty() || has_arrived() || any_new_thread_runs();
   if (any_computes && resume_some()) return true;
-  const bool is_stuck = computing.executive->events().empty() && !computing.executive->has_ready();
-  return is_stuck && resume_late();
+  return computing.executive->is_stuck() && resume_late();
 }
+
+bool look(void*) { return any_has_called(); }
 
 }  // namespace
 
 void start_computing(const ComputingStart& start) {
-  computing.bell = &start.bell;
+  computing.head = &start.head;
   computing.spins = start.spins;
   computing.at_once = start.at_once;
   computing.executive = &start.executive;
   computing.ended_in_call = start.ended_in_call;
   computing.silence = Silence(start.silence_ns);
   computing.channels.clear();  // of a run that was aborted
-  start.executive.set_outside_hook(resume_if_any, nullptr);
+  start.executive.set_outside_hook(resume_if_any, look, nullptr);
 }
 
 void await_alone(Channel& channel) {
-  const auto is_there = [&] { return has_called(&channel); };
-  if (!look_for(computing.spins, is_there)) sleep_for_one(channel, is_there);
+  wait_for_one(channel, [&] { return has_called(&channel); });
+  if (!has_called(&channel)) leave_if_stopped();
 }
 
 void await(Channel& channel) {
   const bool is_alone = computing.at_once == 1 && !has_threads(&channel);
-  const auto is_there = [&] { return has_called(&channel) || (is_alone && has_arrived()); };
-  if (!look_for(computing.spins, is_there) && is_alone) sleep_for_one(channel, is_there);
+  if (is_alone) {
+    wait_for_one(channel, [&] { return has_called(&channel) || has_arrived(); });
+  } else {
+    look_for(computing.spins, [&] { return has_called(&channel); });
+  }
   if (has_called(&channel)) return;
+  leave_if_stopped();
   channel.computing = pdes::current_fiber;
   computing.channels.push_back(&channel);
   if (is_crowded()) resume_some();

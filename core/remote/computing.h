@@ -3,6 +3,10 @@
 // computing rank does next may be earlier than any event. So a run is one of those that another
 // order of ready fibers gives, and results do not depend on it.
 //
+// In a worker of a parallel simulation other workers' frames are taken meanwhile, and their fibers
+// run: the worker counts as busy, so nothing is taken for safe that these processes may still
+// cause.
+//
 // Threads of a process that call MPI compute like ranks, except while all threads of their process
 // wait (threads.h).
 //
@@ -16,7 +20,7 @@
 namespace sesame::remote {
 
 struct ComputingStart {
-  Doorbell& bell;
+  SlotsHead& head;
   uint32_t spins;  // how often the simulator looks for a call before it sleeps
   size_t at_once;  // so many processes compute at once; 1: each fiber waits for its own
   pdes::Executive& executive;

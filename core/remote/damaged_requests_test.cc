@@ -1,12 +1,12 @@
 // Requests as a rank's process sends them, one of them damaged: each ends with a reply or with a
 // message about the rank, never with a crash of the simulator.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -86,9 +86,9 @@ class Program {
  public:
   // Damages the request of this number, if there is one. `paths`: of a run before, which a damaged
   // one may not give; empty: this run adds them.
-  Program(Slot& slot, Doorbell& bell, int damaged, Damage damage, std::vector<GivenPath>& paths)
+  Program(Slot& slot, SlotsHead& head, int damaged, Damage damage, std::vector<GivenPath>& paths)
       : slot_(slot),
-        bell_(bell),
+        head_(head),
         damaged_(damaged),
         damage_(std::move(damage)),
         paths_(paths),
@@ -113,7 +113,7 @@ class Program {
     if (must_stop_) return;
     slot_.header = header;
     if (sent_++ == damaged_) damage_(slot_);
-    give_turn_to_simulator(slot_, bell_);
+    give_turn_to_simulator(slot_, head_);
     while (slot_.turn.load() == Turn::kSimulator && !must_stop_) std::this_thread::yield();
   }
   void ask(std::initializer_list<std::pair<FileCall, Put>> calls) {
@@ -242,7 +242,7 @@ class Program {
   }
 
   Slot& slot_;
-  Doorbell& bell_;
+  SlotsHead& head_;
   const int damaged_;
   const Damage damage_;
   std::vector<GivenPath>& paths_;
@@ -252,33 +252,31 @@ class Program {
   int sent_ = 0;
 };
 
-// The file of the doorbell, the slot of the rank's first thread, and that of a further one.
-class SlotFile {
+// The slot of the rank's first thread, and that of a further one.
+class Slots {
  public:
-  SlotFile() : file_(memfd_create("slots", MFD_CLOEXEC)) {
-    EXPECT_EQ(ftruncate(file_, slot_offset(kSlots)), 0);
-    memory_ = static_cast<char*>(mmap(nullptr, static_cast<size_t>(slot_offset(kSlots)),
-                                      PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
-    bell().slots = 1;
-    bell().most_slots = kSlots;
+  Slots() : file_(std::move(*SlotsFile::create())) {
+    EXPECT_TRUE(file_->grow(kSlots));
+    slots_ = file_->map(0, kSlots);
+    head().slots = 1;
+    head().most_slots = kSlots;
     slot(0).is_first = 1;
     slot(0).owner = getpid();
   }
-  SlotFile(const SlotFile&) = delete;
-  SlotFile& operator=(const SlotFile&) = delete;
-  ~SlotFile() {
-    munmap(memory_, static_cast<size_t>(slot_offset(kSlots)));
-    close(file_);
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  ~Slots() {
+    for (int i = 0; i < kSlots; ++i) SlotsFile::unmap(slots_ + i);
   }
 
-  int file() const { return file_; }
-  Doorbell& bell() { return *reinterpret_cast<Doorbell*>(memory_); }
-  Slot& slot(int number) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(number)); }
+  SlotsFile& file() { return *file_; }
+  SlotsHead& head() { return file_->head(); }
+  Slot& slot(int number) { return slots_[number]; }
 
  private:
   static constexpr int kSlots = 2;
-  int file_;
-  char* memory_;
+  const std::unique_ptr<SlotsFile> file_;
+  Slot* slots_;
 };
 
 class DamagedRequests : public testing::Test {
@@ -307,24 +305,23 @@ class DamagedRequests : public testing::Test {
   std::string run(int damaged, const Damage& damage) {
     SimulatedJob job(1);
     job.world().mounts = make_mounts(job);
-    SlotFile slots;
-    Doorbell& bell = slots.bell();
+    Slots slots;
+    SlotsHead& head = slots.head();
     Slot& slot = slots.slot(0);
     slots_ = &slots;
     Processes processes;
-    processes.push_back(std::make_unique<Process>(0, slot, 0));
-    Process& process = *processes.back();
+    Process& process = processes.add(std::make_unique<Process>(0, slot, 0));
     const loader::FileHooks hooks = hooks_of(*job.world().mounts);
-    start_computing({bell, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
+    start_computing({head, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
     start_serving(processes, [](const std::string&) { connected_(); });
-    start_threads({bell, slots.file(), processes, job.world(), serve_thread});
+    start_threads({slots.file(), processes, job.world(), serve_thread});
     start_files(&hooks);
-    Program program(slot, bell, damaged, damage, paths_);
+    Program program(slot, head, damaged, damage, paths_);
     std::thread thread([&] {
       sent_ = program.run();
       process.has_ended = true;
       slot.turn = Turn::kEnded;
-      ring(bell);
+      ring(head.bell);
     });
     is_over_ = false;
     const std::string why = job.run_until_abort([&](int) { serve_rank(process); });
@@ -341,15 +338,15 @@ class DamagedRequests : public testing::Test {
       Slot& further = slots_->slot(1);
       further.header = header;
       further.turn = Turn::kSimulator;
-      slots_->bell().slots = 2;
-      ring(slots_->bell());
+      slots_->head().slots = 2;
+      ring(slots_->head().bell);
       while (further.turn.load() == Turn::kSimulator && !is_over_) std::this_thread::yield();
     });
   }
 
   inline static std::function<void()> connected_ = [] {};  // when kHello has been served
   fs::path root_;
-  SlotFile* slots_ = nullptr;  // while a run lasts
+  Slots* slots_ = nullptr;  // while a run lasts
   std::atomic<bool> is_over_ = false;
   int sent_ = 0;
   std::vector<GivenPath> paths_;

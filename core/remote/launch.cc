@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -19,13 +18,14 @@
 namespace sesame::remote {
 namespace {
 
-// For threads that call MPI at once, beside that which started the program: in the whole run at
-// least, and for each rank of a large run on average.
+// Slots for threads that call MPI at once, beside that which started the program: in the whole run
+// at least, and for each rank of a large run on average.
 constexpr int kSlotsOfThreads = 1024;
 constexpr int kThreadsOfRank = 16;
 
 // The process group of all ranks; 0: none.
-std::atomic<pid_t> group = 0;
+std::atomic<pid_t> own_group = 0;
+std::atomic<pid_t>* group = &own_group;
 
 std::string system_error(const char* what) { return std::string(what) + ": " + strerror(errno); }
 
@@ -58,7 +58,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 void end_processes() {
-  if (const pid_t all = group.exchange(0); all > 0) kill(-all, SIGKILL);
+  if (const pid_t all = group->exchange(0); all > 0) kill(-all, SIGKILL);
 }
 
 namespace {
@@ -70,10 +70,6 @@ std::unexpected<Error> too_many(int ranks) {
 
 std::unexpected<Error> no_descriptor() {
   return error(system_error("cannot start the ranks' processes"), "raise ulimit -n");
-}
-
-std::unexpected<Error> cannot_make_memory() {
-  return error(system_error("cannot make memory for the ranks' processes"));
 }
 
 std::unexpected<Error> cannot_map_memory() {
@@ -88,28 +84,26 @@ void prepare_slot(Slot& slot, int rank) {
 
 }  // namespace
 
-Result<std::unique_ptr<Launch>> Launch::create(const LaunchOptions& options) {
-  const int ranks = options.ranks;
-  if (ranks > mpi::kMostRemoteRanks) return too_many(ranks);
+Result<std::unique_ptr<Launch>> Launch::create(LaunchOptions options) {
+  const std::vector<int> ranks = std::move(options.ranks);
+  const auto count = static_cast<int>(ranks.size());
+  if (ranks.back() >= mpi::kMostRemoteRanks) return too_many(ranks.back() + 1);
   signal(SIGCHLD, SIG_DFL);  // ends of processes would be lost where it is ignored
   const int wake = eventfd(0, EFD_CLOEXEC);
   if (wake < 0) return no_descriptor();
-  std::unique_ptr<Launch> launch(new Launch(options, wake));
-  // Those of threads take memory once they are used.
-  const int slots = ranks + std::max(kSlotsOfThreads, ranks * kThreadsOfRank);
-  const auto bytes = static_cast<size_t>(slot_offset(ranks));
-  launch->memory_ = memfd_create("sesame-ranks", MFD_CLOEXEC);
-  if (launch->memory_ < 0 || ftruncate(launch->memory_, slot_offset(slots)) != 0)
-    return cannot_make_memory();
-  void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, launch->memory_, 0);
-  if (shared == MAP_FAILED) return cannot_map_memory();
-  launch->bell_ = static_cast<Doorbell*>(shared);
-  launch->bell_->slots = ranks;
-  launch->bell_->most_slots = slots;
-  for (int rank = 0; rank < ranks; ++rank) {
-    Slot& slot = *reinterpret_cast<Slot*>(static_cast<char*>(shared) + slot_offset(rank));
-    prepare_slot(slot, rank);
-    launch->processes_.push_back(std::make_unique<Process>(rank, slot, rank));
+  if (options.group != nullptr) group = options.group;
+  std::unique_ptr<Launch> launch(new Launch(std::move(options), wake));
+  const SlotsFile& file = launch->slots();
+  const int most = count + std::max(kSlotsOfThreads, count * kThreadsOfRank);
+  if (auto grown = launch->slots().grow(most); !grown) return std::unexpected(grown.error());
+  Slot* const slots = file.map(0, count);
+  if (slots == nullptr) return cannot_map_memory();
+  file.head().slots = count;
+  file.head().most_slots = most;
+  for (int number = 0; number < count; ++number) {
+    const int rank = ranks[static_cast<size_t>(number)];
+    prepare_slot(slots[number], rank);
+    launch->processes_.add(std::make_unique<Process>(rank, slots[number], number));
   }
   launch->watcher_ = std::thread([&launch = *launch] { launch.watch(); });
   return launch;
@@ -121,18 +115,17 @@ Launch::~Launch() { finish(); }
 Result<Process*> Launch::add_rank() {
   const int rank = static_cast<int>(processes_.size());
   if (rank >= mpi::kMostRemoteRanks) return too_many(rank + 1);
-  const int most = bell_->most_slots + 1 + kThreadsOfRank;
-  if (ftruncate(memory_, slot_offset(most)) != 0) return cannot_make_memory();
-  bell_->most_slots = most;
-  const int number = bell_->slots.fetch_add(1);
+  SlotsHead& head = slots_->head();
+  const int most = head.most_slots + 1 + kThreadsOfRank;
+  if (auto grown = slots_->grow(most); !grown) return std::unexpected(grown.error());
+  head.most_slots = most;
+  const int number = head.slots.fetch_add(1);
   if (number >= most) return error("threads of ranks have taken all slots of shared memory");
-  void* const memory =
-      mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, slot_offset(number));
-  if (memory == MAP_FAILED) return cannot_map_memory();
-  Slot& slot = *static_cast<Slot*>(memory);
-  prepare_slot(slot, rank);
+  Slot* const slot = slots_->map(number, 1);
+  if (slot == nullptr) return cannot_map_memory();
+  prepare_slot(*slot, rank);
   const std::lock_guard lock(mutex_);
-  return processes_.emplace_back(std::make_unique<Process>(rank, slot, number)).get();
+  return &processes_.add(std::make_unique<Process>(rank, *slot, number));
 }
 
 // The program with what the libraries of its rank need.
@@ -147,7 +140,7 @@ RankProgram Launch::prepared(const Process& process, RankProgram program) const 
   prepend(environment, "LD_AUDIT", libraries_ + "/libsesame-find-mpi.so");
   set(environment, kLibrariesVariable, libraries_);
   set(environment, kSlotVariable,
-      std::to_string(getpid()) + ":" + std::to_string(memory_) + ":" +
+      std::to_string(getpid()) + ":" + std::to_string(slots_->descriptor()) + ":" +
           std::to_string(process.slot_number));
   if (program.is_static) {
     set(environment, kStaticProgramVariable, program.path);
@@ -161,7 +154,7 @@ namespace {
 // Makes the process one of the group, or the first one of a new group: that of ranks which have all
 // left it cannot be joined.
 void join_group(pid_t process) {
-  if (setpgid(process, group.load()) != 0) setpgid(process, process);
+  if (setpgid(process, group->load()) != 0) setpgid(process, process);
 }
 
 // In the new process. Returns if the program cannot be executed; errno says why.
@@ -203,7 +196,7 @@ void Launch::fork_rank(Process& process, const RankProgram& program, const int* 
   if (child < 0) return;
   children_.push_back(child);
   join_group(child);
-  if (getpgid(child) == child) group = child;
+  if (getpgid(child) == child) *group = child;
 }
 
 namespace {
@@ -263,11 +256,11 @@ void end(const Process& process) {
 void Launch::remove_from(size_t rank) {
   const std::lock_guard lock(mutex_);
   while (processes_.size() > rank) {
-    const Process& last = *processes_.back();
+    const Process& last = processes_.last();
     end(last);
     Slot* const slot = &last.main.slot;
-    processes_.pop_back();
-    munmap(slot, sizeof(Slot));
+    processes_.remove_last();
+    SlotsFile::unmap(slot);
   }
 }
 
@@ -280,7 +273,7 @@ void Launch::note_end(pid_t ended, int status) {
     process->has_ended = true;
     Turn expected = Turn::kProgram;
     process->main.slot.turn.compare_exchange_strong(expected, Turn::kEnded);
-    ring(*bell_);
+    ring(slots_->head().bell);
   }
 }
 

@@ -5,23 +5,29 @@
 // handler, end all processes that are left. One at a time; one thread calls.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/remote/outputs.h"
 #include "core/remote/server.h"
+#include "core/remote/slots_file.h"
 
 namespace sesame::remote {
 
 struct LaunchOptions {
-  int ranks = 0;          // at first
+  std::vector<int> ranks;  // at first
+  std::unique_ptr<SlotsFile> slots;
   std::string libraries;  // directory of those that ranks load: libsesame-rank.so and others
   WriteOutput write_output = nullptr;
+  // Where another process that is to end the ranks finds their process group; null: nowhere.
+  std::atomic<pid_t>* group = nullptr;
 };
 
 struct RankProgram {
@@ -34,7 +40,7 @@ struct RankProgram {
 
 class Launch {
  public:
-  static Result<std::unique_ptr<Launch>> create(const LaunchOptions& options);
+  static Result<std::unique_ptr<Launch>> create(LaunchOptions options);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -50,12 +56,13 @@ class Launch {
   void finish();
 
   Processes& processes() { return processes_; }
-  Doorbell& bell() { return *bell_; }
-  int slots_file() const { return memory_; }
+  SlotsFile& slots() { return *slots_; }
 
  private:
-  Launch(const LaunchOptions& options, int wake)
-      : libraries_(options.libraries), outputs_(options.write_output, wake) {}
+  Launch(LaunchOptions options, int wake)
+      : libraries_(std::move(options.libraries)),
+        outputs_(options.write_output, wake),
+        slots_(std::move(options.slots)) {}
   RankProgram prepared(const Process& process, RankProgram program) const;
   void fork_rank(Process& process, const RankProgram& program, const int* outputs, int failure);
   void watch();
@@ -63,8 +70,7 @@ class Launch {
 
   std::string libraries_;
   Outputs outputs_;
-  int memory_ = -1;  // of the slots: open, so that processes can map theirs
-  Doorbell* bell_ = nullptr;
+  const std::unique_ptr<SlotsFile> slots_;
   // Below: the watcher reads. So does this thread without the lock, which alone changes
   // `processes_`.
   std::mutex mutex_;

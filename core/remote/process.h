@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/mpi/calls/call.h"
@@ -173,6 +174,33 @@ struct Process {
   int status = 0;  // of waitpid(), once it has ended
 };
 
-using Processes = std::vector<std::unique_ptr<Process>>;
+// Those of all ranks or, in a worker of a parallel simulation, of its ranks.
+class Processes {
+ public:
+  Process& add(std::unique_ptr<Process> process) {
+    const auto rank = static_cast<size_t>(process->rank);
+    if (rank >= by_rank_.size()) by_rank_.resize(rank + 1);
+    by_rank_[rank] = process.get();
+    return *all_.emplace_back(std::move(process));
+  }
+  void remove_last() {
+    by_rank_[static_cast<size_t>(all_.back()->rank)] = nullptr;
+    all_.pop_back();
+  }
+
+  // Null: there is none here.
+  Process* find(int rank) const {
+    const auto number = static_cast<size_t>(rank);
+    return number < by_rank_.size() ? by_rank_[number] : nullptr;
+  }
+  size_t size() const { return all_.size(); }
+  const Process& last() const { return *all_.back(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+ private:
+  std::vector<std::unique_ptr<Process>> all_;
+  std::vector<Process*> by_rank_;
+};
 
 }  // namespace sesame::remote

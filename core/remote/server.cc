@@ -242,9 +242,9 @@ void serve_request(Channel& channel) {
 }
 
 ProcessMemory& memory_of(const RemoteRange& range) {
-  const auto rank = static_cast<size_t>(rank_of_address(range.address));
-  expect(rank < all->size(), "an address is of no rank");
-  return (*all)[rank]->memory;
+  Process* const process = all->find(rank_of_address(range.address));
+  expect(process != nullptr, "an address is of no rank");
+  return process->memory;
 }
 
 void read_memory(const RemoteRange* ranges, size_t count, void* packed) {
@@ -268,7 +268,7 @@ void start_serving(Processes& processes, void (*connected)(const std::string& in
   allow_thread_level(MPI_THREAD_MULTIPLE);
 }
 
-Process& this_process() { return *(*all)[static_cast<size_t>(this_rank().id)]; }
+Process& this_process() { return *all->find(this_rank().id); }
 
 Channel& this_channel() {
   Process& process = this_process();

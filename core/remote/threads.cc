@@ -1,8 +1,6 @@
 #include "core/remote/threads.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/mpi/messages/remote_ranks.h"
 #include "core/mpi/messages/world.h"
 #include "core/remote/request_checks.h"
 
@@ -25,11 +24,11 @@ namespace {
 
 struct Threads {
   explicit Threads(const ThreadsStart& start_in)
-      : start(start_in), known(start_in.bell.slots.load()) {}
+      : start(start_in), known(start_in.file.head().slots.load()) {}
 
   ThreadsStart start;
   int known;                     // slots that have been mapped here
-  uint32_t seen = 0;             // of Doorbell::threads_created
+  uint32_t seen = 0;             // of SlotsHead::threads_created
   std::vector<Slot*> unclaimed;  // whose threads have not called yet
   std::vector<Channel*> vacant;  // whose threads have ended
 };
@@ -46,9 +45,9 @@ bool has_request(const Slot* slot) { return slot->turn.load() == Turn::kSimulato
 
 // The process has written its rank.
 Process& process_of(const Slot& slot) {
-  const auto rank = static_cast<size_t>(slot.rank);
-  if (rank >= threads->start.processes.size()) fail_shared();
-  return *threads->start.processes[rank];
+  Process* const process = threads->start.processes.find(slot.rank);
+  if (process == nullptr) fail_shared();
+  return *process;
 }
 
 // A process may have ended while threads of it made their calls.
@@ -58,28 +57,21 @@ bool waits_to_start(const Slot* slot) {
 
 // A thread that finds no slot counts, too, and ends its process.
 int slots_taken() {
-  const Doorbell& bell = threads->start.bell;
-  return std::min(bell.slots.load(std::memory_order_relaxed), bell.most_slots.load());
-}
-
-int slots_in_file() {
-  struct stat status {};
-  fstat(threads->start.file, &status);
-  return static_cast<int>((status.st_size - slot_offset(0)) / static_cast<off_t>(sizeof(Slot)));
+  const SlotsHead& head = threads->start.file.head();
+  return std::min(head.slots.load(std::memory_order_relaxed), head.most_slots.load());
 }
 
 void map_new_slots() {
   const ThreadsStart& start = threads->start;
   const int taken = slots_taken();
-  if (taken > threads->known && taken > slots_in_file()) fail_shared();
+  if (taken > threads->known && taken > start.file.slots()) fail_shared();
   for (; threads->known < taken; ++threads->known) {
-    void* const slot = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, start.file,
-                            slot_offset(threads->known));
-    if (slot == MAP_FAILED) start.world.hooks.abort_job(2, "cannot map a thread's slot");
-    if (static_cast<Slot*>(slot)->is_first != 0) {
-      munmap(slot, sizeof(Slot));  // of a rank that was spawned: Launch has mapped it
+    Slot* const slot = start.file.map(threads->known, 1);
+    if (slot == nullptr) start.world.hooks.abort_job(2, "cannot map a thread's slot");
+    if (slot->is_first != 0) {
+      SlotsFile::unmap(slot);  // of a rank that was spawned: Launch has mapped it
     } else {
-      threads->unclaimed.push_back(static_cast<Slot*>(slot));
+      threads->unclaimed.push_back(slot);
     }
   }
 }
@@ -103,7 +95,7 @@ void exchange(Channel& left, Channel& resumed, mpi::Rank& rank) {
 void on_switch(pdes::Fiber* next) {
   if (next == nullptr) return;
   const auto& strand = *static_cast<mpi::Strand*>(next);
-  Process& process = *threads->start.processes[strand.rank_number];
+  Process& process = *threads->start.processes.find(static_cast<int>(strand.rank_number));
   if (!process.has_threads()) return;
   Channel* const channel = channel_of(process, strand);
   if (channel == nullptr || channel == process.running) return;
@@ -126,6 +118,8 @@ void start_strand(Channel& channel) {
   const int64_t begin_ps = is_time(clock_ps) ? clock_ps : 0;
   world.start_strand(rank, SimTime::from_ps(begin_ps), [&channel] {
     mpi::Strand& strand = mpi::self();
+    const mpi::RemoteRanks* const remote = strand.rank->world.remote;
+    if (remote != nullptr) remote->check_thread();
     strand.call_depth = 0;
     strand.call = 0;
     strand.clock_reads = 0;
@@ -283,7 +277,7 @@ bool all_wait(const Process& process) {
 }
 
 bool any_new_thread_runs() {
-  const uint32_t created = threads->start.bell.threads_created.load();
+  const uint32_t created = threads->start.file.head().threads_created.load();
   if (created == threads->seen) return false;
   bool are_levels_known = true;
   for (const auto& process : threads->start.processes) {
@@ -304,7 +298,7 @@ bool any_new_thread_runs() {
 }
 
 void forget_new_threads() {
-  threads->seen = threads->start.bell.threads_created.load();
+  threads->seen = threads->start.file.head().threads_created.load();
   for (const auto& process : threads->start.processes)
     process->seen_threads = process->main.slot.threads_created.load();
 }

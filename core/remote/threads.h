@@ -14,13 +14,12 @@
 #pragma once
 
 #include "core/remote/process.h"
-#include "core/remote/wire.h"
+#include "core/remote/slots_file.h"
 
 namespace sesame::remote {
 
 struct ThreadsStart {
-  Doorbell& bell;
-  int file;  // of the slots
+  SlotsFile& file;
   Processes& processes;
   mpi::World& world;
   void (*serve)(Channel& channel);  // the body of a thread's strand; returns when it has ended

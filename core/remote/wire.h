@@ -1,8 +1,9 @@
 // What a rank that is a process of its own and the simulator have in common: slots of shared
 // memory, through which calls and their results pass. The thread that started the program has one;
-// each other thread that calls MPI takes one of its own (Doorbell::slots).
+// each other thread that calls MPI takes one of its own (SlotsHead::slots).
 //
-// The slots are in one file in memory, behind a Doorbell: slot_offset() says where.
+// The slots are in one file in memory, behind a SlotsHead: slot_offset() says where. Each worker of
+// a parallel simulation has such a file, for its ranks.
 //
 // The two sides take turns. The program writes a request and gives the turn to the simulator; the
 // simulator runs the call on the rank's fiber and gives the turn back with a reply. Between the two
@@ -21,17 +22,13 @@
 // reserved.
 #pragma once
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/doorbell.h"
 #include "core/mpi/messages/compute_meter.h"
 
 namespace sesame::remote {
@@ -153,11 +150,11 @@ enum class SpecialCall : uint16_t {
   kHasType,
 };
 
-// Wakes the simulator, which waits for several ranks at once.
-struct alignas(4096) Doorbell {
-  std::atomic<uint32_t> rings;
-  std::atomic<uint32_t> simulator_sleeps;
-  std::atomic<uint32_t> is_crowded;  // every processor computes: a rank that waits sleeps at once
+// What all slots of a simulator have in common, at the beginning of their file.
+struct alignas(4096) SlotsHead {
+  Doorbell bell;  // first; the simulator's, which waits for several ranks at once
+  // Every processor computes: a rank that waits sleeps at once.
+  alignas(64) std::atomic<uint32_t> is_crowded;
   alignas(64) std::atomic<int32_t> slots;  // taken so far
   std::atomic<int32_t> most_slots;         // grows when ranks are spawned
   std::atomic<uint32_t> threads_created;   // so far, by processes that are ranks
@@ -194,17 +191,7 @@ struct alignas(4096) Slot {
 };
 
 inline constexpr off_t slot_offset(int slot) {
-  return static_cast<off_t>(sizeof(Doorbell) + sizeof(Slot) * static_cast<size_t>(slot));
-}
-
-template <typename Word>
-long futex(std::atomic<Word>& word, int operation, Word value) {
-  return syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
-}
-
-inline void ring(Doorbell& bell) {
-  bell.rings.fetch_add(1);
-  futex(bell.rings, FUTEX_WAKE, 1U);
+  return static_cast<off_t>(sizeof(SlotsHead) + sizeof(Slot) * static_cast<size_t>(slot));
 }
 
 // ---- The simulator's side ----
@@ -214,46 +201,18 @@ inline void give_turn_to_program(Slot& slot) {
   if (slot.program_sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1});
 }
 
-// Looks `spins` times whether `is_there()`, and ends when it is; returns whether.
-template <typename Condition>
-bool look_for(uint32_t spins, Condition&& is_there) {
-  for (uint32_t i = 0; i < spins; ++i) {
-    if (is_there()) return true;
-    __builtin_ia32_pause();
-  }
-  return is_there();
-}
-
-// Sleeps until `is_there()`, which a rank or its end made true and rang for, or until the time has
-// passed (0: for ever). Returns whether it is there.
-template <typename Condition>
-bool sleep_until(Doorbell& bell, Condition&& is_there, int64_t longest_ns = 0) {
-  const timespec longest{longest_ns / 1'000'000'000, longest_ns % 1'000'000'000};
-  bool is_late = false;
-  for (;;) {
-    const uint32_t rings = bell.rings.load();
-    bell.simulator_sleeps.store(1);
-    if (is_there() || is_late) break;
-    is_late = syscall(SYS_futex, &bell.rings, FUTEX_WAIT, rings,
-                      longest_ns == 0 ? nullptr : &longest, nullptr, 0) != 0 &&
-              errno == ETIMEDOUT;
-  }
-  bell.simulator_sleeps.store(0);
-  return is_there();
-}
-
 // ---- The program's side ----
 
-inline void give_turn_to_simulator(Slot& slot, Doorbell& bell) {
+inline void give_turn_to_simulator(Slot& slot, SlotsHead& head) {
   slot.turn.store(Turn::kSimulator);
-  if (bell.simulator_sleeps.load() != 0) ring(bell);
+  ring_if_asleep(head.bell);
 }
 
-inline void await_turn_of_program(Slot& slot, const Doorbell& bell) {
+inline void await_turn_of_program(Slot& slot, const SlotsHead& head) {
   for (uint32_t i = 0; i < slot.spins; ++i) {
     if (slot.turn.load(std::memory_order_acquire) != Turn::kSimulator) return;
     if (slot.must_sleep.load(std::memory_order_relaxed) != 0) break;
-    if (bell.is_crowded.load(std::memory_order_relaxed) != 0) break;
+    if (head.is_crowded.load(std::memory_order_relaxed) != 0) break;
     __builtin_ia32_pause();
   }
   for (;;) {

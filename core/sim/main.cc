@@ -22,6 +22,7 @@
 #include <string>
 
 #include "core/loader/loader.h"
+#include "core/sim/parallel_run.h"
 #include "core/sim/process_ranks.h"
 #include "core/sim/result.h"
 #include "core/sim/scenario.h"
@@ -69,6 +70,7 @@ int inspect(const char* name, const std::string& ranks_as) {
 // All files of a run are in a directory that the parent process made and removes.
 void interrupt(int) {
   sesame::sim::end_process_ranks();
+  sesame::sim::end_all_workers();
   sesame::loader::host_exit(kInterrupted);
 }
 

@@ -75,12 +75,12 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-// What several workers do not simulate of the run, and what to do instead; empty if they can.
-std::pair<std::string, std::string> what_is_not_simulated(bool has_process_ranks) {
-  const std::string one = std::string("use ") + one_worker();
-  if (has_process_ranks) return {"a program whose ranks are processes", one};
-  if (sizeof(SimTime) > sizeof(int64_t)) return {"a run that calculates sensitivities", one};
-  return {};
+// In the supervisor, for end_all_workers(); null elsewhere.
+SharedRun* supervised = nullptr;
+
+// Ends what is left of a worker's ranks, whose worker has ended: also what they have started.
+void end_ranks(SharedRun::OfWorker& worker) {
+  if (const pid_t group = worker.rank_processes.exchange(0); group > 0) ::kill(-group, SIGKILL);
 }
 
 SimTime look_ahead_of(const mpi::World& world) {
@@ -94,9 +94,10 @@ SimTime look_ahead_of(const mpi::World& world) {
 }  // namespace
 
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
-                       const mpi::World& world, bool has_process_ranks) {
-  if (const auto [what, hint] = what_is_not_simulated(has_process_ranks); !what.empty())
-    return error(what + " is not simulated with several workers yet", hint);
+                       const mpi::World& world) {
+  if (sizeof(SimTime) > sizeof(int64_t))
+    return error("a run that calculates sensitivities is not simulated with several workers yet",
+                 std::string("use ") + one_worker());
   const std::string asked = std::to_string(scenario.workers) + " workers: ";
   if (scenario.workers > pdes::kMostWorkers)
     return error(asked + "expected at most " + std::to_string(pdes::kMostWorkers));
@@ -127,7 +128,7 @@ Result<> check_mappings(const loader::Program& program, const Scenario& scenario
   Scenario other = scenario;
   while (!check(other.workers)) {
     ++other.workers;
-    if (!check_workers(other, machine, world, false)) return checked;
+    if (!check_workers(other, machine, world)) return checked;
   }
   std::string& hint = checked.error().hint;
   hint = std::string("use ") + spelled("--workers ", "workers=") + std::to_string(other.workers) +
@@ -138,19 +139,21 @@ Result<> check_mappings(const loader::Program& program, const Scenario& scenario
 ParallelRun::ParallelRun(mpi::World& world, std::vector<int> worker_of)
     : world_(world), worker_of_(std::move(worker_of)) {}
 
-Result<std::unique_ptr<ParallelRun>> ParallelRun::fork(const Scenario& scenario,
-                                                       mpi::World& world) {
+Result<std::unique_ptr<ParallelRun>> ParallelRun::fork(const Scenario& scenario, mpi::World& world,
+                                                       const std::vector<Doorbell*>& bells) {
   std::unique_ptr<ParallelRun> run(new ParallelRun(world, divide(world, scenario.workers)));
-  if (auto shared = run->share(scenario); !shared) return std::unexpected(shared.error());
+  if (auto shared = run->share(scenario, bells); !shared) return std::unexpected(shared.error());
   if (auto started = run->start_workers(); !started) return std::unexpected(started.error());
   return run;
 }
 
 // Makes what the processes share.
-Result<> ParallelRun::share(const Scenario& scenario) {
+Result<> ParallelRun::share(const Scenario& scenario, const std::vector<Doorbell*>& bells) {
   auto memory = pdes::SharedMemory::create(scenario.workers);
   if (!memory) return std::unexpected(memory.error());
   memory_ = *std::move(memory);
+  memory_->state().has_outside = !bells.empty();
+  for (size_t i = 0; i < bells.size(); ++i) memory_->set_bell(static_cast<int>(i), *bells[i]);
   void* shared =
       mmap(nullptr, sizeof(SharedRun), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED)
@@ -178,9 +181,8 @@ Result<> ParallelRun::start_workers() {
   std::fflush(nullptr);
   signal(SIGCHLD, SIG_DFL);  // ends of workers would be lost where it is ignored
   const pid_t supervisor = getpid();
-  processes_.assign(states_.size(), 0);
-  for (size_t i = 0; i < processes_.size(); ++i) {
-    if (!memory_->is_here(static_cast<int>(i))) continue;
+  for (int i = 0; i < workers(); ++i) {
+    if (!memory_->is_here(i)) continue;
     const pid_t process = ::fork();
     if (process < 0) {
       const int error_number = errno;
@@ -188,16 +190,17 @@ Result<> ParallelRun::start_workers() {
       return error(std::string("cannot start a worker: ") + std::strerror(error_number));
     }
     if (process == 0) {
-      become_worker(static_cast<int>(i), supervisor);
+      become_worker(i, supervisor);
       return {};
     }
-    processes_[i] = process;
+    shared_->workers[i].process = process;
   }
+  supervised = shared_;
   // Only here, not in ranks: await_worker() waits for the signal.
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &child, nullptr);
+  sigprocmask(SIG_BLOCK, &child, &signals_);
   return {};
 }
 
@@ -221,7 +224,7 @@ void ParallelRun::join(const Scenario& scenario) {
       [this](const std::string& why, const std::string& hint) { refuse(why, hint); }, take_any);
   protocol_ = make_protocol(scenario, look_ahead(), *worker_, world_.executive, take_any,
                             [this] { return messages_->next_send(); });
-  if (has_null_messages(scenario)) messages_->refuse_modules();
+  if (has_null_messages(scenario)) messages_->announce_sends();
   world_.executive.set_confirms_receives(scenario.confirm_receives);
   world_.remote = messages_.get();
   world_.remote_windows = mpi::make_remote_windows(world_);
@@ -258,13 +261,33 @@ void ParallelRun::take(std::span<const char> frame) {
 }
 
 void ParallelRun::end_job(int status, const std::string& why) {
-  if (shared_->decide(status, why, false, "")) memory_->state().stopped = true;
+  if (shared_->decide(status, why, false, "")) memory_->stop();
+}
+
+loader::BinaryInterface ParallelRun::agree_on(loader::BinaryInterface interface) {
+  int agreed = 0;
+  if (shared_->interface.compare_exchange_strong(agreed, 1 + static_cast<int>(interface)))
+    return interface;
+  return static_cast<loader::BinaryInterface>(agreed - 1);
+}
+
+std::optional<loader::BinaryInterface> ParallelRun::used_interface() const {
+  const int used = shared_->interface;
+  if (used == 0) return {};
+  return static_cast<loader::BinaryInterface>(used - 1);
+}
+
+// The supervisor sees it when it learns of this worker's end. Output that is kept here would be
+// seen twice.
+void ParallelRun::begin_again() {
+  if (!shared_->has_verdict.exchange(true)) shared_->begins_again = true;
+  _exit(0);
 }
 
 bool ParallelRun::decide_to_fail(const Error& error) {
   const Error without_hint{error.message, {}, error.path, error.line};
   if (!shared_->decide(2, without_hint.to_string(), true, error.hint)) return false;
-  memory_->state().stopped = true;
+  memory_->stop();
   return true;
 }
 
@@ -313,13 +336,20 @@ std::string ParallelRun::name_of(int worker) const {
 }
 
 void ParallelRun::end_workers() {
-  for (pid_t& process : processes_) {
+  for (int i = 0; i < workers(); ++i) {
+    const pid_t process = shared_->workers[i].process;
     if (process == 0) continue;
     kill(process, SIGKILL);
     while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
     }
-    process = 0;
+    forget(i);
   }
+}
+
+// A worker that has ended.
+void ParallelRun::forget(int worker) {
+  shared_->workers[worker].process = 0;
+  end_ranks(shared_->workers[worker]);
 }
 
 RunProgress ParallelRun::progress() const {
@@ -361,12 +391,17 @@ Result<std::optional<ParallelRun::Verdict>> ParallelRun::supervise(
 }
 
 Result<> ParallelRun::await_ends(const std::function<void(const RunProgress&)>& on_progress) {
-  for (size_t left = processes_.size(); left > 0;) {
+  for (int left = workers(); left > 0;) {
     int status = 0;
     const auto ended = await_worker(&status);
     on_progress(progress());
     if (!ended) continue;
     --left;
+    if (begins_again()) {
+      end_workers();
+      sigprocmask(SIG_SETMASK, &signals_, nullptr);
+      return {};
+    }
     if (auto checked = check_end(*ended, status); !checked) return checked;
   }
   return {};
@@ -376,7 +411,7 @@ Result<> ParallelRun::await_ends(const std::function<void(const RunProgress&)>& 
 Result<> ParallelRun::await_hosts(const std::function<void(const RunProgress&)>& on_progress) {
   constexpr int64_t kCheckNs = 1'000'000;
   int64_t checked_ns = 0, shown_ns = monotonic_ns();
-  auto left = std::ranges::count_if(processes_, [](pid_t process) { return process != 0; });
+  int left = memory_->state().count_here;
   for (int attempt = 0; left > 0 || (hosts_->is_first() && !hosts_->is_complete());) {
     const auto moved = hosts_->step();
     if (!moved) return std::unexpected(moved.error());
@@ -408,10 +443,11 @@ void ParallelRun::end_further_host(const Result<>& ended) {
 }
 
 Result<> ParallelRun::check_end(pid_t process, int status) {
-  const auto place = std::ranges::find(processes_, process);
-  CHECK(place != processes_.end());
-  *place = 0;
-  const auto number = static_cast<int>(place - processes_.begin());
+  const auto* const place = std::ranges::find_if(
+      shared_->workers, [&](const auto& worker) { return worker.process == process; });
+  const auto number = static_cast<int>(place - shared_->workers);
+  CHECK(number < workers());
+  forget(number);
   if (memory_->state().stopped && shared_->is_failure) return error(shared_->text, shared_->hint);
   if (shared_->workers[number].has_left) return {};
   const std::string others = ": the other workers were stopped, and no result is written";
@@ -472,6 +508,14 @@ uint64_t ParallelRun::frames() const {
   uint64_t frames = 0;
   for (int i = 0; i < workers(); ++i) frames += memory_->state().workers[i].frames;
   return frames;
+}
+
+void end_all_workers() {
+  if (supervised == nullptr) return;
+  for (SharedRun::OfWorker& worker : supervised->workers) {
+    if (const pid_t process = worker.process; process > 0) kill(process, SIGKILL);
+    end_ranks(worker);
+  }
 }
 
 }  // namespace sesame::sim

@@ -10,8 +10,10 @@
 // system, and a worker ends when its supervisor does. One thread.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -20,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/doorbell.h"
 #include "core/base/error.h"
 #include "core/loader/loader.h"
 #include "core/machine/machine.h"
@@ -46,7 +49,7 @@ struct RunProgress {
 
 // Whether the scenario can be simulated by scenario.workers workers, with the reason if not.
 Result<> check_workers(const Scenario& scenario, const machine::Machine& machine,
-                       const mpi::World& world, bool has_process_ranks);
+                       const mpi::World& world);
 
 // An Error if the kernel admits too few memory mappings for the ranks of each process.
 Result<> check_mappings(const loader::Program& program, const Scenario& scenario,
@@ -54,7 +57,10 @@ Result<> check_mappings(const loader::Program& program, const Scenario& scenario
 
 class ParallelRun {
  public:
-  static Result<std::unique_ptr<ParallelRun>> fork(const Scenario& scenario, mpi::World& world);
+  // `bells`: what each worker waits at, where its ranks are processes, which ring it, too.
+  // Otherwise there are none.
+  static Result<std::unique_ptr<ParallelRun>> fork(const Scenario& scenario, mpi::World& world,
+                                                   const std::vector<Doorbell*>& bells);
 
   bool is_supervisor() const { return number_ < 0; }
   // Whether this process simulates the rank; the supervisor simulates none.
@@ -71,6 +77,13 @@ class ParallelRun {
   bool can_record() const { return recorder_ == nullptr || recorder_->error_number() == 0; }
   void set_progress(const RunProgress& progress);
   void set_startup(double seconds) { shared_->workers[number_].startup_seconds = seconds; }
+  int number() const { return number_; }
+  // Where the process group of this worker's ranks belongs, for the supervisor to end.
+  std::atomic<pid_t>* rank_processes() { return &shared_->workers[number_].rank_processes; }
+  // The binary interface that a rank's process uses: that of all workers, which may be another one.
+  loader::BinaryInterface agree_on(loader::BinaryInterface interface);
+  // The run is to begin again with ranks that are processes.
+  [[noreturn]] void begin_again();
   [[noreturn]] void leave();
   // Ends the run for this reason, which the supervisor reports.
   [[noreturn]] void fail(const Error& error);
@@ -86,11 +99,16 @@ class ParallelRun {
   // further host, when the first one has all that its workers did.
   Result<std::optional<Verdict>> supervise(
       const std::function<void(const RunProgress&)>& on_progress);
+  // After supervise(): whether a worker has asked for that. All workers have then ended, and
+  // nothing of this object is of use.
+  bool begins_again() const { return shared_->begins_again; }
+  // The one that processes of ranks have used; none: there was no such process.
+  std::optional<loader::BinaryInterface> used_interface() const;
   // Adds what the workers' ranks did to the world. `recording`: null if nothing is recorded.
   Result<> take_in(Recording* recording);
 
   const WorkerTotals& totals() const { return totals_; }
-  int workers() const { return static_cast<int>(processes_.size()); }
+  int workers() const { return static_cast<int>(states_.size()); }
   uint64_t rounds() const { return memory_->state().round; }
   uint64_t frames() const;
   // Until the ranks of all workers of this host were loaded, s.
@@ -103,7 +121,7 @@ class ParallelRun {
 
  private:
   ParallelRun(mpi::World& world, std::vector<int> worker_of);
-  Result<> share(const Scenario& scenario);
+  Result<> share(const Scenario& scenario, const std::vector<Doorbell*>& bells);
   Result<> start_workers();
   void become_worker(int number, pid_t supervisor);
   void connect_file_systems();
@@ -118,14 +136,15 @@ class ParallelRun {
   [[noreturn]] void end_further_host(const Result<>& ended);
   Result<> check_end(pid_t process, int status);
   void end_workers();
+  void forget(int worker);
   std::string name_of(int worker) const;
 
   mpi::World& world_;
   std::vector<int> worker_of_;  // by rank
   std::unique_ptr<pdes::SharedMemory> memory_;
   SharedRun* shared_ = nullptr;
-  int number_ = -1;               // of this worker; -1: the supervisor
-  std::vector<pid_t> processes_;  // by worker; 0: it has ended
+  int number_ = -1;     // of this worker; -1: the supervisor
+  sigset_t signals_{};  // that the supervisor blocked before it had workers
   std::vector<std::FILE*> records_;
   std::vector<std::FILE*> states_;
   std::unique_ptr<RunHosts> hosts_;  // null: all workers are on this host
@@ -136,5 +155,9 @@ class ParallelRun {
   WorkerTotals totals_;
   double seconds_per_tick_ = 0;  // of pdes::now_ticks(); known when all workers have ended
 };
+
+// Ends all workers of a supervisor and the processes of their ranks at once; may be called by a
+// signal handler.
+void end_all_workers();
 
 }  // namespace sesame::sim

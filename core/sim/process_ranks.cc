@@ -42,6 +42,7 @@ std::vector<std::string> variables_in(const std::string& text) {
 
 class Processes final : public ProcessRanks {
  public:
+  Result<std::vector<Doorbell*>> make_bells(int workers) override;
   Result<> start(const ProcessStart& start, std::span<const ProcessRank> ranks) override;
   Result<> add(std::span<const ProcessRank> ranks) override;
   void remove_from(int rank) override;
@@ -52,8 +53,9 @@ class Processes final : public ProcessRanks {
   Result<> start_one(remote::Process& process, const ProcessRank& rank);
   uint32_t spins() const { return processors_ > 1 ? kSpins : 0; }
 
+  std::vector<std::unique_ptr<remote::SlotsFile>> slots_;  // by worker, until it has started
   std::unique_ptr<remote::Launch> launch_;
-  int processors_ = 1;
+  int processors_ = 1;  // for this simulator and its ranks
   int64_t epoch_ns_ = 0;
   uint64_t eager_limit_ = 0;
 };
@@ -118,30 +120,48 @@ Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank)
   return launch_->start(process, program);
 }
 
+Result<std::vector<Doorbell*>> Processes::make_bells(int workers) {
+  std::vector<Doorbell*> bells;
+  for (int i = 0; i < workers; ++i) {
+    auto file = remote::SlotsFile::create();
+    if (!file) return std::unexpected(file.error());
+    bells.push_back(&(*file)->head().bell);
+    slots_.push_back(*std::move(file));
+  }
+  return bells;
+}
+
 Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank> ranks) {
   const Result<int64_t> silence_ns = longest_silence_ns();
   if (!silence_ns) return std::unexpected(silence_ns.error());
-  const auto libraries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  auto launch =
-      remote::Launch::create({static_cast<int>(ranks.size()), libraries, write_program_output});
+  if (slots_.empty())
+    if (auto made = make_bells(1); !made) return std::unexpected(made.error());
+  remote::LaunchOptions options;
+  for (const ProcessRank& rank : ranks) options.ranks.push_back(rank.rank);
+  options.slots = std::move(slots_[static_cast<size_t>(start.worker)]);
+  options.libraries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  options.write_output = write_program_output;
+  options.group = start.group;
+  auto launch = remote::Launch::create(std::move(options));
   if (!launch) return std::unexpected(launch.error());
   launch_ = std::move(*launch);
-  processors_ = count_processors();
+  processors_ = std::max(count_processors() / start.workers, 1);
   epoch_ns_ = start.epoch_ns;
   eager_limit_ = start.eager_limit;
   world = &start.world;
-  remote::start_computing({launch_->bell(), spins(), static_cast<size_t>(processors_),
+  remote::start_computing({launch_->slots().head(), spins(), static_cast<size_t>(processors_),
                            start.world.executive, report_end_in_call, *silence_ns});
   remote::start_serving(launch_->processes(), start.connected);
-  remote::start_threads({launch_->bell(), launch_->slots_file(), launch_->processes(), start.world,
-                         remote::serve_thread});
+  remote::start_threads(
+      {launch_->slots(), launch_->processes(), start.world, remote::serve_thread});
   remote::start_sharing();
   world->hooks.working_directory = [](const mpi::Rank&) {
     return remote::working_directory(remote::this_process());
   };
   remote::start_files(world->mounts == nullptr ? nullptr : &program_file_hooks(*world));
-  for (size_t i = 0; i < ranks.size(); ++i)
-    if (auto started = start_one(*launch_->processes()[i], ranks[i]); !started) return started;
+  for (const ProcessRank& rank : ranks)
+    if (auto started = start_one(*launch_->processes().find(rank.rank), rank); !started)
+      return started;
   return {};
 }
 
@@ -157,7 +177,7 @@ Result<> Processes::add(std::span<const ProcessRank> ranks) {
 void Processes::remove_from(int rank) { launch_->remove_from(static_cast<size_t>(rank)); }
 
 int Processes::run(mpi::Rank& rank) {
-  remote::Process& process = *launch_->processes()[static_cast<size_t>(rank.id)];
+  remote::Process& process = *launch_->processes().find(rank.id);
   remote::serve_rank(process);
   if (!WIFSIGNALED(process.status)) return WEXITSTATUS(process.status);
   report_signal(rank, WTERMSIG(process.status), "");

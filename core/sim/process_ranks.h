@@ -2,14 +2,20 @@
 // them or not: link process_ranks.cc or no_process_ranks.cc.
 //
 // Use: make_process_ranks(), start() once, run() as the body of each rank's fiber, finish() when
-// all fibers have ended or the job has. add() starts ranks that are spawned meanwhile.
+// all fibers have ended or the job has. add() starts ranks that are spawned meanwhile. Where
+// several workers simulate, make_bells() before they are forked; each then starts the ranks that it
+// has.
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/doorbell.h"
 #include "core/base/error.h"
 #include "core/loader/loader.h"
 #include "core/mpi/messages/world.h"
@@ -17,6 +23,7 @@
 namespace sesame::sim {
 
 struct ProcessRank {
+  int rank;  // not of one that is added
   const loader::ProcessProgram& program;
   const loader::LaunchArguments& launch;
   std::string own_variables;  // "NAME=value" with a zero byte at its end, …
@@ -31,11 +38,17 @@ struct ProcessStart {
   mpi::World& world;
   int64_t epoch_ns;      // what calendar clocks show at simulated time 0
   uint64_t eager_limit;  // of any pair of ranks: a larger send may wait for its receive; bytes
+  // Of a worker:
+  int worker = 0;
+  int workers = 1;                      // that share the host's processors
+  std::atomic<pid_t>* group = nullptr;  // where the supervisor finds its ranks' process group
 };
 
 class ProcessRanks {
  public:
   virtual ~ProcessRanks() = default;
+  // What each worker will wait at, by worker, in memory that all share. Owned by this object.
+  virtual Result<std::vector<Doorbell*>> make_bells(int workers) = 0;
   virtual Result<> start(const ProcessStart& start, std::span<const ProcessRank> ranks) = 0;
   // Starts processes of further ranks, whose numbers follow. After an Error call remove_from().
   virtual Result<> add(std::span<const ProcessRank> ranks) = 0;

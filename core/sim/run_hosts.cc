@@ -160,7 +160,7 @@ Result<> RunHosts::take_verdict(std::span<const char> bytes) {
     return invalid_message();
   const std::string text(said.data(), head.text_bytes);
   const std::string hint(said.data() + head.text_bytes, head.hint_bytes);
-  if (run_.decide(head.status, text, head.is_failure == 1, hint)) memory_.state().stopped = true;
+  if (run_.decide(head.status, text, head.is_failure == 1, hint)) memory_.stop();
   // Also if the run had another reason to end: the results of that host will not come.
   if (is_first() && head.is_failure == 1 && !failure_) failure_ = Error{text, hint, {}, 0};
   return {};
@@ -251,7 +251,7 @@ Result<> RunHosts::send_rest(size_t most_unsent) {
 void RunHosts::fail(const Error& error) {
   // In any case: another verdict may be on its way, or decided by a worker that was then killed.
   bridge_->post(0, {.kind = kVerdict}, failure_of(error));
-  memory_.state().stopped = true;
+  memory_.stop();
   has_reported_verdict_ = true;
   // Until the first host breaks off, which it does when it has the reason.
   for (int attempt = 0;; pause(attempt++)) {

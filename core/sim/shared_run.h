@@ -2,6 +2,8 @@
 // ends, how far it is. The memory has no name.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +20,11 @@ struct SharedRun {
     std::atomic<int64_t> latest_ps;
     std::atomic<uint64_t> messages;
     std::atomic<int> ended_ranks;
-    double startup_seconds;  // until its ranks were loaded
-    bool has_left;           // its state is written
-    int record_error;        // errno; 0: all records are written
+    std::atomic<pid_t> process;         // 0: it has ended
+    std::atomic<pid_t> rank_processes;  // the process group of its ranks; 0: it has none
+    double startup_seconds;             // until its ranks were loaded
+    bool has_left;                      // its state is written
+    int record_error;                   // errno; 0: all records are written
   };
 
   // The first reason to end the run decides; whether it is this one. The caller sets
@@ -35,6 +39,8 @@ struct SharedRun {
   }
 
   std::atomic<bool> has_verdict;
+  std::atomic<bool> begins_again;  // with ranks that are processes: nothing of this run counts
+  std::atomic<int> interface;      // that processes of ranks use: 1 + its number; 0: none yet
   bool is_failure;
   int status;
   char text[kVerdictBytes];

@@ -91,6 +91,8 @@ struct Hooks {
     for (const auto interface :
          {BinaryInterface::kMpich, BinaryInterface::kMpiStandard, BinaryInterface::kOpenMpi}) {
       if (name != loader::name_of(interface)) continue;
+      if (running->parallel_ != nullptr)
+        running->interface_ = running->parallel_->agree_on(interface);
       if (running->interface_ && *running->interface_ != interface) {
         abort_job(2, mpi::this_rank().name() + " uses another MPI (" + name +
                          ") than the rank before it (" + loader::name_of(*running->interface_) +
@@ -130,6 +132,7 @@ struct Hooks {
     running->world_->executive.stop();
   }
   static void begin_again_as_processes() {
+    if (running->parallel_ != nullptr) running->parallel_->begin_again();
     running->needs_processes_ = true;
     running->world_->executive.stop();
   }
@@ -229,8 +232,7 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   }
 
   if (scenario.workers > 1) {
-    auto checked = check_workers(scenario, simulation->machine_, *simulation->world_,
-                                 simulation->has_process_ranks());
+    auto checked = check_workers(scenario, simulation->machine_, *simulation->world_);
     if (!checked) return std::unexpected(checked.error());
   }
   if (auto started = simulation->start_recording(); !started) {
@@ -370,22 +372,51 @@ Result<> Simulation::start_processes() {
   interface_ = program->interface;
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;
-  stacks_ =
-      std::make_unique<pdes::StackPool>(kServingStackBytes, static_cast<size_t>(scenario_.ranks));
+  if (auto started = start_workers(); !started) return started;
+  if (parallel_ != nullptr && parallel_->is_supervisor()) return {};
+  stacks_ = std::make_unique<pdes::StackPool>(kServingStackBytes, count_ranks_here());
   spawned_stacks_ = std::make_unique<pdes::StackPool>(kServingStackBytes, 1);
   const loader::LaunchArguments& launch = make_launch();
   const std::vector<RankPlace> places = first_places();
   const std::vector<int> taken = occupied_cores(SimTime::zero());
   std::vector<ProcessRank> ranks;
   for (auto& rank : world_->ranks) {
+    if (!simulates(*rank)) continue;
     ranks.push_back(process_rank(*program, launch, places[static_cast<size_t>(rank->id)],
                                  world_->network.node_of(rank->id), taken));
+    ranks.back().rank = rank->id;
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());
     begin_rank(*rank, nullptr, *stack);
   }
   const uint64_t eager = std::min(machine_.network.eager_limit, machine_.intranode.eager_limit);
-  return process_ranks_->start({Hooks::connected, *world_, epoch_ns(), eager}, ranks);
+  ProcessStart start{Hooks::connected, *world_, epoch_ns(), eager};
+  if (parallel_ != nullptr) {
+    start.worker = parallel_->number();
+    start.workers = parallel_->workers();
+    start.group = parallel_->rank_processes();
+  }
+  return process_ranks_->start(start, ranks);
+}
+
+Result<> Simulation::start_workers() {
+  if (scenario_.workers == 1) return {};
+  std::vector<Doorbell*> bells;
+  if (process_ranks_ != nullptr) {
+    auto made = process_ranks_->make_bells(scenario_.workers);
+    if (!made) return std::unexpected(made.error());
+    bells = *std::move(made);
+  }
+  auto forked = ParallelRun::fork(scenario_, *world_, bells);
+  if (!forked) return std::unexpected(forked.error());
+  parallel_ = *std::move(forked);
+  if (!parallel_->is_supervisor()) parallel_->join(scenario_);
+  return {};
+}
+
+size_t Simulation::count_ranks_here() const {
+  const auto here = std::ranges::count_if(world_->ranks, [&](auto& r) { return simulates(*r); });
+  return static_cast<size_t>(here);
 }
 
 Result<> Simulation::enter_working_directory() const {
@@ -401,21 +432,15 @@ Result<> Simulation::load_ranks() {
   if (!image) return std::unexpected(image.error());
   if (auto fit = check_mappings((*image)->program(), scenario_, machine_, *world_); !fit)
     return fit;
-  if (scenario_.may_be_processes && scenario_.workers == 1)
+  if (scenario_.may_be_processes && !scenario_.hosts.are_several())
     world_->hooks.begin_again_as_processes = Hooks::begin_again_as_processes;
   choose_collectives();
   if (auto entered = enter_working_directory(); !entered) return entered;
   const loader::LaunchArguments& launch = make_launch();
   const std::vector<RankPlace> places = first_places();
-  if (scenario_.workers > 1) {
-    auto forked = ParallelRun::fork(scenario_, *world_);
-    if (!forked) return std::unexpected(forked.error());
-    parallel_ = *std::move(forked);
-    if (!parallel_->is_supervisor()) parallel_->join(scenario_);
-  }
+  if (auto started = start_workers(); !started) return started;
   // Not for ranks of other workers: the guard of each stack needs a page table, or two mappings.
-  const auto here = std::ranges::count_if(world_->ranks, [&](auto& r) { return simulates(*r); });
-  stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, static_cast<size_t>(here));
+  stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, count_ranks_here());
   spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
     if (!simulates(*rank)) continue;
@@ -458,6 +483,13 @@ Result<> Simulation::simulate_ranks() {
 Result<> Simulation::supervise() {
   auto verdict = parallel_->supervise([this](const RunProgress& all) { show_progress(all); });
   if (!verdict) return std::unexpected(verdict.error());
+  needs_processes_ = parallel_->begins_again();
+  if (needs_processes_) return {};
+  if (const auto used = parallel_->used_interface()) {
+    interface_ = used;
+    mpi_was_used_ = true;
+    choose_collectives();
+  }
   if (*verdict) {
     outcome_ = Outcome::kAborted;
     exit_status_ = (*verdict)->status;

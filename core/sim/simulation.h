@@ -66,6 +66,9 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> start_processes();
+  // Forks them; afterwards this process is one or the supervisor.
+  Result<> start_workers();
+  size_t count_ranks_here() const;
   ProcessRank process_rank(const loader::ProcessProgram& program,
                            const loader::LaunchArguments& launch, const RankPlace& place, int node,
                            const std::vector<int>& taken) const;

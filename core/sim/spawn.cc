@@ -231,7 +231,7 @@ ProcessRank Simulation::process_rank(const loader::ProcessProgram& program,
                                      const loader::LaunchArguments& launch, const RankPlace& place,
                                      int node, const std::vector<int>& taken) const {
   const int cores = std::max(machine_.cores / taken[static_cast<size_t>(node)], 1);
-  return {program, launch, own_variables(place), node, cores, slowdown_on(node, taken)};
+  return {0, program, launch, own_variables(place), node, cores, slowdown_on(node, taken)};
 }
 
 Result<> Simulation::start_spawned_processes(const std::vector<ProgramStart>& programs,

@@ -225,7 +225,7 @@ def test_fibers_stay_fibers_where_they_are_asked_for(
 ) -> None:
     program = compiled("tests/programs/processes/threads_call.c", "debian", FLAGS)
     job = ("--", program, "pthreads", "2", "100", "7")
-    for choice in (("--ranks-as", "fibers"), ("--sensitivity",), ("--workers", "2")):
+    for choice in (("--ranks-as", "fibers"), ("--sensitivity",)):
         outcome = simulate("-n", 4, *ON_INFINIBAND, *choice, *job)
         assert outcome.status == 3, outcome.stderr
         assert "level 2" in outcome.stderr

@@ -145,7 +145,6 @@ def test_workers_measure_computation(simulate, compiled, tmp_path):
 REFUSED = {
     "a cancelled send": ("cancel", (), "MPI_Cancel of a send"),
     "a port": ("port", (), "MPI_Open_port"),
-    "processes": ("", ("--ranks-as", "processes"), "a program whose ranks are processes"),
     "sensitivity": ("", ("--sensitivity",), "a run that calculates sensitivities"),
     "a kind": (
         "kind",

@@ -86,6 +86,8 @@ class RemoteRanks {
   virtual void interface_reserved(int rank, const SimTime& free) = 0;
   // Ends the run if the running rank's call (a CallId) is one that workers do not simulate yet.
   virtual void check_call(uint16_t call) const = 0;
+  // The same if the running rank calls from a further thread of its process.
+  virtual void check_thread() const = 0;
   // Ends the run: "rank 3: … is not simulated with several workers yet".
   [[noreturn]] virtual void refuse(const std::string& what) const = 0;
   // Whether some are on another host, which does not see this one's files.

@@ -16,6 +16,7 @@
 #include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/mpi/messages/world.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/objects/pack.h"
 #include "core/network/node_division.h"
 #include "core/network/traffic.h"
@@ -200,7 +201,7 @@ void WorkerMessages::post_with_data(int target, Frame& frame, const Data& data) 
   frame.has_data = size > 0 && (data.packed != nullptr || (send != nullptr && send->carries_data));
   if (!frame.has_data) return post(target, frame);
   if (data.packed != nullptr) return post(target, frame, {data.packed, size});
-  if (send->type->is_contiguous())
+  if (send->type->is_contiguous() && !is_remote(send->buffer))
     return post(target, frame, {static_cast<const char*>(send->buffer), size});
   const std::unique_ptr<char[]> packed(new char[size]);
   pack_all(send->buffer, send->count, *send->type, packed.get());
@@ -259,7 +260,7 @@ void WorkerMessages::send_data(int target, uint64_t receive, const network::Pass
 
 void WorkerMessages::post(Module module, int target, std::span<const char> head,
                           std::span<const char> data) {
-  if (refuses_modules_) {
+  if (announces_sends_) {
     refuse_(
         this_rank().name() + ": one-sided communication is not simulated with null messages yet",
         "use the protocol quantum or conditional");
@@ -393,6 +394,14 @@ void WorkerMessages::finish(std::unique_ptr<Expected> expected, const SimTime& a
 void WorkerMessages::check_call(uint16_t call) const {
   const auto id = static_cast<CallId>(call);
   if (is_refused(id)) refuse(call_name(id));
+}
+
+// A thread may begin to call later, with a clock before those of its rank's other threads.
+void WorkerMessages::check_thread() const {
+  if (!announces_sends_) return;
+  refuse_(
+      this_rank().name() + ": calls from several threads are not simulated with null messages yet",
+      "use the protocol quantum or conditional");
 }
 
 void WorkerMessages::refuse(const std::string& what) const {

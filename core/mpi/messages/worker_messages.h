@@ -33,8 +33,9 @@ class WorkerMessages final : public RemoteRanks {
   // A time before which no rank of this worker sends anything, whatever it receives: a lower bound
   // of what null messages announce. Takes time that grows with the ranks and their channels.
   SimTime next_send() const;
-  // What other modules send from now on ends the run: next_send() does not know of it.
-  void refuse_modules() { refuses_modules_ = true; }
+  // For null messages: from now on what other modules send, and threads that call, end the run,
+  // since next_send() does not know of them.
+  void announce_sends() { announces_sends_ = true; }
 
   void send(int target, const MessageEnvelope& message, const Data& data,
             const network::Passage* passage) override;
@@ -50,6 +51,7 @@ class WorkerMessages final : public RemoteRanks {
   void tell_files(std::span<const char> change) override;
   void interface_reserved(int rank, const SimTime& free) override;
   void check_call(uint16_t call) const override;
+  void check_thread() const override;
   [[noreturn]] void refuse(const std::string& what) const override;
   bool are_on_several_hosts() const override { return worker_.memory().is_on_several_hosts(); }
   [[noreturn]] void refuse_on_several_hosts(const std::string& what) const override;
@@ -71,7 +73,7 @@ class WorkerMessages final : public RemoteRanks {
   pdes::Worker& worker_;
   Refuse refuse_;
   pdes::Worker::Take take_any_;
-  bool refuses_modules_ = false;
+  bool announces_sends_ = false;
 };
 
 }  // namespace sesame::mpi

@@ -9,6 +9,7 @@
 #include "core/mpi/messages/transit.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/memory.h"
 #include "core/mpi/rma/lock_message.h"
 
 namespace sesame::mpi {
@@ -90,8 +91,10 @@ void ArrivingOperation::schedule(World& world, std::shared_ptr<SharedWindow> win
 std::vector<char> ArrivingOperation::gather() const {
   std::vector<char> packed;
   for (const ByteRange& range : ranges_) {
-    const char* from = reinterpret_cast<const char*>(frame_.address) + range.offset;
-    packed.insert(packed.end(), from, from + range.length);
+    const auto length = static_cast<size_t>(range.length);
+    packed.resize(packed.size() + length);
+    copy_bytes(packed.data() + packed.size() - length,
+               reinterpret_cast<const char*>(frame_.address) + range.offset, length);
   }
   return packed;
 }
@@ -99,8 +102,8 @@ std::vector<char> ArrivingOperation::gather() const {
 void ArrivingOperation::scatter(const char* data, Count bytes) const {
   for (const ByteRange& range : ranges_) {
     const Count part = std::min(range.length, bytes);
-    std::memcpy(reinterpret_cast<char*>(frame_.address) + range.offset, data,
-                static_cast<size_t>(part));
+    copy_bytes(reinterpret_cast<char*>(frame_.address) + range.offset, data,
+               static_cast<size_t>(part));
     data += part;
     bytes -= part;
   }

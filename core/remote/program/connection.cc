@@ -24,7 +24,7 @@ namespace {
 
 struct Connection {
   Slot* slot = nullptr;  // of the thread that connected
-  Doorbell* bell = nullptr;
+  SlotsHead* head = nullptr;
   pid_t process = 0;
   const bool* is_own = nullptr;  // false in children that the process forks; null: ask the kernel
   CallbackRunner runner = nullptr;
@@ -95,13 +95,13 @@ struct SlotFile {
   int slot = 0;
 };
 
-// Maps the process's slot and the doorbell; null: there is none.
+// Maps the process's slot and the head of all slots; null: there is none.
 Slot* map_slot() {
   const SlotFile slots;
   if (slots.file < 0) return nullptr;
-  connection.bell = map_shared<Doorbell>(slots.file, 0);
+  connection.head = map_shared<SlotsHead>(slots.file, 0);
   Slot* const slot = map_shared<Slot>(slots.file, slot_offset(slots.slot));
-  return connection.bell == nullptr ? nullptr : slot;
+  return connection.head == nullptr ? nullptr : slot;
 }
 
 // Makes this process the rank's. One that used MPI before must have ended, and finalized it.
@@ -130,8 +130,8 @@ void post_and_wait(Slot& slot, const Header& header) {
   const int error = errno;
   caller.waits = true;
   slot.header = header;
-  give_turn_to_simulator(slot, *connection.bell);
-  await_turn_of_program(slot, *connection.bell);
+  give_turn_to_simulator(slot, *connection.head);
+  await_turn_of_program(slot, *connection.head);
   apply_writes(slot);
   caller.waits = false;
   errno = error;
@@ -167,8 +167,8 @@ std::pair<int, Slot*> take_slot() {
     }
   }
   const SlotFile slots;
-  const int number = connection.bell->slots.fetch_add(1);
-  if (const int most = connection.bell->most_slots; number >= most)
+  const int number = connection.head->slots.fetch_add(1);
+  if (const int most = connection.head->most_slots; number >= most)
     stop(("more than " + std::to_string(most) +
           " threads of all ranks call MPI, expected at most as many at once\n"
           "hint: let fewer threads of each rank call, and end those that have made their calls")
@@ -242,7 +242,7 @@ void sesame_rank_count_thread() {
   // The thread begins after the calls so far.
   if (connection.slot->deferred_bytes != 0) sesame_rank_exchange(header_of(RequestKind::kFlush));
   connection.slot->threads_created.fetch_add(1);
-  connection.bell->threads_created.fetch_add(1);
+  connection.head->threads_created.fetch_add(1);
 }
 
 bool sesame_rank_may_defer() {

@@ -153,6 +153,12 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
                 f"{setting('sensitivity', settings.sensitivity)} is not for ranks that are "
                 f"processes, and this program's are ({inspected.why})"
             )
+        if settings.hosts:
+            raise InputError(
+                "a program whose ranks are processes is not simulated by several hosts yet, and "
+                f"this program's are ({inspected.why})",
+                hint=f"leave out {setting('hosts')}",
+            )
         scenario = replace(
             scenario,
             notes=(
@@ -162,7 +168,7 @@ def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Pat
         )
         return scenario, inspected.simulator
     # Not with what ranks that are processes have not.
-    may = settings.ranks_as is None and settings.workers == 1 and not settings.sensitivity
+    may = settings.ranks_as is None and not settings.hosts and not settings.sensitivity
     scenario = replace(scenario, may_be_processes=may)
     return scenario, find_host(inspected.interface, sensitivity=settings.sensitivity)
 

@@ -226,7 +226,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Simulate with N processes, each with the ranks of some nodes. Results are the same.",
+    help="Simulate with N processes, each with the ranks of some nodes, as fibers or processes of "
+    "their own. Results are the same.",
 )
 @click.option(
     "--protocol",

@@ -1,0 +1,66 @@
+// No wake-up is lost: an owner that sleeps for ever would end these tests by their time limit.
+#include "core/base/doorbell.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+namespace sesame {
+namespace {
+
+constexpr int64_t kLongNs = 20'000'000'000;  // far more than a wake-up takes on a busy machine
+
+// Up to 2 us, about what the owner takes to fall asleep.
+void pause_at_random(std::mt19937_64& random) {
+  for (uint64_t left = random() % 64; left > 0; --left) __builtin_ia32_pause();
+}
+
+TEST(Doorbell, WakesItsOwnerWheneverItIsRung) {
+  constexpr int kTimes = 20'000;
+  Doorbell bell{}, other{};
+  std::atomic<int> asked = 0, answered = 0;
+  std::thread answers([&] {
+    std::mt19937_64 random(1);
+    for (int i = 1; i <= kTimes; ++i) {
+      if (!sleep_until(
+              other, [&] { return asked == i; }, kLongNs))
+        return;
+      pause_at_random(random);
+      answered = i;
+      ring_if_asleep(bell);
+    }
+  });
+  std::mt19937_64 random(2);
+  for (int i = 1; i <= kTimes; ++i) {
+    asked = i;
+    ring_if_asleep(other);
+    pause_at_random(random);
+    ASSERT_TRUE(sleep_until(
+        bell, [&] { return answered == i; }, kLongNs))
+        << i;
+  }
+  answers.join();
+  EXPECT_GT(bell.rings, 0U) << "the owner never slept";
+}
+
+TEST(Doorbell, AnOwnerThatDoesNotSleepIsNotRung) {
+  Doorbell bell{};
+  ring_if_asleep(bell);
+  EXPECT_EQ(bell.rings, 0U);
+  EXPECT_TRUE(sleep_until(bell, [] { return true; }));
+  ring_if_asleep(bell);
+  EXPECT_EQ(bell.rings, 0U);
+}
+
+TEST(Doorbell, WaitsAtMostAsLongAsAsked) {
+  Doorbell bell{};
+  errno = 7;
+  EXPECT_FALSE(sleep_until(
+      bell, [] { return false; }, 1'000'000));
+  EXPECT_EQ(errno, 7);
+  EXPECT_EQ(bell.owner_sleeps, 0U);
+}
+
+}  // namespace
+}  // namespace sesame

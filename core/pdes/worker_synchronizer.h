@@ -1,0 +1,36 @@
+// What the protocols have in common: a Synchronizer for the executive of one worker (workers.h).
+#pragma once
+
+#include <utility>
+
+#include "core/pdes/executive.h"
+#include "core/pdes/synchronizer.h"
+#include "core/pdes/workers.h"
+
+namespace sesame::pdes {
+
+class WorkerSynchronizer : public Synchronizer {
+ public:
+  bool has_arrivals() final { return worker_.has_arrivals(); }
+  void take_arrivals() final { worker_.take_frames(take_); }
+  bool is_stopped() const final { return worker_.state().stopped.load(); }
+  bool is_stuck() const final { return worker_.state().is_stuck.load(); }
+
+ protected:
+  WorkerSynchronizer(Worker& worker, Executive& executive, Worker::Take take)
+      : worker_(worker), executive_(executive), take_(std::move(take)) {}
+
+  // Waits for a frame of which at least a part has arrived, and takes it. False: the run is being
+  // stopped.
+  bool take_next_frame() {
+    bool any = false;
+    worker_.wait_until([&] { return (any = worker_.take_frames(take_)) || is_stopped(); });
+    return any;
+  }
+
+  Worker& worker_;
+  Executive& executive_;
+  Worker::Take take_;
+};
+
+}  // namespace sesame::pdes
