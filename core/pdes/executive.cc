@@ -67,17 +67,21 @@ void Executive::resume_later() {
 Fiber* Executive::take_next() {
   for (;;) {
     if (Fiber* next = take_ready()) return next;
-    if (on_outside_ != nullptr && on_outside_(outside_context_)) continue;
     if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
       resume_later();
       continue;
     }
+    if (on_outside_ != nullptr && await_outside()) continue;
     if (!may_fire()) {
       if (synchronizer_ != nullptr && synchronize()) continue;
       return &main_;
     }
     fire_next();
   }
+}
+
+bool Executive::await_outside() {
+  return on_outside_(outside_context_, may_fire() ? earliest() : SimTime::never());
 }
 
 void Executive::fire_next() {

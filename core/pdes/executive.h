@@ -41,11 +41,12 @@ class Executive {
   // the cache; the hook can start loading what it points to.
   using PrefetchHook = void (*)(const Fiber& next);
 
-  // Called when no fiber is ready, before an event is fired. Fibers that wait for something outside
-  // the simulation (computation in another process) could cause anything, so no event is safe then.
-  // The hook waits until it has called make_ready() for one of them, or take_arrivals() has taken
-  // something; returns false if there is none.
-  using OutsideHook = bool (*)(void* context);
+  // Called when no fiber is ready, before an event is fired at `next` (never: none may fire).
+  // Fibers that wait for something outside the simulation (computation in another process) may
+  // cause anything from their clocks on. The hook waits until it has called make_ready() for one of
+  // them, or take_arrivals() has taken something, and returns true; or until it knows that they
+  // cause nothing up to `next`, or that there are none, and returns false.
+  using OutsideHook = bool (*)(void* context, SimTime next);
   // Whether the hook would now make one ready. Called while the hook is not: this executive waits
   // for others, and what it looks for rings the doorbell at which it waits.
   using OutsideLook = bool (*)(void* context);
@@ -168,6 +169,7 @@ class Executive {
   SimTime earliest() const {
     return is_model_next() ? model_events_.earliest() : events_.earliest();
   }
+  bool await_outside();
   void fire_next();
   bool synchronize();
   void resume_later();

@@ -151,8 +151,9 @@ TEST_F(ExecutiveTest, FiresNoEventWhileAFiberWaitsForTheOutside) {
     world->log += actor.name;
   });
   world_.executive.set_outside_hook(
-      [](void*) {
+      [](void*, SimTime next) {
         if (outside == nullptr) return false;
+        EXPECT_EQ(next, SimTime::from_ns(10));
         world->log += 'o';
         world->executive.make_ready(*std::exchange(outside, nullptr));
         return true;
@@ -160,6 +161,33 @@ TEST_F(ExecutiveTest, FiresNoEventWhileAFiberWaitsForTheOutside) {
       nullptr, nullptr);
   world_.executive.run();
   EXPECT_EQ(world_.log, "oa1b");
+}
+
+TEST_F(ExecutiveTest, FiresWhatTheOutsideCannotPrecede) {
+  static Wake events[2];
+  static Fiber* outside = nullptr;
+  outside = &spawn('a', [](Actor& actor) {
+    world->executive.block();
+    world->log += actor.name;
+  });
+  for (int i = 0; i < 2; ++i) {
+    events[i].label = static_cast<char>('1' + i);
+    events[i].target = &spawn(static_cast<char>('b' + i), [](Actor& actor) {
+      const int number = actor.name - 'b';
+      world->executive.events().schedule(events[number], SimTime::from_ns(10 * (number + 1)));
+      world->executive.block();
+      world->log += actor.name;
+    });
+  }
+  world_.executive.set_outside_hook(
+      [](void*, SimTime next) {
+        if (outside == nullptr || next < SimTime::from_ns(15)) return false;
+        world->executive.make_ready(*std::exchange(outside, nullptr));
+        return true;
+      },
+      nullptr, nullptr);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "1ba2c");
 }
 
 // Allows one thing after the other, and logs '|' before each.

@@ -165,7 +165,7 @@ struct Calls {
     const auto& calls = *static_cast<Calls*>(context);
     return calls.served < calls.made.load();
   }
-  static bool wait(void* context) {
+  static bool wait(void* context, SimTime) {
     auto& calls = *static_cast<Calls*>(context);
     Executive& executive = calls.simulator.executive;
     if (executive.is_stuck()) {

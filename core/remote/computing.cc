@@ -1,9 +1,11 @@
 #include "core/remote/computing.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/mpi/messages/world.h"
+#include "core/remote/progress.h"
 #include "core/remote/silence.h"
 #include "core/remote/threads.h"
 
@@ -40,6 +42,9 @@ bool has_called(const Channel* channel) {
   return channel->slot.turn.load() != Turn::kProgram || channel->has_left ||
          (channel != &process.main && process.has_ended.load());
 }
+
+// How often to look for the call of a thread that has just been given the turn.
+uint32_t spins_for(const Channel& channel) { return channel.is_behind ? 0 : computing.spins; }
 
 bool any_has_called() {
   return has_arrived() || std::ranges::any_of(computing.channels, has_called);
@@ -96,7 +101,7 @@ template <typename Condition>
 void wait_for_one(Channel& channel, Condition&& is_there) {
   Channel* const awaited[] = {&channel};
   const auto is_over = [&] { return is_there() || computing.executive->is_stopped(); };
-  if (look_for(computing.spins, is_over)) return;
+  if (look_for(spins_for(channel), is_over)) return;
   computing.silence.end();
   while (!sleep_until(computing.head->bell, is_over, computing.silence.look(awaited))) {
   }
@@ -120,10 +125,31 @@ bool await_new_threads(int64_t waited_ns) {
   return false;
 }
 
-// Waits until some have called, and makes their fibers ready, or until another worker has sent
-// something, which it takes. False: no thread computes.
-bool resume_some() {
+// Whether an event at `time` may fire while the channels' threads compute, as far as is known.
+// Not where processes have several threads: one may wait for another one, whose clock is earlier.
+bool are_past(SimTime time) {
+  return time != SimTime::never() && !has_arrived() && !any_new_thread_runs() &&
+         std::ranges::all_of(computing.channels, [time](const Channel* channel) {
+           return !has_threads(channel) && reached(*channel) > time;
+         });
+}
+
+// For how long they have to compute at least until are_past(time), read from their clocks;
+// nothing: that will not be known.
+std::optional<int64_t> missing_ns(SimTime time) {
+  if (time == SimTime::never()) return {};
+  SimTime longest;
+  for (Channel* channel : computing.channels)
+    longest = std::max(longest, read_progress(*channel, time));
+  if (longest == SimTime::never()) return {};
+  return longest.ps() / 1000;
+}
+
+// Waits until some have called, and makes their fibers ready, until another worker has sent
+// something, which it takes, or until the event at `next` may fire. False: nothing has changed.
+bool resume_some(SimTime next) {
   std::vector<Channel*>& channels = computing.channels;
+  if (are_past(next)) return take_news();
   look_for(is_crowded() || channels.empty() ? 0 : computing.spins, has_news);
   int64_t waited_ns = 0;  // for new threads only
   for (int64_t look_ns = kFirstLookNs; !take_news();
@@ -132,7 +158,10 @@ bool resume_some() {
     if (are_idle && !await_new_threads(waited_ns))
       return take_news();  // one may have called meanwhile
     waited_ns += are_idle ? look_ns : 0;
-    sleep_until_news(are_idle || std::ranges::any_of(channels, has_threads) ? look_ns : 0);
+    const std::optional<int64_t> missing = missing_ns(next);
+    if (are_past(next)) return take_news();
+    const bool has_to_look = are_idle || std::ranges::any_of(channels, has_threads);
+    sleep_until_news(has_to_look ? look_ns : missing.value_or(0));
   }
   return true;
 }
@@ -157,9 +186,9 @@ bool resume_late() {
   return true;
 }
 
-bool resume_if_any(void*) {
+bool resume_if_any(void*, SimTime next) {
   const bool any_computes = !computing.channels.empty() || has_arrived() || any_new_thread_runs();
-  if (any_computes && resume_some()) return true;
+  if (any_computes && resume_some(next)) return true;
   return computing.executive->is_stuck() && resume_late();
 }
 
@@ -188,13 +217,14 @@ void await(Channel& channel) {
   if (is_alone) {
     wait_for_one(channel, [&] { return has_called(&channel) || has_arrived(); });
   } else {
-    look_for(computing.spins, [&] { return has_called(&channel); });
+    look_for(spins_for(channel), [&] { return has_called(&channel); });
   }
   if (has_called(&channel)) return;
   leave_if_stopped();
   channel.computing = pdes::current_fiber;
   computing.channels.push_back(&channel);
-  if (is_crowded()) resume_some();
+  begin_progress(channel);
+  if (is_crowded()) resume_some(SimTime::never());
   computing.executive->block();
   channel.computing = nullptr;
   channel.is_idle = false;

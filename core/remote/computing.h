@@ -1,7 +1,7 @@
 // Ranks whose processes compute while the simulator serves others, so that all processors of the
-// host are used. Their fibers are blocked, and the executive fires no event meanwhile: what a
-// computing rank does next may be earlier than any event. So a run is one of those that another
-// order of ready fibers gives, and results do not depend on it.
+// host are used. Their fibers are blocked. The executive fires only events that are earlier than
+// anything a computing rank can do next (progress.h). So a run is one of those that another order
+// of ready fibers gives, and results do not depend on it.
 //
 // In a worker of a parallel simulation other workers' frames are taken meanwhile, and their fibers
 // run: the worker counts as busy, so nothing is taken for safe that these processes may still

@@ -9,6 +9,7 @@
 #include "core/mpi/messages/world.h"
 #include "core/remote/incoming.h"
 #include "core/remote/messages.h"
+#include "core/remote/progress.h"
 #include "core/remote/request_checks.h"
 
 namespace sesame::remote {
@@ -108,8 +109,9 @@ void serve_deferred(Channel& channel) {
     const Header header = checked_deferred_header(at, static_cast<size_t>(end - at));
     const char* const values = at + sizeof header;
     at = values + header.bytes;
-    this_rank().world.meter.give(std::exchange(channel.uncharged, SimTime::zero()) +
-                                 SimTime::from_ps(header.computed_ps));
+    this_rank().world.meter.give(end_progress(
+        channel,
+        std::exchange(channel.uncharged, SimTime::zero()) + SimTime::from_ps(header.computed_ps)));
     if (static_cast<RequestKind>(header.kind) == RequestKind::kCall) {
       serve_one(channel, header, values, taken);
     } else {

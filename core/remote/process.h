@@ -111,6 +111,12 @@ struct CallState {
   mpi::File failed_file = nullptr;
 };
 
+// What is known of a thread that computes (progress.h).
+struct Progress {
+  std::optional<int64_t> begin_ns;  // the processor clock of its process when it was first read
+  SimTime computed;                 // since it was given the turn, at least; host time
+};
+
 // A thread of the process, and the slot through which its calls pass.
 struct Channel {
   Channel(Process& process_in, Slot& slot_in) : process(process_in), slot(slot_in) {}
@@ -125,6 +131,8 @@ struct Channel {
   int callbacks = 0;  // functions that MPI has called and that have not returned, each in the last
   pdes::Fiber* computing = nullptr;    // waits while the thread computes (computing.h)
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
+  Progress progress;                   // while it computes
+  bool is_behind = false;              // waits for the simulator's processor, as far as known
   bool is_idle = false;                // waits for another thread of the process, as far as known
   bool has_left = false;  // the thread ended with its process, which another one replaced
   CallState call;         // while the strand of another channel of the rank runs

@@ -13,6 +13,7 @@
 #include "core/remote/deferred.h"
 #include "core/remote/files.h"
 #include "core/remote/incoming.h"
+#include "core/remote/progress.h"
 #include "core/remote/request_checks.h"
 #include "core/remote/threads.h"
 
@@ -20,6 +21,7 @@ namespace sesame::remote {
 namespace {
 
 Processes* all = nullptr;
+SlotsHead* head = nullptr;
 void (*on_connected)(const std::string& interface) = nullptr;
 Channel* latest = nullptr;  // to which a reply went; null: none yet
 
@@ -46,7 +48,7 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   header.clock_ps = strand.now.ps();
   channel.slot.must_sleep = 0;
   if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0) reserve_requests(channel);
-  give_turn_to_program(channel.slot);
+  channel.is_behind = give_turn_to_program(channel.slot, *head);
   // The thread that ran before waits: it must not keep a processor from this one.
   if (latest != nullptr && latest != &channel) latest->slot.must_sleep = 1;
   latest = &channel;
@@ -174,7 +176,8 @@ void serve_hello(Channel& channel, Reader values) {
 
 void serve(Channel& channel, const Header& header, Reader values) {
   Rank& rank = this_rank();
-  rank.world.meter.give(channel.uncharged + SimTime::from_ps(header.computed_ps));
+  rank.world.meter.give(
+      end_progress(channel, channel.uncharged + SimTime::from_ps(header.computed_ps)));
   if (header.clock_ps > 0) self().wait_until(SimTime::from_ps(header.clock_ps));
   const auto* const caller = reinterpret_cast<const void*>(header.caller);
   switch (static_cast<RequestKind>(header.kind)) {
@@ -257,8 +260,10 @@ void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
 
 }  // namespace
 
-void start_serving(Processes& processes, void (*connected)(const std::string& interface)) {
+void start_serving(Processes& processes, SlotsHead& of_all,
+                   void (*connected)(const std::string& interface)) {
   all = &processes;
+  head = &of_all;
   on_connected = connected;
   latest = nullptr;
   RemoteMemory memory = remote_memory();

@@ -16,7 +16,8 @@
 namespace sesame::remote {
 
 // `connected` is called with the binary interface of a process when it connects.
-void start_serving(Processes& processes, void (*connected)(const std::string& interface));
+void start_serving(Processes& processes, SlotsHead& head,
+                   void (*connected)(const std::string& interface));
 void serve_rank(Process& process);
 void serve_thread(Channel& channel);
 

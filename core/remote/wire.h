@@ -17,11 +17,12 @@
 // says host time.
 //
 // Calls whose results the program knows already are deferred: it adds them to Slot::deferred, and
-// the simulator runs them before the next request. No event fires while a program computes, so this
-// changes no result. A request that such a call makes has a handle which the simulator has
-// reserved.
+// the simulator runs them before the next request. No event that is later than the first of them
+// fires until then, so this changes no result. A request that such a call makes has a handle which
+// the simulator has reserved.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -155,6 +156,7 @@ struct alignas(4096) SlotsHead {
   Doorbell bell;  // first; the simulator's, which waits for several ranks at once
   // Every processor computes: a rank that waits sleeps at once.
   alignas(64) std::atomic<uint32_t> is_crowded;
+  std::atomic<int32_t> processor;          // that the simulator ran on when it last gave a turn
   alignas(64) std::atomic<int32_t> slots;  // taken so far
   std::atomic<int32_t> most_slots;         // grows when ranks are spawned
   std::atomic<uint32_t> threads_created;   // so far, by processes that are ranks
@@ -164,6 +166,7 @@ struct alignas(4096) Slot {
   alignas(64) std::atomic<Turn> turn;
   std::atomic<uint32_t> program_sleeps;
   std::atomic<uint32_t> must_sleep;  // another rank runs: the program gives up its processor
+  std::atomic<int32_t> processor;    // that the program ran on when it last gave the turn
   // The process that has claimed the slot; 0: none yet.
   alignas(64) std::atomic<int32_t> owner;
   // Set before the program starts.
@@ -196,14 +199,21 @@ inline constexpr off_t slot_offset(int slot) {
 
 // ---- The simulator's side ----
 
-inline void give_turn_to_program(Slot& slot) {
+// Wakes the program if it sleeps. Whether it was woken on this processor as far as can be known:
+// then it waits until the simulator leaves it.
+inline bool give_turn_to_program(Slot& slot, SlotsHead& head) {
+  const int here = sched_getcpu();
+  head.processor.store(here, std::memory_order_relaxed);
   slot.turn.store(Turn::kProgram);
-  if (slot.program_sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1});
+  if (slot.program_sleeps.load() == 0) return false;
+  futex(slot.turn, FUTEX_WAKE, Turn{1});
+  return slot.processor.load(std::memory_order_relaxed) == here;
 }
 
 // ---- The program's side ----
 
 inline void give_turn_to_simulator(Slot& slot, SlotsHead& head) {
+  slot.processor.store(sched_getcpu(), std::memory_order_relaxed);
   slot.turn.store(Turn::kSimulator);
   ring_if_asleep(head.bell);
 }
@@ -213,6 +223,10 @@ inline void await_turn_of_program(Slot& slot, const SlotsHead& head) {
     if (slot.turn.load(std::memory_order_acquire) != Turn::kSimulator) return;
     if (slot.must_sleep.load(std::memory_order_relaxed) != 0) break;
     if (head.is_crowded.load(std::memory_order_relaxed) != 0) break;
+    // The simulator waits until the program leaves its processor.
+    if (head.processor.load(std::memory_order_relaxed) ==
+        slot.processor.load(std::memory_order_relaxed))
+      break;
     __builtin_ia32_pause();
   }
   for (;;) {

@@ -151,7 +151,7 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   world = &start.world;
   remote::start_computing({launch_->slots().head(), spins(), static_cast<size_t>(processors_),
                            start.world.executive, report_end_in_call, *silence_ns});
-  remote::start_serving(launch_->processes(), start.connected);
+  remote::start_serving(launch_->processes(), launch_->slots().head(), start.connected);
   remote::start_threads(
       {launch_->slots(), launch_->processes(), start.world, remote::serve_thread});
   remote::start_sharing();

@@ -1,7 +1,8 @@
-"""The clocks of ranks that are processes, of real and of processor time."""
+"""The clocks of ranks that are processes, of real, of processor and of simulated time."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,3 +23,15 @@ def test_all_clocks_show_what_they_show_with_fibers(
         said.append(sorted(done.stdout.splitlines()))
     assert said[0] == said[1]
     assert all(" cpu 0.0600 0.0600 0.0600 ticks " in line for line in said[0])
+
+
+def test_simulated_time_advances_for_others_while_a_rank_computes(
+    simulate: Callable[..., Outcome], compiled: Callable[..., Path]
+) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor: ranks compute one after another")
+    program = compiled("tests/programs/processes/spins.c", "debian")
+    machine = ("--machine", "infiniband", "--placement", "block", "--compute", "measured")
+    options = (*machine, "--ranks-as", "processes", "--", program)
+    outcome = simulate("-n", 3, *options)
+    assert (outcome.status, outcome.stdout) == (0, "rank 0 saw 10\n"), outcome.stderr
