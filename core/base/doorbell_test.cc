@@ -11,9 +11,19 @@ namespace {
 
 constexpr int64_t kLongNs = 20'000'000'000;  // far more than a wake-up takes on a busy machine
 
-// Up to 2 us, about what the owner takes to fall asleep.
+// Up to some microseconds.
 void pause_at_random(std::mt19937_64& random) {
   for (uint64_t left = random() % 64; left > 0; --left) __builtin_ia32_pause();
+}
+
+// Waits for the value. Between its looks and what follows them, the other thread does something.
+bool await(Doorbell& bell, const std::atomic<int>& word, int value, std::mt19937_64& random) {
+  const auto is_there = [&] {
+    const bool is = word == value;
+    pause_at_random(random);
+    return is;
+  };
+  return sleep_until(bell, is_there, kLongNs);
 }
 
 TEST(Doorbell, WakesItsOwnerWheneverItIsRung) {
@@ -23,9 +33,7 @@ TEST(Doorbell, WakesItsOwnerWheneverItIsRung) {
   std::thread answers([&] {
     std::mt19937_64 random(1);
     for (int i = 1; i <= kTimes; ++i) {
-      if (!sleep_until(
-              other, [&] { return asked == i; }, kLongNs))
-        return;
+      if (!await(other, asked, i, random)) return;
       pause_at_random(random);
       answered = i;
       ring_if_asleep(bell);
@@ -36,9 +44,7 @@ TEST(Doorbell, WakesItsOwnerWheneverItIsRung) {
     asked = i;
     ring_if_asleep(other);
     pause_at_random(random);
-    ASSERT_TRUE(sleep_until(
-        bell, [&] { return answered == i; }, kLongNs))
-        << i;
+    ASSERT_TRUE(await(bell, answered, i, random)) << i;
   }
   answers.join();
   EXPECT_GT(bell.rings, 0U) << "the owner never slept";

@@ -162,8 +162,11 @@ struct Calls {
   explicit Calls(Simulator& of, Doorbell& at) : simulator(of), bell(at) {}
 
   static bool look(void* context) {
-    const auto& calls = *static_cast<Calls*>(context);
-    return calls.served < calls.made.load();
+    auto& calls = *static_cast<Calls*>(context);
+    if (calls.served == calls.made.load()) return false;
+    // Meanwhile the round may end.
+    for (uint64_t left = calls.random() % 1'000; left > 0; --left) __builtin_ia32_pause();
+    return true;
   }
   static bool wait(void* context, SimTime) {
     auto& calls = *static_cast<Calls*>(context);
@@ -175,15 +178,16 @@ struct Calls {
     }
     if (!look(context)) return executive.take_arrivals();
     ++calls.served;
-    calls.simulator.add({1'000'000'000'000LL + calls.served, 77, 0, 2});
+    calls.simulator.add({1'000'000'000'000LL + calls.served, 77, calls.served % 2, 3});
     return true;
   }
 
-  static constexpr int kAll = 300;
+  static constexpr int kAll = 500;
   Simulator& simulator;
   Doorbell& bell;
   std::atomic<int> made = 0;
   int served = 0;
+  std::mt19937_64 random;
 };
 
 // They come while the worker fires events, while it waits for the other one, and while rounds end.
@@ -193,6 +197,7 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
   std::atomic<Calls*> calls = nullptr;
   const auto run = [&](int number) {
     Worker worker(*memory, number);
+    if (number == 1) worker.delay_at_random(1);
     std::vector<bool> has;
     for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % 2 == number);
     Simulator simulator(has, [&](const Happening& happening) {
@@ -219,7 +224,7 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
   while (calls == nullptr) std::this_thread::yield();
   std::mt19937_64 random(1);
   for (int i = 0; i < Calls::kAll; ++i) {
-    for (uint64_t left = random() % 4'000; left > 0; --left) __builtin_ia32_pause();
+    for (uint64_t left = random() % 8'000; left > 0; --left) __builtin_ia32_pause();
     if (i > Calls::kAll - 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ++calls.load()->made;
     ring_if_asleep(memory->bell(0));
@@ -227,6 +232,36 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
   first.join();
   second.join();
   EXPECT_EQ(memory->state().pending, 2);
+}
+
+// A call that comes while the other worker computes, and when this one looks for it the second time
+// the round ends, if it is to.
+struct LateCall {
+  static bool look(void* context) {
+    auto& call = *static_cast<LateCall*>(context);
+    if (++call.looks == 2 && call.ends_round) {
+      call.memory.state().pending.fetch_sub(1);
+      begin_round(call.memory, {.bound_ps = 7});
+    }
+    return true;
+  }
+  SharedMemory& memory;
+  bool ends_round;
+  int looks = 0;
+};
+
+TEST(QuantumProtocol, ACallMakesAWorkerBusyOnceAlsoIfTheRoundEnds) {
+  for (const bool ends_round : {false, true}) {
+    const auto memory = SharedMemory::create(2).value();
+    Worker worker(*memory, 0);
+    Executive executive;
+    QuantumProtocol protocol(worker, executive, kLookAhead, [](std::span<const char>) {});
+    LateCall call{*memory, ends_round};
+    executive.set_outside_hook([](void*) { return false; }, LateCall::look, &call);
+    EXPECT_TRUE(protocol.synchronize(SimTime::never()));
+    EXPECT_EQ(memory->state().pending, 2) << ends_round;
+    EXPECT_EQ(memory->state().round, ends_round ? 1U : 0U);
+  }
 }
 
 }  // namespace
