@@ -205,7 +205,9 @@ Result<> ParallelRun::start_workers() {
 }
 
 void ParallelRun::become_worker(int number, pid_t supervisor) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A worker whose ranks are processes ends what these have started (main.cc). Copies of a program
+  // may have blocked the signal.
+  prctl(PR_SET_PDEATHSIG, memory_->state().has_outside ? SIGTERM : SIGKILL);
   if (getppid() != supervisor) _exit(2);
   number_ = number;
   if (hosts_ != nullptr) hosts_->close_connections();

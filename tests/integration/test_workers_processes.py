@@ -246,6 +246,14 @@ def test_a_killed_worker_ends_the_processes_of_all_ranks(endless):
     wait_until(lambda: not any(map(exists, others)))
 
 
+def test_a_killed_supervisor_leaves_no_process_of_a_rank(endless):
+    process, others = endless()
+    (simulator,) = children(process.pid, deep=False)
+    os.kill(simulator, signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_until(lambda: not any(map(exists, others)))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_of_a_rank_outlives_the_command(number, endless):
     process, others = endless()
