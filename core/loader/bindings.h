@@ -21,6 +21,7 @@ void bind_sleeps(BindingTable& table);            // sleep.cc
 void bind_sockets(BindingTable& table);           // sockets.cc
 void bind_waiting(BindingTable& table);           // waiting.cc
 void bind_exits(BindingTable& table);             // exit.cc
+void bind_executions(BindingTable& table);        // execute.cc
 void bind_streams(BindingTable& table);           // stream.cc
 void bind_descriptors(BindingTable& table);       // descriptor.cc
 void bind_random(BindingTable& table);            // random.cc

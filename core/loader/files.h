@@ -5,6 +5,7 @@
 // loader; simulator thread.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 

@@ -104,11 +104,15 @@ Slot* map_slot() {
   return connection.head == nullptr ? nullptr : slot;
 }
 
-// Makes this process the rank's. One that used MPI before must have ended, and finalized it.
+// Makes this process the rank's. One that used MPI before must have ended, and finalized it. It may
+// be this one, which has executed another program in its place.
 void claim(Slot& slot) {
   int32_t owner = slot.owner.load();
   for (;;) {
-    const bool has_ended = owner == 0 || (kill(owner, 0) != 0 && errno == ESRCH);
+    const bool is_this = owner == getpid();
+    if (is_this && slot.thread_level != kNotInitialized)
+      stop("a program that uses MPI was executed in place of one that has called MPI_Init");
+    const bool has_ended = owner == 0 || is_this || (kill(owner, 0) != 0 && errno == ESRCH);
     if (!has_ended) stop("two processes of one rank use MPI at the same time; expected one");
     if (slot.owner.compare_exchange_strong(owner, getpid())) return;
   }
