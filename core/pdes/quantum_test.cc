@@ -257,7 +257,7 @@ TEST(QuantumProtocol, ACallMakesAWorkerBusyOnceAlsoIfTheRoundEnds) {
     Executive executive;
     QuantumProtocol protocol(worker, executive, kLookAhead, [](std::span<const char>) {});
     LateCall call{*memory, ends_round};
-    executive.set_outside_hook([](void*) { return false; }, LateCall::look, &call);
+    executive.set_outside_hook([](void*, SimTime) { return false; }, LateCall::look, &call);
     EXPECT_TRUE(protocol.synchronize(SimTime::never()));
     EXPECT_EQ(memory->state().pending, 2) << ends_round;
     EXPECT_EQ(memory->state().round, ends_round ? 1U : 0U);
