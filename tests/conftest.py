@@ -5,6 +5,7 @@ Tests install nothing: `make test` installs what they need (TEST_PACKAGES in the
 
 from __future__ import annotations
 
+import gc
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Loaded modules and collected tests stay. Without this, looking for objects that are no longer
+    needed takes a fifth of the processor time of this process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
