@@ -176,6 +176,7 @@ def test_several_hosts_are_refused(compiled, simulate):
 WAYS = [
     ("killed", 137, "rank 1 ended by signal 9 (Killed)"),
     ("exit", 1, "rank 1 has ended without calling MPI_Finalize"),
+    ("abort", 5, "rank 0 called MPI_Abort with code 5"),  # while the other worker's rank computes
     ("window", 139, "rank 1: the simulator cannot write its buffer at 0x10: Bad address"),
 ]
 
@@ -187,6 +188,21 @@ def test_the_way_a_rank_of_a_worker_ended_is_reported(compiled, simulate, way, s
     done = simulate(*options, "--", program, way)
     assert done.status == status
     assert message in done.stderr
+
+
+def test_workers_take_the_measured_computation_of_processes(compiled, simulate):
+    program = compiled("tests/programs/model/compute_only.c")
+    options = ("--machine", "infiniband", "--placement", "cyclic", "-n", 4, "--json")
+    alone, several = (
+        simulate(*options, "--ranks-as", "processes", "--workers", count, "--", program)
+        for count in (1, 2)
+    )
+    counts = [
+        [done.json["measuring"][name] for name in ("samples", "regions")]
+        for done in (alone, several)
+    ]
+    assert counts[0] == counts[1]
+    assert several.json["measuring"]["compute_share"] > 0.5
 
 
 def test_a_deadlock_is_that_of_all_workers(compiled, simulate):

@@ -38,6 +38,10 @@ int main(int argc, char** argv) {
                    MPI_ERRCODES_IGNORE);
     MPI_Recv(NULL, 0, MPI_INT, 0, 0, children, MPI_STATUS_IGNORE);
   }
+  if (argc > 1 && strcmp(argv[1], "abort") == 0) {
+    if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
+    for (;;) getppid();
+  }
   if (strcmp(way, "pointer") == 0) MPI_Send((void*)16, 5000, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "window") == 0) {
     static char data[5000];
