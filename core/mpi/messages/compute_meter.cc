@@ -46,7 +46,7 @@ SimTime RecordedCompute::take(ComputeEnd end) {
 
 void ComputeMeter::configure(const ComputeOptions& options) {
   options_ = options;
-  if (ps_per_tick_ == 0) calibrate();
+  if (options.mode == ComputeMode::kMeasured && ps_per_tick_ == 0) calibrate();
 }
 
 // Measures the counter against the raw monotonic clock for 10 ms: an error of one clock reading

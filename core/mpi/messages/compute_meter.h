@@ -50,6 +50,7 @@ struct RecordedCompute {
 
 class ComputeMeter {
  public:
+  // Takes 10 ms the first time that computation is to be measured.
   void configure(const ComputeOptions& options);
   const ComputeOptions& options() const { return options_; }
 
@@ -84,7 +85,7 @@ class ComputeMeter {
   }
 
   // The time of the two clock readings around a sample, which limits the resolution. Zero until
-  // configured.
+  // configured to measure.
   SimTime reading() const { return reading_; }
 
   // Converts host time to target time. `slowdown`: how many times longer the rank computes than if

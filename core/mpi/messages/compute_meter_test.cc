@@ -45,5 +45,15 @@ TEST(ComputeMeter, ReadingTheClockTakesTime) {
   EXPECT_LT(meter.reading(), SimTime::from_ns(100'000));
 }
 
+TEST(ComputeMeter, CalibratesItsClockOnlyToMeasure) {
+  ComputeMeter meter;
+  for (const ComputeMode mode : {ComputeMode::kNone, ComputeMode::kFixed, ComputeMode::kRecorded}) {
+    meter.configure({.mode = mode, .fixed = SimTime::zero()});
+    EXPECT_EQ(meter.reading(), SimTime::zero());
+  }
+  meter.configure({});
+  EXPECT_GT(meter.reading(), SimTime::zero());
+}
+
 }  // namespace
 }  // namespace sesame::mpi
