@@ -16,19 +16,23 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
 LARGE = ("asyncio", "highspy", "jinja2", "numpy", "pyarrow.parquet", "starlette", "sesame.web.page")
+# Packages that verbs load a part of.
+COMMON = ("sesame.analysis", "sesame.datasets", "sesame.simulation", "sesame.web")
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 REQUEST_BYTES = 1 << 20
 PIPE_BYTES = 1 << 16
@@ -208,12 +212,30 @@ def end_at_once(status: object) -> None:
             os._exit(status)
 
 
+def modules_of(*packages: str) -> Iterator[str]:
+    """The names of all modules of packages."""
+    for package in packages:
+        places = importlib.import_module(package).__path__
+        yield from (found.name for found in pkgutil.walk_packages(places, f"{package}."))
+
+
+def load_templates() -> None:
+    """Compiles the templates of pages: that takes longer than filling them in."""
+    from sesame.web.page import template
+
+    for path in files("sesame.web").joinpath("templates").iterdir():
+        if path.name.endswith(".html"):
+            template(path.name)
+
+
 def main() -> None:
     from sesame import cli
 
-    for name in (*LARGE, *(target.split(":")[0] for target in cli.VERBS.values())):
+    verbs = [target.split(":")[0] for target in cli.VERBS.values()]
+    for name in (*LARGE, *verbs, *modules_of(*COMMON)):
         with contextlib.suppress(ImportError):  # the command reports what is missing
             importlib.import_module(name)
+    load_templates()
     gc.freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(request["cwd"])
