@@ -61,15 +61,15 @@ CASES = {
         ((2, "null"), (3, "conditional")),
     ),
     "wildcards and probes": (
-        5, "tests/programs/model/schedule.c", ("infiniband",), (7, 24),
+        5, "tests/programs/model/schedule.c", ("infiniband",), (7, 12),
         ((2, "quantum"), (3, "conditional")),
     ),
     "shared cards": (
-        5, "tests/programs/model/schedule.c", ("csd3",), (8, 16),
+        5, "tests/programs/model/schedule.c", ("csd3",), (8, 10),
         ((3, "quantum"),),
     ),
     "one-sided": (
-        4, "tests/programs/model/windows.c", ("infiniband",), (500, 16),
+        4, "tests/programs/model/windows.c", ("infiniband",), (500, 12),
         ((2, "quantum"), (3, "conditional")),
     ),
     "reductions": (
