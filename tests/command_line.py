@@ -23,7 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -33,6 +33,13 @@ SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
 LARGE = ("asyncio", "highspy", "jinja2", "numpy", "pyarrow.parquet", "starlette", "sesame.web.page")
 # Packages that verbs load a part of.
 COMMON = ("sesame.analysis", "sesame.datasets", "sesame.simulation", "sesame.web")
+# And those of verbs that not all tests use, loaded with the first one.
+USED = {
+    "evaluate": ("sesame.evaluation",),
+    "overhead": ("sesame.overhead",),
+    "push": ("sesame.repository",),
+    "serve": ("sesame.repository",),
+}
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 REQUEST_BYTES = 1 << 20
 PIPE_BYTES = 1 << 16
@@ -180,6 +187,8 @@ def serve(requests: socket.socket) -> dict[str, Any]:
         text, descriptors, _, _ = socket.recv_fds(requests, REQUEST_BYTES, 3)
         if not text:
             os._exit(0)
+        request: dict[str, Any] = json.loads(text)
+        load_packages(USED.get(request["arguments"][0], ()) if request["arguments"] else ())
         process = os.fork()
         if process == 0:
             requests.close()
@@ -187,8 +196,7 @@ def serve(requests: socket.socket) -> dict[str, Any]:
                 os.dup2(descriptor, number)
                 os.close(descriptor)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            answer: dict[str, Any] = json.loads(text)
-            return answer
+            return request
         for descriptor in descriptors:
             os.close(descriptor)
         requests.send(str(process).encode())
@@ -212,11 +220,19 @@ def end_at_once(status: object) -> None:
             os._exit(status)
 
 
-def modules_of(*packages: str) -> Iterator[str]:
-    """The names of all modules of packages."""
+def load(names: Iterable[str]) -> None:
+    for name in names:
+        with contextlib.suppress(ImportError):  # the command reports what is missing
+            importlib.import_module(name)
+
+
+@functools.cache
+def load_packages(packages: tuple[str, ...]) -> None:
+    """Loads all modules of packages, once: forks have them then."""
     for package in packages:
         places = importlib.import_module(package).__path__
-        yield from (found.name for found in pkgutil.walk_packages(places, f"{package}."))
+        load(found.name for found in pkgutil.walk_packages(places, f"{package}."))
+    gc.freeze()
 
 
 def load_templates() -> None:
@@ -232,11 +248,9 @@ def main() -> None:
     from sesame import cli
 
     verbs = [target.split(":")[0] for target in cli.VERBS.values()]
-    for name in (*LARGE, *verbs, *modules_of(*COMMON)):
-        with contextlib.suppress(ImportError):  # the command reports what is missing
-            importlib.import_module(name)
+    load((*LARGE, *verbs))
     load_templates()
-    gc.freeze()
+    load_packages(COMMON)
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(request["cwd"])
     os.environ.clear()
