@@ -313,7 +313,7 @@ class DamagedRequests : public testing::Test {
     Process& process = processes.add(std::make_unique<Process>(0, slot, 0));
     const loader::FileHooks hooks = hooks_of(*job.world().mounts);
     start_computing({head, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
-    start_serving(processes, head, [](const std::string&) { connected_(); });
+    start_serving({processes, head, [](const std::string&) { connected_(); }});
     start_threads({slots.file(), processes, job.world(), serve_thread});
     start_files(&hooks);
     Program program(slot, head, damaged, damage, paths_);

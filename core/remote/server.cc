@@ -23,6 +23,7 @@ namespace {
 Processes* all = nullptr;
 SlotsHead* head = nullptr;
 void (*on_connected)(const std::string& interface) = nullptr;
+IdlePolling* idle_polling = nullptr;
 Channel* latest = nullptr;  // to which a reply went; null: none yet
 
 // Messages up to this size are copied to the fiber's stack, others to the heap.
@@ -176,6 +177,7 @@ void serve_hello(Channel& channel, Reader values) {
 
 void serve(Channel& channel, const Header& header, Reader values) {
   Rank& rank = this_rank();
+  if (idle_polling != nullptr) idle_polling->note_computation(header.computed_ps);
   rank.world.meter.give(
       end_progress(channel, channel.uncharged + SimTime::from_ps(header.computed_ps)));
   if (header.clock_ps > 0) self().wait_until(SimTime::from_ps(header.clock_ps));
@@ -260,11 +262,11 @@ void write_memory(const RemoteRange* ranges, size_t count, const void* packed) {
 
 }  // namespace
 
-void start_serving(Processes& processes, SlotsHead& of_all,
-                   void (*connected)(const std::string& interface)) {
-  all = &processes;
-  head = &of_all;
-  on_connected = connected;
+void start_serving(const ServingStart& start) {
+  all = &start.processes;
+  head = &start.head;
+  on_connected = start.connected;
+  idle_polling = start.idle_polling;
   latest = nullptr;
   RemoteMemory memory = remote_memory();
   memory.read = read_memory;

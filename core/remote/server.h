@@ -10,14 +10,20 @@
 #include <string>
 #include <vector>
 
+#include "core/remote/idle_polling.h"
 #include "core/remote/messages.h"
 #include "core/remote/process.h"
 
 namespace sesame::remote {
 
-// `connected` is called with the binary interface of a process when it connects.
-void start_serving(Processes& processes, SlotsHead& head,
-                   void (*connected)(const std::string& interface));
+struct ServingStart {
+  Processes& processes;
+  SlotsHead& head;
+  // Called with the binary interface of a process when it connects.
+  void (*connected)(const std::string& interface);
+  IdlePolling* idle_polling = nullptr;  // null: processors may halt
+};
+void start_serving(const ServingStart& start);
 void serve_rank(Process& process);
 void serve_thread(Channel& channel);
 

@@ -12,6 +12,7 @@
 #include "core/mpi/call_ids.h"
 #include "core/remote/computing.h"
 #include "core/remote/files.h"
+#include "core/remote/idle_polling.h"
 #include "core/remote/launch.h"
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
@@ -51,10 +52,12 @@ class Processes final : public ProcessRanks {
 
  private:
   Result<> start_one(remote::Process& process, const ProcessRank& rank);
+  remote::IdlePolling* poll_when_idle(const ProcessStart& start);
   uint32_t spins() const { return processors_ > 1 ? kSpins : 0; }
 
   std::vector<std::unique_ptr<remote::SlotsFile>> slots_;  // by worker, until it has started
   std::unique_ptr<remote::Launch> launch_;
+  std::unique_ptr<remote::IdlePolling> idle_polling_;
   int processors_ = 1;  // for this simulator and its ranks
   int64_t epoch_ns_ = 0;
   uint64_t eager_limit_ = 0;
@@ -131,6 +134,16 @@ Result<std::vector<Doorbell*>> Processes::make_bells(int workers) {
   return bells;
 }
 
+// One simulator of several computes with one processor: there is no other one that may halt.
+remote::IdlePolling* Processes::poll_when_idle(const ProcessStart& start) {
+  cpu_set_t processors;
+  const bool is_measured = start.world.meter.options().mode == mpi::ComputeMode::kMeasured;
+  if (processors_ > 1 && is_measured && remote::is_virtual_machine() &&
+      sched_getaffinity(0, sizeof processors, &processors) == 0)
+    idle_polling_ = std::make_unique<remote::IdlePolling>(processors);
+  return idle_polling_.get();
+}
+
 Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank> ranks) {
   const Result<int64_t> silence_ns = longest_silence_ns();
   if (!silence_ns) return std::unexpected(silence_ns.error());
@@ -151,7 +164,8 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   world = &start.world;
   remote::start_computing({launch_->slots().head(), spins(), static_cast<size_t>(processors_),
                            start.world.executive, report_end_in_call, *silence_ns});
-  remote::start_serving(launch_->processes(), launch_->slots().head(), start.connected);
+  remote::start_serving(
+      {launch_->processes(), launch_->slots().head(), start.connected, poll_when_idle(start)});
   remote::start_threads(
       {launch_->slots(), launch_->processes(), start.world, remote::serve_thread});
   remote::start_sharing();
@@ -184,7 +198,10 @@ int Processes::run(mpi::Rank& rank) {
   return 128 + WTERMSIG(process.status);
 }
 
-void Processes::finish() { launch_->finish(); }
+void Processes::finish() {
+  idle_polling_.reset();
+  launch_->finish();
+}
 
 }  // namespace
 
