@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import Outcome
 
+WAYS = ["execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat"]
 MACHINE = ("-n", 3, "--machine", "infiniband", "--compute", "none")
 
 
@@ -16,7 +17,7 @@ def program(compiled: Callable[..., Path]) -> Path:
     return compiled("tests/programs/processes/itself.c", "debian")
 
 
-@pytest.mark.parametrize("way", ["execl", "execv", "execvp", "fexecve"])
+@pytest.mark.parametrize("way", ["execlp", "execv", "execveat"])
 def test_a_process_may_execute_itself_before_it_initialises_mpi(
     simulate: Callable[..., Outcome], program: Path, way: str
 ) -> None:
@@ -33,7 +34,7 @@ def test_a_process_that_executes_itself_later_is_refused(
     assert "was executed in place of one that has called MPI_Init" in done.stderr
 
 
-@pytest.mark.parametrize("way", ["execl", "execv", "execvp", "fexecve", "late"])
+@pytest.mark.parametrize("way", [*WAYS, "here", "late"])
 def test_a_copy_that_executes_another_program_ends_the_job(
     simulate: Callable[..., Outcome], program: Path, way: str
 ) -> None:

@@ -10,9 +10,22 @@
 extern char** environ;
 
 static void execute(const char* way, const char* path, char** argv) {
+  char* const directory = strdup(path);
+  const char* const name = strrchr(path, '/') + 1;
+  directory[name - path - 1] = '\0';
+  char search[8192];
+  snprintf(search, sizeof search, "/nonexistent:%s", directory);
+  setenv("PATH", search, 1);
   if (strcmp(way, "execl") == 0) execl(path, path, "again", (char*)NULL);
-  if (strcmp(way, "execvp") == 0) execvp(path, argv);
+  if (strcmp(way, "execle") == 0) execle(path, path, "again", (char*)NULL, environ);
+  if (strcmp(way, "execlp") == 0) execlp(name, path, "again", (char*)NULL);
+  if (strcmp(way, "execve") == 0) execve(path, argv, environ);
+  if (strcmp(way, "execvp") == 0) execvp(name, argv);
+  if (strcmp(way, "execvpe") == 0) execvpe(name, argv, environ);
   if (strcmp(way, "fexecve") == 0) fexecve(open(path, O_RDONLY), argv, environ);
+  if (strcmp(way, "execveat") == 0) execveat(open(directory, O_PATH), name, argv, environ, 0);
+  if (strcmp(way, "here") == 0 && chdir(directory) == 0 && setenv("PATH", "/nonexistent:", 1) == 0)
+    execvp(name, argv);
   execv(path, argv);
 }
 
@@ -30,6 +43,7 @@ int main(int argc, char** argv) {
   if (strcmp(way, "late") == 0) MPI_Init(&argc, &argv);
   path[readlink("/proc/self/exe", path, sizeof path - 1)] = '\0';
   execv("/nonexistent/program", argv);
+  execv("/tmp", argv);
   char* arguments[] = {path, "again", NULL};
   execute(way, path, arguments);
   return 1;
