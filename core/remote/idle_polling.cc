@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <climits>
+#include <fstream>
 
 #include "core/base/doorbell.h"
 
@@ -14,7 +15,7 @@ namespace {
 // Chosen: longer than a rank computes between most of its calls, and short beside a run.
 constexpr int64_t kPeriodNs = 20'000'000;
 // Until a call tells of further computation: then all ranks compute for long, or none does.
-constexpr int64_t kOnNs = 200'000'000;
+constexpr int64_t kPollingNs = 200'000'000;
 // The part of all processors' time that ranks have to compute. With less, messages decide how long
 // the simulation takes.
 constexpr double kLeastShare = 0.25;
@@ -28,10 +29,35 @@ int64_t now_ns() {
 
 }  // namespace
 
+namespace {
+
 bool is_virtual_machine() {
   constexpr unsigned kHypervisor = 1U << 31;  // of leaf 1 (Linux: X86_FEATURE_HYPERVISOR)
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kHypervisor) != 0;
+}
+
+// Of version 2, as cgroups(7) describes the file: a line that begins with "0::".
+std::string own_control_group() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::")) return line.substr(3);
+  return "/";
+}
+
+}  // namespace
+
+bool has_quota(const std::filesystem::path& groups, const std::string& group) {
+  for (std::filesystem::path path = group;; path = path.parent_path()) {
+    std::string quota;
+    std::ifstream(groups / path.relative_path() / "cpu.max") >> quota;
+    if (!quota.empty() && quota != "max") return true;
+    if (path == path.parent_path()) return false;
+  }
+}
+
+bool halts_lose_caches(const std::filesystem::path& groups) {
+  return is_virtual_machine() && !has_quota(groups, own_control_group());
 }
 
 IdlePolling::IdlePolling(const cpu_set_t& processors) : since_ns_(now_ns()) {
@@ -72,13 +98,13 @@ void IdlePolling::poll(int processor) {
 bool IdlePolling::is_on() const { return now_ns() < on_until_ns_.load(std::memory_order_relaxed); }
 
 void IdlePolling::note_computation(int64_t ps) {
-  computed_ps_ += ps;
+  computed_ps_ += static_cast<double>(ps);
   if (const int64_t now = now_ns(); now - since_ns_ >= kPeriodNs) decide(now);
 }
 
 void IdlePolling::decide(int64_t now) {
   const double share =
-      static_cast<double>(computed_ps_) / 1000 /
+      computed_ps_ / 1000 /
       (static_cast<double>(now - since_ns_) * static_cast<double>(threads_.size()));
   computed_ps_ = 0;
   since_ns_ = now;
@@ -86,7 +112,7 @@ void IdlePolling::decide(int64_t now) {
     on_until_ns_ = 0;
     return;
   }
-  on_until_ns_ = now + kOnNs;
+  on_until_ns_ = now + kPollingNs;
   changes_.fetch_add(1);
   futex(changes_, FUTEX_WAKE, uint32_t{INT_MAX});
 }

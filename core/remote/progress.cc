@@ -15,6 +15,8 @@ namespace {
 // clocks. Chosen: several times that, and little compared with what is worth computing at once.
 constexpr int64_t kMarginNs = 30'000;
 
+IdlePolling* idle_polling = nullptr;
+
 // The processor clock of a process. Nothing if it has ended.
 std::optional<int64_t> processor_clock_ns(pid_t process) {
   clockid_t clock = 0;
@@ -45,6 +47,8 @@ SimTime to_host_time(const Channel& channel, SimTime target) {
 
 }  // namespace
 
+void start_progress(IdlePolling* polling) { idle_polling = polling; }
+
 void begin_progress(Channel& channel) {
   channel.progress = {};
   if (computes_for_itself(channel))
@@ -68,6 +72,7 @@ SimTime read_progress(Channel& channel, SimTime time) {
 }
 
 SimTime end_progress(Channel& channel, SimTime computed) {
+  if (idle_polling != nullptr) idle_polling->note_computation(computed.ps());
   return std::max(computed, std::exchange(channel.progress, {}).computed);
 }
 

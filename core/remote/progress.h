@@ -6,16 +6,19 @@
 // shared memory, which a program may overwrite. It is known only where computation is measured, of
 // a process with a single thread, outside of MPI's calls, while no call of it is deferred.
 //
-// Use: begin_progress() when the thread has been given the turn and still computes; reached() and
-// read_progress() as often as wanted; end_progress() with the computation that its next call
-// brings. The simulator's thread only.
+// Use: start_progress() once; begin_progress() when the thread has been given the turn and still
+// computes; reached() and read_progress() as often as wanted; end_progress() with the computation
+// that its next call brings. The simulator's thread only.
 #pragma once
 
 #include "core/base/units.h"
+#include "core/remote/idle_polling.h"
 #include "core/remote/process.h"
 
 namespace sesame::remote {
 
+// `polling` counts all computation; null: processors may halt.
+void start_progress(IdlePolling* polling);
 void begin_progress(Channel& channel);
 // The simulated time that the thread has reached at least, as far as read so far.
 SimTime reached(const Channel& channel);

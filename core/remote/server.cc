@@ -23,7 +23,6 @@ namespace {
 Processes* all = nullptr;
 SlotsHead* head = nullptr;
 void (*on_connected)(const std::string& interface) = nullptr;
-IdlePolling* idle_polling = nullptr;
 Channel* latest = nullptr;  // to which a reply went; null: none yet
 
 // Messages up to this size are copied to the fiber's stack, others to the heap.
@@ -177,7 +176,6 @@ void serve_hello(Channel& channel, Reader values) {
 
 void serve(Channel& channel, const Header& header, Reader values) {
   Rank& rank = this_rank();
-  if (idle_polling != nullptr) idle_polling->note_computation(header.computed_ps);
   rank.world.meter.give(
       end_progress(channel, channel.uncharged + SimTime::from_ps(header.computed_ps)));
   if (header.clock_ps > 0) self().wait_until(SimTime::from_ps(header.clock_ps));
@@ -266,7 +264,6 @@ void start_serving(const ServingStart& start) {
   all = &start.processes;
   head = &start.head;
   on_connected = start.connected;
-  idle_polling = start.idle_polling;
   latest = nullptr;
   RemoteMemory memory = remote_memory();
   memory.read = read_memory;

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "core/remote/idle_polling.h"
 #include "core/remote/messages.h"
 #include "core/remote/process.h"
 
@@ -21,7 +20,6 @@ struct ServingStart {
   SlotsHead& head;
   // Called with the binary interface of a process when it connects.
   void (*connected)(const std::string& interface);
-  IdlePolling* idle_polling = nullptr;  // null: processors may halt
 };
 void start_serving(const ServingStart& start);
 void serve_rank(Process& process);

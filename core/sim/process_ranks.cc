@@ -14,6 +14,7 @@
 #include "core/remote/files.h"
 #include "core/remote/idle_polling.h"
 #include "core/remote/launch.h"
+#include "core/remote/progress.h"
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
 #include "core/remote/threads.h"
@@ -134,11 +135,11 @@ Result<std::vector<Doorbell*>> Processes::make_bells(int workers) {
   return bells;
 }
 
-// One simulator of several computes with one processor: there is no other one that may halt.
+// Not with several workers: each would count the computation of its own ranks only.
 remote::IdlePolling* Processes::poll_when_idle(const ProcessStart& start) {
   cpu_set_t processors;
   const bool is_measured = start.world.meter.options().mode == mpi::ComputeMode::kMeasured;
-  if (processors_ > 1 && is_measured && remote::is_virtual_machine() &&
+  if (start.workers == 1 && processors_ > 1 && is_measured && remote::halts_lose_caches() &&
       sched_getaffinity(0, sizeof processors, &processors) == 0)
     idle_polling_ = std::make_unique<remote::IdlePolling>(processors);
   return idle_polling_.get();
@@ -164,8 +165,8 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   world = &start.world;
   remote::start_computing({launch_->slots().head(), spins(), static_cast<size_t>(processors_),
                            start.world.executive, report_end_in_call, *silence_ns});
-  remote::start_serving(
-      {launch_->processes(), launch_->slots().head(), start.connected, poll_when_idle(start)});
+  remote::start_progress(poll_when_idle(start));
+  remote::start_serving({launch_->processes(), launch_->slots().head(), start.connected});
   remote::start_threads(
       {launch_->slots(), launch_->processes(), start.world, remote::serve_thread});
   remote::start_sharing();
@@ -199,6 +200,7 @@ int Processes::run(mpi::Rank& rank) {
 }
 
 void Processes::finish() {
+  remote::start_progress(nullptr);
   idle_polling_.reset();
   launch_->finish();
 }
