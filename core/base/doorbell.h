@@ -1,15 +1,16 @@
-// Wakes a thread that waits for several things at once, which other threads or processes do in
+// Wakes a thread that waits for several things at once. Other threads or processes do them in
 // memory that they share with it.
 //
-// Use: the bell is in shared memory, which is zero at first. One thread, its owner, waits:
-// look_for() first, if what it waits for comes soon, then sleep_until(). Each other one that makes
-// what the owner waits for true calls ring_if_asleep() afterwards, which makes no system call
-// unless the owner sleeps. Times are nanoseconds of the host's clock. None of this changes errno.
+// Use: the bell is in shared memory, which is zero at first. One thread, its owner, waits at it. It
+// calls look_for() first if what it waits for comes soon, and then sleep_until(). Others make true
+// what it waits for, and call ring_if_asleep() afterwards. This makes a system call only if the
+// owner sleeps. Times are nanoseconds of the host's clock. None of this changes errno.
 //
-// No wake-up is lost: the last store that makes it true, the loads of is_there(), and those of the
-// bell are sequentially consistent. Either the owner sees it after it has said that it sleeps, or
-// the other one sees that it sleeps. It rings before the owner asks the kernel to sleep, which then
-// finds another number of rings, or afterwards, which wakes it.
+// No wake-up is lost. Three accesses are sequentially consistent: the last store that makes it
+// true, the loads of is_there(), and those of the bell. So there are two cases. The owner says that
+// it sleeps, looks once more, and sees the store. Or the other one sees that the owner sleeps, and
+// rings. If it rings before the owner asks the kernel to sleep, the kernel finds another number of
+// rings, and the owner looks again. If it rings afterwards, the owner wakes.
 #pragma once
 
 #include <linux/futex.h>
@@ -20,16 +21,19 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 
 namespace sesame {
 
-// Waits while the word has this value, or wakes so many that wait: futex(2). `longest`: null: for
-// ever. Returns 0 or the number of the error.
+// Waits while the word has this value, or wakes so many that wait: futex(2). `until`: of
+// CLOCK_MONOTONIC, for FUTEX_WAIT_BITSET only; null: for ever. Returns 0 or the number of the
+// error.
 template <typename Word>
-int futex(std::atomic<Word>& word, int operation, Word value, const timespec* longest = nullptr) {
+int futex(std::atomic<Word>& word, int operation, Word value, const timespec* until = nullptr) {
   static_assert(sizeof word == sizeof(uint32_t));
   const int kept = errno;
-  const bool failed = syscall(SYS_futex, &word, operation, value, longest, nullptr, 0) < 0;
+  const bool failed =
+      syscall(SYS_futex, &word, operation, value, until, nullptr, FUTEX_BITSET_MATCH_ANY) < 0;
   const int error = failed ? errno : 0;
   errno = kept;
   return error;
@@ -60,19 +64,28 @@ bool look_for(uint32_t times, Condition&& is_there) {
   return is_there();
 }
 
-// Sleeps until `is_there()`, or until the time has passed (0: for ever). Returns whether it is
-// there.
-template <typename Condition>
-bool sleep_until(Doorbell& bell, Condition&& is_there, int64_t longest_ns = 0) {
+// This time from now on, of CLOCK_MONOTONIC. By system call: where ranks are threads of this
+// process, the C library's name is that of their simulated clock.
+inline timespec monotonic_in(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
-  const timespec longest{longest_ns / kSecond, longest_ns % kSecond};
+  timespec now{};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  const int64_t part = now.tv_nsec + ns % kSecond;
+  return {now.tv_sec + ns / kSecond + part / kSecond, part % kSecond};
+}
+
+// Sleeps until `is_there()`, or until the time has passed; without one: for ever. Returns whether
+// it is there. Rings for something else do not make the time longer.
+template <typename Condition>
+bool sleep_until(Doorbell& bell, Condition&& is_there, std::optional<int64_t> longest_ns = {}) {
+  const timespec until = longest_ns ? monotonic_in(*longest_ns) : timespec{};
   bool is_late = false;
   for (;;) {
     const uint32_t rings = bell.rings.load();
     bell.owner_sleeps.store(1);
     if (is_there() || is_late) break;
     is_late =
-        futex(bell.rings, FUTEX_WAIT, rings, longest_ns == 0 ? nullptr : &longest) == ETIMEDOUT;
+        futex(bell.rings, FUTEX_WAIT_BITSET, rings, longest_ns ? &until : nullptr) == ETIMEDOUT;
   }
   bell.owner_sleeps.store(0);
   return is_there();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -59,13 +60,42 @@ TEST(Doorbell, AnOwnerThatDoesNotSleepIsNotRung) {
   EXPECT_EQ(bell.rings, 0U);
 }
 
-TEST(Doorbell, WaitsAtMostAsLongAsAsked) {
+// Sleeps for something that does not come; returns for how long.
+std::chrono::nanoseconds sleep_unanswered(Doorbell& bell, int64_t longest_ns) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(sleep_until(
+      bell, [] { return false; }, longest_ns));
+  return std::chrono::steady_clock::now() - begin;
+}
+
+TEST(Doorbell, WaitsAsLongAsAsked) {
   Doorbell bell{};
   errno = 7;
-  EXPECT_FALSE(sleep_until(
-      bell, [] { return false; }, 1'000'000));
+  EXPECT_GE(sleep_unanswered(bell, 1'000'000), std::chrono::milliseconds(1));
   EXPECT_EQ(errno, 7);
   EXPECT_EQ(bell.owner_sleeps, 0U);
+}
+
+TEST(Doorbell, DoesNotWaitForATimeThatHasPassed) {
+  Doorbell bell{};
+  EXPECT_LT(sleep_unanswered(bell, 0), std::chrono::seconds(1));
+}
+
+// Those that ring for something else do not make it wait longer.
+TEST(Doorbell, WaitsNoLongerIfItIsRungMeanwhile) {
+  Doorbell bell{};
+  std::atomic<bool> is_over = false;
+  std::thread rings([&] {
+    for (int i = 0; i < 300 && !is_over; ++i) {
+      ring(bell);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  const auto slept = sleep_unanswered(bell, 50'000'000);
+  is_over = true;
+  rings.join();
+  EXPECT_GE(slept, std::chrono::milliseconds(50));
+  EXPECT_LT(slept, std::chrono::seconds(2));
 }
 
 }  // namespace

@@ -86,12 +86,11 @@ bool take_news() {
   return computing.executive->take_arrivals() || any;
 }
 
-// At most as long, if it is not 0.
-void sleep_until_news(int64_t longest_ns) {
+// At most as long, if there is a limit.
+void sleep_until_news(std::optional<int64_t> longest_ns) {
   const int64_t quiet_ns = computing.silence.look(computing.channels);
   computing.head->is_crowded.store(is_crowded(), std::memory_order_relaxed);
-  sleep_until(computing.head->bell, has_news,
-              longest_ns == 0 ? quiet_ns : std::min(longest_ns, quiet_ns));
+  sleep_until(computing.head->bell, has_news, std::min(longest_ns.value_or(quiet_ns), quiet_ns));
   computing.head->is_crowded.store(0, std::memory_order_relaxed);
 }
 
@@ -134,8 +133,8 @@ bool are_past(SimTime time) {
          });
 }
 
-// For how long they have to compute at least until are_past(time), read from their clocks;
-// nothing: that will not be known.
+// For how long they have to compute at least until are_past(time), read from their clocks; 0: they
+// are, but it may not fire yet. Nothing: that will not be known.
 std::optional<int64_t> missing_ns(SimTime time) {
   if (time == SimTime::never()) return {};
   SimTime longest;
@@ -160,8 +159,9 @@ bool resume_some(SimTime next) {
     waited_ns += are_idle ? look_ns : 0;
     const std::optional<int64_t> missing = missing_ns(next);
     if (are_past(next)) return take_news();
-    const bool has_to_look = are_idle || std::ranges::any_of(channels, has_threads);
-    sleep_until_news(has_to_look ? look_ns : missing.value_or(0));
+    // Where a new thread runs, all others may have reached that time: it is waited for.
+    const bool has_to_look = are_idle || missing == 0 || std::ranges::any_of(channels, has_threads);
+    sleep_until_news(has_to_look ? look_ns : missing);
   }
   return true;
 }
