@@ -123,10 +123,10 @@ bool Executive::synchronize() {
 bool Executive::take_arrivals() {
   if (!has_arrivals()) return false;
   is_firing_ = true;
-  synchronizer_->take_arrivals();
+  const bool any = synchronizer_->take_arrivals();
   is_firing_ = false;
-  resume_later();
-  return true;
+  if (any) resume_later();
+  return any;
 }
 
 // Null when none is ready.

@@ -60,7 +60,8 @@ class Executive {
     return look_outside_ != nullptr && look_outside_(outside_context_);
   }
   // For the hook while it waits. Whether other executives have sent something that may be taken
-  // before any event fires here; take_arrivals() takes it.
+  // before any event fires here; take_arrivals() takes it. It returns whether there was any:
+  // perhaps only a part has arrived.
   bool has_arrivals() const {
     return synchronizer_ != nullptr && synchronizer_->has_arrivals() && !may_fire_model();
   }

@@ -35,7 +35,7 @@ bool QuantumProtocol::await_round(uint64_t round) {
     if (has_ended()) break;
     if (is_stopped()) return false;
     if (has_arrivals() && !has_ended()) return resume();
-    if (executive_.has_outside_call() && become_busy(round)) return true;
+    if (executive_.has_outside_call() && become_busy(state, round)) return true;
   }
   if (state.finished) return false;
   executive_.allow_until(SimTime::from_ps(state.bound_ps));
@@ -49,11 +49,9 @@ bool QuantumProtocol::resume() {
   return take_next_frame();
 }
 
-// The same without a frame that keeps the round from ending. False if it ends, which makes all
-// workers busy. The next round may begin between the look at the count and its change; but then
-// `ending` has changed before, and this worker is counted already.
-bool QuantumProtocol::become_busy(uint64_t round) {
-  SharedState& state = worker_.state();
+// The next round may begin between the look at the count and its change; but then `ending` has
+// changed before, and this worker is counted already.
+bool become_busy(SharedState& state, uint64_t round) {
   int64_t pending = state.pending;
   do {
     if (pending == 0) return false;

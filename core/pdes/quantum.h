@@ -30,6 +30,10 @@ Round next_round(const EventKey& first, const EventKey& model, SimTime quantum);
 // Ends the round: this host's workers are busy again.
 void begin_round(SharedMemory& memory, const Round& round);
 
+// The worker, which is idle since this round, is busy again, without a frame that keeps the round
+// from ending. False: the round ends or has ended, which makes all workers busy.
+bool become_busy(SharedState& state, uint64_t round);
+
 class QuantumProtocol final : public WorkerSynchronizer {
  public:
   QuantumProtocol(Worker& worker, Executive& executive, SimTime quantum, Worker::Take take);
@@ -40,7 +44,6 @@ class QuantumProtocol final : public WorkerSynchronizer {
  private:
   bool await_round(uint64_t round);
   bool resume();
-  bool become_busy(uint64_t round);
   void publish_first_events();
   void end_round();
 

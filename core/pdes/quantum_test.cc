@@ -234,34 +234,32 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
   EXPECT_EQ(memory->state().pending, 2);
 }
 
-// A call that comes while the other worker computes, and when this one looks for it the second time
-// the round ends, if it is to.
-struct LateCall {
-  static bool look(void* context) {
-    auto& call = *static_cast<LateCall*>(context);
-    if (++call.looks == 2 && call.ends_round) {
-      call.memory.state().pending.fetch_sub(1);
-      begin_round(call.memory, {.bound_ps = 7});
-    }
-    return true;
-  }
-  SharedMemory& memory;
-  bool ends_round;
-  int looks = 0;
-};
+// Calls that come while the other worker computes. This one is idle since round 0.
+TEST(QuantumProtocol, ACallMakesAWorkerBusyOnce) {
+  const auto memory = SharedMemory::create(2).value();
+  Worker worker(*memory, 0);
+  Executive executive;
+  QuantumProtocol protocol(worker, executive, kLookAhead, [](std::span<const char>) {});
+  executive.set_outside_hook([](void*, SimTime) { return false; }, [](void*) { return true; },
+                             nullptr);
+  EXPECT_TRUE(protocol.synchronize(SimTime::never()));
+  EXPECT_EQ(memory->state().pending, 2);
+  EXPECT_EQ(memory->state().round, 0U);
+}
 
-TEST(QuantumProtocol, ACallMakesAWorkerBusyOnceAlsoIfTheRoundEnds) {
-  for (const bool ends_round : {false, true}) {
-    const auto memory = SharedMemory::create(2).value();
-    Worker worker(*memory, 0);
-    Executive executive;
-    QuantumProtocol protocol(worker, executive, kLookAhead, [](std::span<const char>) {});
-    LateCall call{*memory, ends_round};
-    executive.set_outside_hook([](void*, SimTime) { return false; }, LateCall::look, &call);
-    EXPECT_TRUE(protocol.synchronize(SimTime::never()));
-    EXPECT_EQ(memory->state().pending, 2) << ends_round;
-    EXPECT_EQ(memory->state().round, ends_round ? 1U : 0U);
-  }
+TEST(QuantumProtocol, ACallMakesNoWorkerBusyWhileARoundEnds) {
+  const auto memory = SharedMemory::create(2).value();
+  memory->state().pending = 0;
+  EXPECT_FALSE(become_busy(memory->state(), 0));
+  EXPECT_EQ(memory->state().pending, 0);
+}
+
+TEST(QuantumProtocol, ACallMakesNoWorkerBusyTwiceIfTheNextRoundHasStarted) {
+  const auto memory = SharedMemory::create(2).value();
+  memory->state().pending = 0;
+  begin_round(*memory, {.bound_ps = 7, .turn = {}});
+  EXPECT_FALSE(become_busy(memory->state(), 0));
+  EXPECT_EQ(memory->state().pending, 2);
 }
 
 }  // namespace

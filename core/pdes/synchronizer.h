@@ -1,7 +1,7 @@
 // How a worker of a parallel simulation learns until when its events may fire: the interface
 // between the executive and a conservative protocol (docs/models/parallel.md). The bound is the
-// worker's earliest input time: no message of another worker, on its way or still to be sent, has
-// an effect before it.
+// worker's earliest input time. No message of another worker has an effect before it, neither one
+// that is on its way nor one that will be sent.
 //
 // Use: derive a class for a protocol and give it to Executive::set_synchronizer(). It delivers the
 // messages of other workers and moves the bound with Executive::allow_until(). One thread.
@@ -22,16 +22,17 @@ class Synchronizer {
   // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
   virtual bool gives_turns() const { return false; }
 
-  // For fibers that wait for something outside the simulation (Executive::set_outside_hook()),
-  // while this executive counts as busy. Whether messages of other executives have arrived:
+  // The others are for fibers that wait for something outside the simulation
+  // (Executive::set_outside_hook()). This executive counts as busy then. Whether messages of other
+  // executives, or parts of them, have arrived since the last were taken:
   virtual bool has_arrivals() { return false; }
-  // Delivers them.
-  virtual void take_arrivals() {}
+  // Delivers those that are complete; whether there were any.
+  virtual bool take_arrivals() { return false; }
   // Whether the run is being stopped.
   virtual bool is_stopped() const { return false; }
   // Whether all executives have found that no event is left anywhere. Where fibers may wait for the
-  // outside this is found once before the run ends, so that each executive waits for them longest
-  // then, and once more afterwards.
+  // outside, they find this twice before the run ends. After the first time each executive waits
+  // longest for its fibers.
   virtual bool is_stuck() const { return true; }
 };
 

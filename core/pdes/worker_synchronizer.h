@@ -12,7 +12,7 @@ namespace sesame::pdes {
 class WorkerSynchronizer : public Synchronizer {
  public:
   bool has_arrivals() final { return worker_.has_arrivals(); }
-  void take_arrivals() final { worker_.take_frames(take_); }
+  bool take_arrivals() final { return worker_.take_frames(take_); }
   bool is_stopped() const final { return worker_.state().stopped.load(); }
   bool is_stuck() const final { return worker_.state().is_stuck.load(); }
 

@@ -136,8 +136,7 @@ bool Worker::has_arrivals() {
   for (int from = 0; from < memory_.workers(); ++from) {
     const Ring& ring = memory_.ring(from, number_);
     if (ring.written.load() != ring.taken.load(std::memory_order_relaxed)) return true;
-    const Arrivals& arrivals = arrivals_[static_cast<size_t>(from)];
-    if (arrivals.arrived > 0 || !arrivals.frames.empty()) return true;
+    if (!arrivals_[static_cast<size_t>(from)].frames.empty()) return true;
   }
   return false;
 }

@@ -167,7 +167,7 @@ class Worker {
   void send(int to, std::span<const char> head, std::span<const char> tail);
   // Sends a frame with this first byte to each other worker.
   void broadcast(FrameSubject subject, std::span<const char> rest);
-  // Whether a frame, or a part of one, has arrived.
+  // Whether a frame, or a further part of one, has arrived.
   bool has_arrivals();
   // Passes each complete frame to `take`, which may send frames and take further ones; whether
   // there were any. Afterwards all frames are taken that were completely written to this worker
@@ -233,6 +233,9 @@ template <typename Condition>
 void Worker::wait_until(Condition&& is_there) {
   constexpr uint32_t kLooks = 200;  // some microseconds
   constexpr int kYields = 1'800;    // some hundred microseconds
+  // The bell may be in memory to which ranks' processes write. One that damages it takes away a
+  // wake-up, and must not make the run hang.
+  constexpr int64_t kLongestSleepNs = 100'000'000;
   bool is = false;
   const auto look = [&] { return is = is || is_there(); };
   if (look_for(kLooks, look)) return;
@@ -240,7 +243,8 @@ void Worker::wait_until(Condition&& is_there) {
     yield_processor();
     if (look()) return;
   }
-  sleep_until(memory_.bell(number_), look);
+  while (!sleep_until(memory_.bell(number_), look, kLongestSleepNs)) {
+  }
 }
 
 }  // namespace sesame::pdes

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <random>
 #include <thread>
 
@@ -143,7 +144,41 @@ TEST(Workers, TheTimeThatAWorkerWaitsIsCounted) {
   EXPECT_EQ(memory->state().workers[0].waited_ticks, 0U);
 }
 
-// Pauses of up to 1 ms are longer than a worker looks for a frame before it sleeps.
+// The sender waits for space, and only it can send more: until then there is nothing to take.
+TEST(Workers, APartThatWasTakenIsNoArrival) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  Worker worker(*memory, 1);
+  Ring& ring = memory->ring(0, 1);
+  const FramePrefix prefix{3, 0};
+  std::memcpy(memory->data_of(0, 1, 0).data(), &prefix, sizeof prefix);
+  std::memcpy(memory->data_of(0, 1, sizeof prefix).data(), "abc", 3);
+  ring.written = sizeof prefix + 1;
+  EXPECT_TRUE(worker.has_arrivals());
+  EXPECT_EQ(taken(worker), std::vector<std::string>());
+  EXPECT_FALSE(worker.has_arrivals());
+  ring.written = sizeof prefix + 3;
+  EXPECT_TRUE(worker.has_arrivals());
+  EXPECT_EQ(taken(worker), std::vector<std::string>{"abc"});
+}
+
+// One that changes the bell's memory takes away the wake-up.
+TEST(Workers, AWorkerWakesAlsoIfItsBellWasDamaged) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  Worker worker(*memory, 0);
+  std::atomic<bool> is_there = false;
+  std::thread other([&] {
+    while (memory->bell(0).owner_sleeps == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    memory->bell(0).owner_sleeps = 0;
+    is_there = true;
+    ring_if_asleep(memory->bell(0));
+  });
+  worker.wait_until([&] { return is_there.load(); });
+  other.join();
+}
+
+// Before some frames the sender waits until the other one sleeps. Pauses of up to 1 ms end at about
+// the time when it begins to.
 TEST(Workers, AFrameWakesAWorkerThatSleeps) {
   const auto memory = SharedMemory::create(2, kRingBytes).value();
   constexpr int kFrames = 2'000;
@@ -154,6 +189,8 @@ TEST(Workers, AFrameWakesAWorkerThatSleeps) {
       if (random() % 8 == 0)
         std::this_thread::sleep_for(std::chrono::microseconds(1'000 >> random() % 6));
       if (i % 2 == number) {
+        if (random() % 16 == 0)
+          while (memory->bell(1 - number).owner_sleeps == 0) std::this_thread::yield();
         send(worker, 1 - number, std::to_string(i));
       } else {
         std::vector<std::string> frames;
