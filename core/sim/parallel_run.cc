@@ -282,8 +282,9 @@ std::optional<loader::BinaryInterface> ParallelRun::used_interface() const {
 // The supervisor sees it when it learns of this worker's end. Output that is kept here would be
 // seen twice.
 void ParallelRun::begin_again() {
-  if (!shared_->has_verdict.exchange(true)) shared_->begins_again = true;
-  _exit(0);
+  if (shared_->begin_again()) _exit(0);
+  worker_->wait_until([this] { return is_stopped(); });
+  world_.executive.stop();
 }
 
 bool ParallelRun::decide_to_fail(const Error& error) {
@@ -299,7 +300,7 @@ void ParallelRun::refuse(const std::string& why, const std::string& hint) {
 }
 
 void ParallelRun::fail(const Error& error) {
-  if (!decide_to_fail(error) && !shared_->is_failure)  // a rank has ended the job before
+  if (!decide_to_fail(error) && !shared_->is_failure())  // a rank has ended the job before
     std::fprintf(stderr, "error: %s\n", error.to_string().c_str());
   std::fflush(nullptr);
   _exit(2);
@@ -378,7 +379,7 @@ std::optional<pid_t> ParallelRun::await_worker(int* status) const {
   return {};
 }
 
-Result<std::optional<ParallelRun::Verdict>> ParallelRun::supervise(
+Result<std::optional<ParallelRun::EndOfJob>> ParallelRun::supervise(
     const std::function<void(const RunProgress&)>& on_progress) {
   const int64_t begin_ns = monotonic_ns();
   const uint64_t begin_ticks = pdes::now_ticks();
@@ -388,8 +389,8 @@ Result<std::optional<ParallelRun::Verdict>> ParallelRun::supervise(
                       static_cast<double>(pdes::now_ticks() - begin_ticks);
   if (hosts_ != nullptr && !hosts_->is_first()) end_further_host(ended);
   if (!ended) return std::unexpected(ended.error());
-  if (!shared_->has_verdict) return std::optional<Verdict>();
-  return Verdict{shared_->status, shared_->text};
+  if (shared_->verdict == Verdict::kNone) return std::optional<EndOfJob>();
+  return EndOfJob{shared_->status, shared_->text};
 }
 
 Result<> ParallelRun::await_ends(const std::function<void(const RunProgress&)>& on_progress) {
@@ -431,7 +432,8 @@ Result<> ParallelRun::await_hosts(const std::function<void(const RunProgress&)>&
       --left;
       if (auto checked = check_end(ended, status); !checked) return checked;
     }
-    if (memory_->state().stopped && shared_->is_failure) return error(shared_->text, shared_->hint);
+    if (memory_->state().stopped && shared_->is_failure())
+      return error(shared_->text, shared_->hint);
   }
   return {};
 }
@@ -450,7 +452,7 @@ Result<> ParallelRun::check_end(pid_t process, int status) {
   const auto number = static_cast<int>(place - shared_->workers);
   CHECK(number < workers());
   forget(number);
-  if (memory_->state().stopped && shared_->is_failure) return error(shared_->text, shared_->hint);
+  if (memory_->state().stopped && shared_->is_failure()) return error(shared_->text, shared_->hint);
   if (shared_->workers[number].has_left) return {};
   const std::string others = ": the other workers were stopped, and no result is written";
   if (WIFSIGNALED(status)) {

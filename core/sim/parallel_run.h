@@ -82,14 +82,14 @@ class ParallelRun {
   std::atomic<pid_t>* rank_processes() { return &shared_->workers[number_].rank_processes; }
   // The binary interface that a rank's process uses: that of all workers, which may be another one.
   loader::BinaryInterface agree_on(loader::BinaryInterface interface);
-  // The run is to begin again with ranks that are processes.
+  // The run is to begin again with ranks that are processes, unless it is being stopped already.
   [[noreturn]] void begin_again();
   [[noreturn]] void leave();
   // Ends the run for this reason, which the supervisor reports.
   [[noreturn]] void fail(const Error& error);
 
   // In the supervisor.
-  struct Verdict {  // of MPI_Abort and the like
+  struct EndOfJob {  // by MPI_Abort and the like
     int status;
     std::string text;
   };
@@ -97,11 +97,11 @@ class ParallelRun {
   // refuses what a rank does, ends the others; the Error says why, or which worker ended without a
   // reason. If it has printed the reason, this process ends with its status. So it does on a
   // further host, when the first one has all that its workers did.
-  Result<std::optional<Verdict>> supervise(
+  Result<std::optional<EndOfJob>> supervise(
       const std::function<void(const RunProgress&)>& on_progress);
   // After supervise(): whether a worker has asked for that. All workers have then ended, and
   // nothing of this object is of use.
-  bool begins_again() const { return shared_->begins_again; }
+  bool begins_again() const { return shared_->begins_again(); }
   // The one that processes of ranks have used; none: there was no such process.
   std::optional<loader::BinaryInterface> used_interface() const;
   // Adds what the workers' ranks did to the world. `recording`: null if nothing is recorded.

@@ -123,7 +123,7 @@ Result<bool> RunHosts::step() {
 void RunHosts::tell_verdict() {
   if (has_reported_verdict_ || !memory_.state().stopped) return;
   has_reported_verdict_ = true;
-  const std::string verdict = verdict_of(run_.status, run_.is_failure, run_.text, run_.hint);
+  const std::string verdict = verdict_of(run_.status, run_.is_failure(), run_.text, run_.hint);
   const size_t peers = is_first() ? static_cast<size_t>(hosts_.count() - 1) : 1;
   for (size_t peer = 0; peer < peers; ++peer) bridge_->post(peer, {.kind = kVerdict}, verdict);
 }

@@ -87,8 +87,21 @@ TEST_F(RunHostsTest, AFailureAfterAnotherReasonToEndIsGiven) {
 
 TEST_F(RunHostsTest, AFailureIsGivenIfAWorkerWasKilledWhileItDecided) {
   connect("/dev/null");
-  further->run->has_verdict = true;  // and `stopped` is not set
+  further->run->verdict = Verdict::kEnds;  // and `stopped` is not set
   EXPECT_EQ(failure_of_further(), "its disk is gone, replace it");
+}
+
+TEST(SharedRun, TheFirstVerdictHolds) {
+  const auto again = std::make_unique<SharedRun>(), ends = std::make_unique<SharedRun>();
+  EXPECT_TRUE(again->begin_again());
+  EXPECT_TRUE(again->begin_again()) << "a second worker asks for it";
+  EXPECT_FALSE(again->decide(3, "a rank has ended", false, ""));
+  EXPECT_TRUE(again->begins_again());
+  EXPECT_TRUE(ends->decide(3, "a rank has ended", false, ""));
+  EXPECT_FALSE(ends->begin_again());
+  EXPECT_FALSE(ends->begins_again());
+  EXPECT_FALSE(ends->is_failure());
+  EXPECT_EQ(ends->status, 3);
 }
 
 TEST_F(RunHostsTest, ALongReasonIsCut) {

@@ -13,6 +13,14 @@
 
 namespace sesame::sim {
 
+// How a run ends before its ranks do.
+enum class Verdict : uint32_t {
+  kNone,
+  kEnds,
+  kFails,        // nothing that the run did counts
+  kBeginsAgain,  // with ranks that are processes: nothing of this run counts
+};
+
 struct SharedRun {
   static constexpr size_t kVerdictBytes = 1 << 14;
 
@@ -28,24 +36,33 @@ struct SharedRun {
   };
 
   // The first reason to end the run decides; whether it is this one. The caller sets
-  // SharedState::stopped afterwards. `is_failure`: nothing that the run did counts.
+  // SharedState::stopped afterwards, from when on the texts may be read.
   bool decide(int with_status, const std::string& why, bool fails, const std::string& what_to_do) {
-    if (has_verdict.exchange(true)) return false;
-    is_failure = fails;
+    if (!is_first(fails ? Verdict::kFails : Verdict::kEnds)) return false;
     status = with_status;
     why.copy(text, kVerdictBytes - 1);
     what_to_do.copy(hint, kVerdictBytes - 1);
     return true;
   }
 
-  std::atomic<bool> has_verdict;
-  std::atomic<bool> begins_again;  // with ranks that are processes: nothing of this run counts
-  std::atomic<int> interface;      // that processes of ranks use: 1 + its number; 0: none yet
-  bool is_failure;
+  // Whether the run begins again: for this caller or for an earlier one.
+  bool begin_again() { return is_first(Verdict::kBeginsAgain) || begins_again(); }
+
+  bool begins_again() const { return verdict == Verdict::kBeginsAgain; }
+  bool is_failure() const { return verdict == Verdict::kFails; }
+
+  std::atomic<Verdict> verdict;
+  std::atomic<int> interface;  // that processes of ranks use: 1 + its number; 0: none yet
   int status;
   char text[kVerdictBytes];
   char hint[kVerdictBytes];  // of a failure
   OfWorker workers[pdes::kMostWorkers];
+
+ private:
+  bool is_first(Verdict mine) {
+    Verdict none = Verdict::kNone;
+    return verdict.compare_exchange_strong(none, mine);
+  }
 };
 
 }  // namespace sesame::sim
