@@ -99,7 +99,7 @@ Result<std::unique_ptr<Launch>> Launch::create(LaunchOptions options) {
   Slot* const slots = file.map(0, count);
   if (slots == nullptr) return cannot_map_memory();
   file.head().slots = count;
-  file.head().most_slots = most;
+  file.head().most_slots = launch->most_slots_ = most;
   for (int number = 0; number < count; ++number) {
     const int rank = ranks[static_cast<size_t>(number)];
     prepare_slot(slots[number], rank);
@@ -116,9 +116,9 @@ Result<Process*> Launch::add_rank() {
   const int rank = static_cast<int>(processes_.size());
   if (rank >= mpi::kMostRemoteRanks) return too_many(rank + 1);
   SlotsHead& head = slots_->head();
-  const int most = head.most_slots + 1 + kThreadsOfRank;
+  const int most = most_slots_ + 1 + kThreadsOfRank;
   if (auto grown = slots_->grow(most); !grown) return std::unexpected(grown.error());
-  head.most_slots = most;
+  head.most_slots = most_slots_ = most;
   const int number = head.slots.fetch_add(1);
   if (number >= most) return error("threads of ranks have taken all slots of shared memory");
   Slot* const slot = slots_->map(number, 1);

@@ -71,6 +71,7 @@ class Launch {
   std::string libraries_;
   Outputs outputs_;
   const std::unique_ptr<SlotsFile> slots_;
+  int most_slots_ = 0;  // as in the head, to which the ranks' processes may write
   // Below: the watcher reads. So does this thread without the lock, which alone changes
   // `processes_`.
   std::mutex mutex_;
