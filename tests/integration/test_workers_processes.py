@@ -141,6 +141,15 @@ def test_threads_that_call_have_workers(compiled, simulate, mpiexec):
         assert "MPI_THREAD_MULTIPLE" in done.stderr
 
 
+def test_the_first_rank_of_a_worker_begins_the_run_again(compiled, simulate):
+    """With one worker rank 0 would be the first of all (docs/loading.md)."""
+    program = compiled("tests/programs/processes/some_ask.c", "openmpi", ("-pthread",))
+    options = (*COMMON, "-n", 2, "--machine", "infiniband", "--workers", 2)
+    done = simulate(*options, "--", program, "1")
+    assert done.status == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"0: level 0", "1: level 3"}
+
+
 def test_threads_wait_for_the_other_workers(compiled, simulate):
     """A thread that sleeps outside of MPI calls while its worker waits for the other one."""
     program = compiled("tests/programs/processes/first_calls.c", "debian", THREADS)
