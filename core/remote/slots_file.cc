@@ -1,5 +1,6 @@
 #include "core/remote/slots_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -18,10 +19,11 @@ std::unexpected<Error> cannot(const char* what) {
 }  // namespace
 
 Result<std::unique_ptr<SlotsFile>> SlotsFile::create() {
-  const int descriptor = memfd_create("sesame-ranks", MFD_CLOEXEC);
+  const int descriptor = memfd_create("sesame-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return cannot("make");
   void* const head =
-      ftruncate(descriptor, slot_offset(0)) != 0
+      ftruncate(descriptor, slot_offset(0)) != 0 ||
+              fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) != 0
           ? MAP_FAILED
           : mmap(nullptr, sizeof(SlotsHead), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (head != MAP_FAILED)

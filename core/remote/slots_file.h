@@ -23,7 +23,7 @@ class SlotsFile {
   SlotsHead& head() const { return *head_; }
   // Makes space for so many slots in all. Those that are not used take no memory.
   Result<> grow(int slots);
-  // How many there is space for. The file may be damaged: a process can change its size.
+  // How many there is space for. A process can make it larger, but not smaller.
   int slots() const;
   // Maps slots that follow each other; null with errno if that fails.
   Slot* map(int first, int count) const;

@@ -150,6 +150,15 @@ def test_the_first_rank_of_a_worker_begins_the_run_again(compiled, simulate):
     assert set(done.stdout.splitlines()) == {"0: level 0", "1: level 3"}
 
 
+def test_no_rank_makes_the_shared_memory_smaller(compiled, simulate):
+    """The simulator would be ended by a signal at its next access."""
+    program = compiled("tests/programs/processes/shrinks_slots.c")
+    options = (*COMMON, "-n", 1, "--machine", "infiniband", "--ranks-as", "processes")
+    done = simulate(*options, "--", program)
+    assert done.status == 0, done.stderr
+    assert done.stdout == "refused\n"
+
+
 def test_threads_wait_for_the_other_workers(compiled, simulate):
     """A thread that sleeps outside of MPI calls while its worker waits for the other one."""
     program = compiled("tests/programs/processes/first_calls.c", "debian", THREADS)
