@@ -32,6 +32,8 @@ struct Computing {
   size_t at_once = 1;
   pdes::Executive* executive = nullptr;
   void (*ended_in_call)(const Process& process) = nullptr;
+  const std::atomic<const Process*>* killed = nullptr;
+  void (*was_killed)(const Process& process) = nullptr;
   Silence silence{0};
   std::vector<Channel*> channels;  // those whose fibers are blocked
 };
@@ -50,11 +52,20 @@ bool any_has_called() {
   return has_arrived() || std::ranges::any_of(computing.channels, has_called);
 }
 
-// Whether there is anything to do: a call, or what another worker of the run does.
-bool has_news() {
-  const pdes::Executive& executive = *computing.executive;
-  return any_has_called() || executive.has_arrivals() || executive.is_stopped();
+// A process that was killed outside of MPI's calls; null: none. (One that is in a call may end as
+// others have its messages.)
+const Process* killed() {
+  const Process* const last = computing.killed->load();
+  if (last == nullptr) return nullptr;
+  const mpi::Strand* const strand = last->main.strand;
+  return strand == nullptr || strand->call_depth == 0 ? last : nullptr;
 }
+
+// Whether no rank may continue: another worker has ended the run, or a process was killed.
+bool is_over() { return computing.executive->is_stopped() || killed() != nullptr; }
+
+// Whether there is anything to do: a call, or what another worker of the run does.
+bool has_news() { return any_has_called() || computing.executive->has_arrivals() || is_over(); }
 
 bool has_threads(const Channel* channel) { return channel->process.has_threads(); }
 
@@ -65,6 +76,11 @@ bool is_crowded() {
 
 void leave_if_stopped() {
   if (computing.executive->is_stopped()) computing.executive->stop();
+}
+
+// Of a process whose rank's fiber cannot say so itself, since others compute.
+void report_killed() {
+  if (const Process* const process = killed()) computing.was_killed(*process);
 }
 
 // Makes ready the fibers of all that have called; whether there are any.
@@ -83,6 +99,7 @@ bool resume_called() {
 bool take_news() {
   leave_if_stopped();
   const bool any = resume_called();
+  if (!any) report_killed();
   return computing.executive->take_arrivals() || any;
 }
 
@@ -99,10 +116,10 @@ void sleep_until_news(std::optional<int64_t> longest_ns) {
 template <typename Condition>
 void wait_for_one(Channel& channel, Condition&& is_there) {
   Channel* const awaited[] = {&channel};
-  const auto is_over = [&] { return is_there() || computing.executive->is_stopped(); };
-  if (look_for(spins_for(channel), is_over)) return;
+  const auto has_ended = [&] { return is_there() || is_over(); };
+  if (look_for(spins_for(channel), has_ended)) return;
   computing.silence.end();
-  while (!sleep_until(computing.head->bell, is_over, computing.silence.look(awaited))) {
+  while (!sleep_until(computing.head->bell, has_ended, computing.silence.look(awaited))) {
   }
 }
 
@@ -202,6 +219,8 @@ void start_computing(const ComputingStart& start) {
   computing.at_once = start.at_once;
   computing.executive = &start.executive;
   computing.ended_in_call = start.ended_in_call;
+  computing.killed = &start.killed;
+  computing.was_killed = start.was_killed;
   computing.silence = Silence(start.silence_ns);
   computing.channels.clear();  // of a run that was aborted
   start.executive.set_outside_hook(resume_if_any, look, nullptr);
@@ -209,7 +228,9 @@ void start_computing(const ComputingStart& start) {
 
 void await_alone(Channel& channel) {
   wait_for_one(channel, [&] { return has_called(&channel); });
-  if (!has_called(&channel)) leave_if_stopped();
+  if (has_called(&channel)) return;
+  leave_if_stopped();
+  report_killed();
 }
 
 void await(Channel& channel) {

@@ -26,6 +26,10 @@ struct ComputingStart {
   pdes::Executive& executive;
   // Called with a process that has ended in a call, when only deadlock is left; must end the job.
   void (*ended_in_call)(const Process& process);
+  // A process that a signal has ended; null: none. And what is called with it if its rank waits
+  // while others compute; must end the job.
+  const std::atomic<const Process*>& killed;
+  void (*was_killed)(const Process& process);
   int64_t silence_ns;  // how long no rank may call until this is reported (silence.h)
 };
 void start_computing(const ComputingStart& start);

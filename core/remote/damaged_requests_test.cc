@@ -312,7 +312,8 @@ class DamagedRequests : public testing::Test {
     Processes processes;
     Process& process = processes.add(std::make_unique<Process>(0, slot, 0));
     const loader::FileHooks hooks = hooks_of(*job.world().mounts);
-    start_computing({head, 0, 1, job.world().executive, [](const Process&) {}, INT64_MAX});
+    const auto ignore = [](const Process&) {};
+    start_computing({head, 0, 1, job.world().executive, ignore, killed_, ignore, INT64_MAX});
     start_serving({processes, head, [](const std::string&) { connected_(); }});
     start_threads({slots.file(), processes, job.world(), serve_thread});
     start_files(&hooks);
@@ -347,6 +348,7 @@ class DamagedRequests : public testing::Test {
   inline static std::function<void()> connected_ = [] {};  // when kHello has been served
   fs::path root_;
   Slots* slots_ = nullptr;  // while a run lasts
+  const std::atomic<const Process*> killed_ = nullptr;
   std::atomic<bool> is_over_ = false;
   int sent_ = 0;
   std::vector<GivenPath> paths_;

@@ -258,6 +258,7 @@ void Launch::remove_from(size_t rank) {
   while (processes_.size() > rank) {
     const Process& last = processes_.last();
     end(last);
+    if (killed_ == &last) killed_ = nullptr;
     Slot* const slot = &last.main.slot;
     processes_.remove_last();
     SlotsFile::unmap(slot);
@@ -271,6 +272,7 @@ void Launch::note_end(pid_t ended, int status) {
     if (process->has_ended || process->started != ended) continue;
     process->status = status;
     process->has_ended = true;
+    if (WIFSIGNALED(status)) killed_ = process.get();
     Turn expected = Turn::kProgram;
     process->main.slot.turn.compare_exchange_strong(expected, Turn::kEnded);
     ring(slots_->head().bell);

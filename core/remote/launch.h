@@ -56,6 +56,8 @@ class Launch {
   void finish();
 
   Processes& processes() { return processes_; }
+  // The last process that a signal has ended; null: none.
+  const std::atomic<const Process*>& killed() const { return killed_; }
   SlotsFile& slots() { return *slots_; }
 
  private:
@@ -78,6 +80,7 @@ class Launch {
   Processes processes_;
   std::vector<pid_t> children_;  // that have not been waited for
   bool is_ending_ = false;
+  std::atomic<const Process*> killed_ = nullptr;
   std::condition_variable changed_;
   std::thread watcher_;
 };

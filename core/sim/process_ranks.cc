@@ -84,6 +84,11 @@ void report_end_in_call(const remote::Process& process) {
                          rank.name() + " ended with exit status " + std::to_string(status) + where);
 }
 
+// The rank's fiber has no turn while others compute.
+void report_killed(const remote::Process& process) {
+  report_signal(*world->ranks[static_cast<size_t>(process.rank)], WTERMSIG(process.status), "");
+}
+
 // After how long without a call of any rank a line says which ones compute.
 Result<int64_t> longest_silence_ns() {
   constexpr double kUsualS = 10, kShortestS = 0.001, kLongestS = 1e9;
@@ -164,7 +169,8 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   eager_limit_ = start.eager_limit;
   world = &start.world;
   remote::start_computing({launch_->slots().head(), spins(), static_cast<size_t>(processors_),
-                           start.world.executive, report_end_in_call, *silence_ns});
+                           start.world.executive, report_end_in_call, launch_->killed(),
+                           report_killed, *silence_ns});
   remote::start_progress(poll_when_idle(start));
   remote::start_serving({launch_->processes(), launch_->slots().head(), start.connected});
   remote::start_threads(
