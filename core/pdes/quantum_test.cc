@@ -92,31 +92,48 @@ Logs sequential(uint64_t seed) {
   return all.logs;
 }
 
-// The actors are dealt out to workers, which are threads.
+// One of the workers to which the actors are dealt out.
+struct Participant {
+  Participant(SharedMemory& memory, int number)
+      : worker(memory, number),
+        simulator(own_actors(number, memory.workers()),
+                  [this, &memory](const Happening& happening) {
+                    worker.send(happening.actor % memory.workers(),
+                                {reinterpret_cast<const char*>(&happening), sizeof happening}, {});
+                  }),
+        protocol(worker, simulator.executive, kLookAhead, [this](std::span<const char> frame) {
+          Happening happening;
+          std::memcpy(&happening, frame.data(), sizeof happening);
+          simulator.add(happening);
+        }) {
+    simulator.executive.set_synchronizer(&protocol);
+  }
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
+
+  static std::vector<bool> own_actors(int number, int workers) {
+    std::vector<bool> has;
+    for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % workers == number);
+    return has;
+  }
+
+  Worker worker;
+  Simulator simulator;
+  QuantumProtocol protocol;
+};
+
+// Each worker is a thread.
 Logs parallel(uint64_t seed, int workers, bool with_delays) {
   const auto memory = SharedMemory::create(workers).value();
   std::vector<Logs> logs(static_cast<size_t>(workers));
   const auto run = [&](int number) {
-    Worker worker(*memory, number);
-    if (with_delays) worker.delay_at_random(seed + static_cast<uint64_t>(number));
-    std::vector<bool> has;
-    for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % workers == number);
-    Simulator simulator(has, [&](const Happening& happening) {
-      worker.send(happening.actor % workers,
-                  {reinterpret_cast<const char*>(&happening), sizeof happening}, {});
-    });
-    QuantumProtocol protocol(worker, simulator.executive, kLookAhead,
-                             [&](std::span<const char> frame) {
-                               Happening happening;
-                               std::memcpy(&happening, frame.data(), sizeof happening);
-                               simulator.add(happening);
-                             });
-    simulator.executive.set_synchronizer(&protocol);
+    Participant own(*memory, number);
+    if (with_delays) own.worker.delay_at_random(seed + static_cast<uint64_t>(number));
     Happening first = kFirst;
     first.cause = seed;
-    if (number == 0) simulator.add(first);
-    simulator.executive.run();
-    logs[static_cast<size_t>(number)] = simulator.logs;
+    if (number == 0) own.simulator.add(first);
+    own.simulator.executive.run();
+    logs[static_cast<size_t>(number)] = own.simulator.logs;
   };
   std::vector<std::thread> threads;
   for (int number = 0; number < workers; ++number) threads.emplace_back(run, number);
@@ -196,28 +213,15 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
   memory->state().has_outside = true;
   std::atomic<Calls*> calls = nullptr;
   const auto run = [&](int number) {
-    Worker worker(*memory, number);
-    if (number == 1) worker.delay_at_random(1);
-    std::vector<bool> has;
-    for (int actor = 0; actor < kActors; ++actor) has.push_back(actor % 2 == number);
-    Simulator simulator(has, [&](const Happening& happening) {
-      worker.send(happening.actor % 2,
-                  {reinterpret_cast<const char*>(&happening), sizeof happening}, {});
-    });
-    QuantumProtocol protocol(worker, simulator.executive, kLookAhead,
-                             [&](std::span<const char> frame) {
-                               Happening happening;
-                               std::memcpy(&happening, frame.data(), sizeof happening);
-                               simulator.add(happening);
-                             });
-    simulator.executive.set_synchronizer(&protocol);
-    Calls outside(simulator, memory->bell(0));
+    Participant own(*memory, number);
+    if (number == 1) own.worker.delay_at_random(1);
+    Calls outside(own.simulator, memory->bell(0));
     if (number == 0) {
-      simulator.executive.set_outside_hook(Calls::wait, Calls::look, &outside);
-      simulator.add(kFirst);
+      own.simulator.executive.set_outside_hook(Calls::wait, Calls::look, &outside);
+      own.simulator.add(kFirst);
       calls = &outside;
     }
-    simulator.executive.run();
+    own.simulator.executive.run();
     if (number == 0) EXPECT_EQ(outside.served, Calls::kAll);
   };
   std::thread first([&] { run(0); }), second([&] { run(1); });

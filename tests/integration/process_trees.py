@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from tests.command_line import SESAME
 
 
 def children(process: int, *, deep: bool = True) -> list[int]:
@@ -31,3 +35,33 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def endless_runs(
+    directory: Path, arguments: list[str], processes: int
+) -> Iterator[Callable[[], tuple[subprocess.Popen, list[int]]]]:
+    """A function that starts `sesame simulate ARGUMENTS`, a run that does not end, in a process
+    group of its own, and waits until it has so many processes. Returns it and these."""
+    started: list[subprocess.Popen] = []
+
+    def start() -> tuple[subprocess.Popen, list[int]]:
+        process = subprocess.Popen(
+            [*SESAME, "simulate", *arguments],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(directory)},
+            cwd=directory,
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        wait_until(lambda: len(children(process.pid)) == processes)
+        return process, children(process.pid)
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()

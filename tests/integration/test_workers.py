@@ -6,14 +6,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.command_line import SESAME
 from tests.integration.orders import ENDS, assert_ends_as_with_one_process, differences
-from tests.integration.process_trees import children, exists, wait_until
+from tests.integration.process_trees import endless_runs, exists, wait_until
 from tests.integration.small_runs import WORKERS, arguments_of, small_runs
 
 # A worker needs a node.
@@ -177,29 +175,12 @@ def test_shared_file_systems_at_shared_cards_are_refused(compiled, simulate, tmp
 
 
 @pytest.fixture
-def endless(ring: Path, tmp_path: Path) -> Callable[[], tuple[subprocess.Popen, list[int]]]:
+def endless(ring: Path, tmp_path: Path) -> Iterator[Callable]:
     """A run that does not end, and its processes: the simulator, then two workers."""
-    started: list[subprocess.Popen] = []
-
-    def start() -> tuple[subprocess.Popen, list[int]]:
-        options = ["--workers", "2", "-n", "4", "--machine", "infiniband", *COMMON]
-        options += ["-o", str(tmp_path / "run.sesame")]
-        process = subprocess.Popen(
-            [*SESAME, "simulate", *options, str(ring), "forever"],
-            stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-            text=True,
-            process_group=0,
-        )
-        started.append(process)
-        wait_until(lambda: len(children(process.pid)) == 3)
-        return process, children(process.pid)
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    options = ["--workers", "2", "-n", "4", "--machine", "infiniband", *COMMON]
+    command = [*options, "-o", "run.sesame", str(ring), "forever"]
+    with endless_runs(tmp_path, command, 3) as start:
+        yield start
 
 
 def test_a_killed_worker_is_named_and_ends_the_run(endless, tmp_path):

@@ -8,14 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.command_line import SESAME
 from tests.integration.installations import ROOT
 from tests.integration.orders import differences
-from tests.integration.process_trees import children, exists, wait_until
+from tests.integration.process_trees import children, endless_runs, exists, wait_until
 
 PROGRAMS = ROOT / "tests/programs/processes"
 COMMON = ("--compute", "none", "--placement", "cyclic")
@@ -235,35 +234,16 @@ def test_a_deadlock_is_that_of_all_workers(compiled, simulate):
 
 
 @pytest.fixture
-def endless(compiled: Callable, tmp_path: Path) -> Callable[[], tuple[subprocess.Popen, list[int]]]:
+def endless(compiled: Callable, tmp_path: Path) -> Iterator[Callable]:
     """A run that does not end, of a script that has started a further program in each rank, and its
-    processes."""
+    processes: the simulator, two workers, and of each rank a shell, a sleep and the program."""
     program = compiled("tests/programs/processes/ends.c", "debian", NOT_PIE)
     script = tmp_path / "start.sh"
     script.write_text(f"#!/bin/sh\nsleep 1000 &\n{program} loop\n")
     script.chmod(0o755)
-    started: list[subprocess.Popen] = []
-
-    def start() -> tuple[subprocess.Popen, list[int]]:
-        options = [*COMMON, "-n", "2", "--machine", "infiniband", "--workers", "2"]
-        process = subprocess.Popen(
-            [*SESAME, "simulate", *options, "-o", "run.sesame", "--", str(script)],
-            stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-            cwd=tmp_path,
-            text=True,
-            process_group=0,
-        )
-        started.append(process)
-        # The simulator, two workers, and of each rank a shell, a sleep and the program.
-        wait_until(lambda: len(children(process.pid)) == 9)
-        return process, children(process.pid)
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    options = [*COMMON, "-n", "2", "--machine", "infiniband", "--workers", "2"]
+    with endless_runs(tmp_path, [*options, "-o", "run.sesame", "--", str(script)], 9) as start:
+        yield start
 
 
 def workers_of(process: subprocess.Popen) -> list[int]:
