@@ -163,6 +163,13 @@ def test_reasons_to_doubt_measured_computation(changes, load, reasons):
     assert all(doubt.hint for doubt in measuring.doubts)
 
 
+def test_a_simulator_that_waits_does_not_disturb_ranks_in_other_processes():
+    waited = result(delayed_s=0.2)
+    assert measuring_of(waited, IDLE).doubts
+    assert not measuring_of(waited, IDLE, in_simulator=False).doubts
+    assert measuring_of(waited, BUSY, in_simulator=False).doubts
+
+
 def test_of_several_runs_there_is_one_doubt_for_each_reason():
     busy, limit = Doubt(Reason.BUSY_HOST, "b"), Doubt(Reason.MODEL_LIMIT, "m")
     found = merged([[busy, limit], [limit], [Doubt(Reason.MODEL_LIMIT, "other")]], "points")

@@ -69,11 +69,10 @@ void alltoall_as_open_mpi(Transfer& transfer, const Source& out, const Target& i
                           const OutBlocks& out_block, const InBlocks& in_block,
                           std::optional<open_mpi::Alltoall> given) {
   using enum open_mpi::Alltoall;
-  if (!given && !transfer.is_blocking())
-    return exchange_scattered(transfer, out_block, in_block, transfer.size());
+  if (!given && !transfer.is_blocking()) return exchange_as_open_mpi(transfer, out_block, in_block);
   switch (given ? *given : open_mpi::choose_alltoall(transfer.size(), in.bytes())) {
     case kScattered:
-      return exchange_scattered(transfer, out_block, in_block, transfer.size());
+      return exchange_as_open_mpi(transfer, out_block, in_block);
     case kPairwise:
       return exchange_pairwise(transfer, out_block, in_block);
     case kBruck:
@@ -100,7 +99,7 @@ int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
              transfer.size() >= kThresholds.alltoall_min_ranks) {
     alltoall_bruck(transfer, out, in);
   } else if (block <= kThresholds.alltoall_medium) {
-    exchange_scattered(transfer, out_block, in_block);
+    exchange_as_mpich(transfer, out_block, in_block);
   } else {
     exchange_pairwise(transfer, out_block, in_block);
   }

@@ -35,12 +35,12 @@ int alltoallv(Transfer& transfer, const OutBlocks& out, const InBlocks& in) {
   } else if (out.all.is_in_place()) {
     exchange_in_place(transfer, in);
   } else if (!open_mpi::is_followed()) {
-    exchange_scattered(transfer, out, in);
+    exchange_as_mpich(transfer, out, in);
   } else if (transfer.is_blocking() &&
              open_mpi::choose_alltoallv(transfer.size()) == open_mpi::Alltoall::kPairwise) {
     exchange_pairwise(transfer, out, in);
   } else {
-    exchange_scattered(transfer, out, in, transfer.size());
+    exchange_as_open_mpi(transfer, out, in);
   }
   return transfer.error();
 }

@@ -35,9 +35,10 @@ int alltoallw(Transfer& transfer, const TypedBlocks& out, const TypedBlocks& in)
     exchange_between_groups(transfer, out_block, in_block);
   } else if (out.data == MPI_IN_PLACE) {
     exchange_in_place(transfer, in_block);
+  } else if (open_mpi::is_followed()) {
+    exchange_as_open_mpi(transfer, out_block, in_block);
   } else {
-    const int most = open_mpi::is_followed() ? transfer.size() : kThresholds.alltoall_batch;
-    exchange_scattered(transfer, out_block, in_block, most);
+    exchange_as_mpich(transfer, out_block, in_block);
   }
   return transfer.error();
 }

@@ -1,6 +1,7 @@
 // The algorithms that MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw share: each rank has a block
 // for each rank. `out(i)` returns the block for rank i (OutBlock), `in(i)` the buffer for the block
-// from rank i (InBlock). A rank's block for itself is copied, not sent. Counts are elements.
+// from rank i (InBlock). A rank's block for itself is copied, but for exchange_as_mpich(). Counts
+// are elements.
 #pragma once
 
 #include <algorithm>
@@ -54,28 +55,30 @@ void send_to_all(Transfer& transfer, const InBlock& own, const In& in) {
   transfer.wait_all(requests.started());
 }
 
-// Non-blocking messages to and from all ranks, of `most` peers at a time; empty blocks are not
-// sent.
+// Non-blocking messages to and from all ranks, of `most` ranks at a time; empty blocks are not
+// sent. The rank's own block is a message like the others (if there are others), or copied first.
+enum class OwnBlock { kSent, kCopied };
+
 template <typename Out, typename In>
-void exchange_scattered(Transfer& transfer, const Out& out, const In& in,
-                        int most = kThresholds.alltoall_batch) {
+void exchange_scattered(Transfer& transfer, const Out& out, const In& in, int most, OwnBlock own) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const int batch = std::min(most, size);
-  copy_own_block(transfer, out, in);
+  const bool is_copied = own == OwnBlock::kCopied || size == 1;
+  if (is_copied) copy_own_block(transfer, out, in);
   RequestBatch requests(2 * static_cast<size_t>(batch));
   for (int begin = 0; begin < size; begin += batch) {
     const int end = std::min(begin + batch, size);
     for (int i = begin; i < end; ++i) {
       const int peer = (rank + i) % size;
       const InBlock to = in(peer);
-      if (peer == rank || to.is_empty()) continue;
+      if ((peer == rank && is_copied) || to.is_empty()) continue;
       transfer.start_receive(requests.next(), to.data, to.count, *to.type, peer);
     }
     for (int i = begin; i < end; ++i) {
       const int peer = (rank - i + size) % size;
       const OutBlock from = out(peer);
-      if (peer == rank || from.is_empty()) continue;
+      if ((peer == rank && is_copied) || from.is_empty()) continue;
       transfer.start_send(requests.next(), from.data, from.count, *from.type, peer);
     }
     transfer.wait_all(requests.started());
@@ -132,6 +135,18 @@ void exchange_between_groups(Transfer& transfer, const Out& out, const In& in) {
                           to_rank < peers ? to_rank : MPI_PROC_NULL, to.data, to.count, *to.type,
                           from_rank < peers ? from_rank : MPI_PROC_NULL);
   }
+}
+
+// MPICH, alltoall_intra_scattered.c and alltoallv_intra_scattered.c: batches, which contain the
+// rank itself.
+template <typename Out, typename In>
+void exchange_as_mpich(Transfer& transfer, const Out& out, const In& in) {
+  exchange_scattered(transfer, out, in, kThresholds.alltoall_batch, OwnBlock::kSent);
+}
+// Open MPI, coll_base_alltoallv.c and coll_basic_alltoallw.c: all at once, after a local copy.
+template <typename Out, typename In>
+void exchange_as_open_mpi(Transfer& transfer, const Out& out, const In& in) {
+  exchange_scattered(transfer, out, in, transfer.size(), OwnBlock::kCopied);
 }
 
 }  // namespace sesame::mpi::collectives

@@ -126,6 +126,11 @@ class Host:
         self._stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def computes_ranks(self) -> bool:
+        """Whether ranks compute in the simulator, not in processes of their own."""
+        return not self.executable.name.endswith("-processes")
+
     def run(
         self,
         scenario: dict[str, Any],

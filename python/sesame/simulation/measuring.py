@@ -42,8 +42,14 @@ class Measuring:
         return {key: value for key, value in vars(self).items() if key != "doubts"}
 
 
-def measuring_of(result: dict[str, Any], load: HostLoad) -> Measuring | None:
-    """The statistics in result.json of the simulator; None if it measured no computation."""
+def measuring_of(
+    result: dict[str, Any], load: HostLoad, *, in_simulator: bool = True
+) -> Measuring | None:
+    """The statistics in result.json of the simulator; None if it measured no computation.
+
+    `in_simulator`: ranks compute in the simulator, not in processes of their own. Only then does it
+    disturb them that the simulator waits for a processor.
+    """
     compute, host = result.get("compute"), result.get("host_process")
     if compute is None or host is None:
         return None
@@ -63,19 +69,19 @@ def measuring_of(result: dict[str, Any], load: HostLoad) -> Measuring | None:
         steal_share=load.steal_share,
         compute_share=_share(sum(ranks["compute_s"]), sum(ranks["end_s"])),
     )
-    return replace(measuring, doubts=tuple(_doubts(measuring, load)))
+    return replace(measuring, doubts=tuple(_doubts(measuring, load, in_simulator)))
 
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _doubts(measuring: Measuring, load: HostLoad) -> list[Doubt]:
+def _doubts(measuring: Measuring, load: HostLoad, in_simulator: bool) -> list[Doubt]:
     if measuring.compute_share < NOTABLE_SHARE:
         return []
     found = []
     seen = [doubt.text for doubt in load.doubts()]
-    if measuring.delayed_share > BUSY_SHARE:
+    if in_simulator and measuring.delayed_share > BUSY_SHARE:
         share = f"{100 * measuring.delayed_share:.0f} %"
         seen.append(f"the simulator waited for a processor for {share} of its time")
     if seen:

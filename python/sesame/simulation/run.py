@@ -341,7 +341,8 @@ def _run(
         doubts += doubts_of_other_run(recorded, scenario.command, calls)
     if _is_on_one_of_several_nodes(scenario):
         result["ranks_on_one_node"] = True
-    measuring = measuring_of(result, watch.stop()) or scenario.compute.measuring
+    measuring = measuring_of(result, watch.stop(), in_simulator=host.computes_ranks)
+    measuring = measuring or scenario.compute.measuring
     if measuring is not None:
         doubts += measuring.doubts
     return RunResult(result, measuring, tuple(doubts))

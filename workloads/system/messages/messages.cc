@@ -2,6 +2,7 @@
 // eager message, and the bandwidth when all ranks send at once (Evaluation Metrics for the Paragon
 // XP/S-15, RND-93-017, 3.4.1).
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,7 @@ constexpr int kDone = -1;          // in place of a size
 
 struct Options {
   long most = 4 << 20;
+  bool uncached = false;
   int repeat = 9;
   int partner = 1;
   long seed = 1;
@@ -43,6 +45,13 @@ std::vector<int> sizes_up_to(int most) {
     }
   }
   return sizes;
+}
+
+// Bytes of the largest cache that a core has alone, on processors of today the second level.
+int private_cache() {
+  constexpr long kUsual = 1 << 20;  // AMD's EPYC since 9004; where the system does not say it
+  const long found = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return static_cast<int>(found > 0 ? std::min(found, 1L << 30) : kUsual);
 }
 
 double extrapolate(const std::pair<int, Timing>& a, const std::pair<int, Timing>& b, int size) {
@@ -183,7 +192,9 @@ void report_overheads(Report& report, const Pair& pair, const Overheads& overhea
 
 void measure_pair(Report& report, MPI_Comm comm, const Options& options) {
   const int most = static_cast<int>(options.most);
-  Pair pair(comm, most, options.repeat);
+  const int cached = options.uncached ? std::min(private_cache(), most) : most;
+  report.parameter("cached", long{cached});
+  Pair pair(comm, most, cached, options.repeat);
   const int limit = eager_limit(pair, most);
   Overheads overheads;
   overheads.measure(pair);
@@ -252,6 +263,8 @@ int main(int argc, char** argv) {
   sesame::workload::Program program("messages", "latency and bandwidth of messages");
   sesame::workload::Options options;
   program.arguments().add_size("--most", options.most, "largest message");
+  program.arguments().add("--uncached", options.uncached,
+                          "messages beyond a core's own cache come from memory");
   program.arguments().add("--repeat", options.repeat, "samples of each size");
   program.arguments().add("--partner", options.partner,
                           "the rank that rank 0 exchanges messages with");

@@ -13,6 +13,9 @@ constexpr int kOverheadWindow = 16;   // calls of a sample
 constexpr int kOverheadSamples = 50;  // for each one asked for: a sample takes a microsecond
 constexpr int kWarmUps = 5;           // the first calls miss the caches and take twice as long
 constexpr int kData = 1, kToken = 2;  // tags
+// Of each of a rank's two buffers: more than the last cache of a processor, which is 32 MiB for
+// eight cores in AMD's EPYC 7003 and up to 128 MiB for 60 in Intel's Xeon 8490.
+constexpr size_t kUncached = 128 << 20;
 
 // The cost of reading the clock, which every measured time includes once.
 double clock_cost() {
@@ -28,13 +31,14 @@ char content(int size, int at) { return static_cast<char>((at * 31 + size) & 0xf
 
 }  // namespace
 
-Pair::Pair(MPI_Comm comm, int most, int repeat)
-    : comm_(comm), repeat_(repeat), clock_cost_(clock_cost()) {
+Pair::Pair(MPI_Comm comm, int most, int cached, int repeat)
+    : comm_(comm), most_(most), cached_(cached), repeat_(repeat), clock_cost_(clock_cost()) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
   other_ = alone() ? 0 : 1 - rank_;
-  out_.resize(std::max(most, 1));
-  in_.resize(std::max(most, 1));
+  const size_t bytes = std::max(most, 1);
+  out_.resize(most > cached ? std::max(bytes, kUncached) : bytes);
+  in_.resize(out_.size());
 }
 
 int Pair::agree(int value) const {
@@ -77,7 +81,7 @@ Timing Pair::copy() {
   return repeated([this] {
     synchronize();
     const double began = MPI_Wtime();
-    std::copy(out_.begin(), out_.end(), in_.begin());
+    std::copy_n(out_.begin(), most_, in_.begin());
     return since(began);
   });
 }
@@ -94,20 +98,31 @@ Timing Pair::reduction(int elements) {
   return repeated(sample);
 }
 
+size_t Pair::next_place(int size) {
+  if (size <= cached_) return 0;
+  place_ += size;
+  if (place_ + size > out_.size()) place_ = 0;
+  return place_;
+}
+
 // The receive is posted before the message comes: no rendezvous waits for it.
 void Pair::trip(int size) {
+  const size_t place = next_place(size);
+  char* const out = out_.data() + place;
+  char* const in = in_.data() + place;
   if (rank_ == 0) {
     MPI_Request request;
-    MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &request);
-    MPI_Send(out_.data(), size, MPI_BYTE, other_, kData, comm_);
+    MPI_Irecv(in, size, MPI_BYTE, other_, kData, comm_, &request);
+    MPI_Send(out, size, MPI_BYTE, other_, kData, comm_);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
-    MPI_Recv(in_.data(), size, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
-    MPI_Send(in_.data(), size, MPI_BYTE, other_, kData, comm_);
+    MPI_Recv(in, size, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
+    MPI_Send(size > cached_ ? out : in, size, MPI_BYTE, other_, kData, comm_);
   }
 }
 
 void Pair::check_content(int size) {
+  place_ = out_.size();  // the next place is the first one
   for (int i = 0; i < size; ++i) out_[i] = content(size, i);
   std::fill_n(in_.begin(), size, '\0');
   trip(size);
@@ -133,14 +148,16 @@ double Pair::window_time(int size, int window) {
   int count = 0;
   if (alone() || rank_ == 1) {
     for (int i = 0; i < window; ++i) {
-      MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
+      char* const in = in_.data() + next_place(size);
+      MPI_Irecv(in, size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
     }
   }
   synchronize();
   const double began = MPI_Wtime();
   if (rank_ == 0) {
     for (int i = 0; i < window; ++i) {
-      MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
+      char* const out = out_.data() + next_place(size);
+      MPI_Isend(out, size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
     }
   }
   MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
@@ -160,8 +177,9 @@ Timing Pair::exchange(int size) {
     const double began = MPI_Wtime();
     for (int i = 0; i < count; ++i) {
       MPI_Request requests[2];
-      MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[0]);
-      MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[1]);
+      const size_t place = next_place(size);
+      MPI_Irecv(in_.data() + place, size, MPI_BYTE, other_, kData, comm_, &requests[0]);
+      MPI_Isend(out_.data() + place, size, MPI_BYTE, other_, kData, comm_, &requests[1]);
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     }
     return since(began) / count;

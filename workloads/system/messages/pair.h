@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace sesame::workload {
@@ -15,8 +16,10 @@ struct Timing {
 
 class Pair {
  public:
-  // `comm` holds rank 0 and its partner, or rank 0 alone. Messages have up to `most` bytes.
-  Pair(MPI_Comm comm, int most, int repeat);
+  // `comm` holds rank 0 and its partner, or rank 0 alone. Messages have up to `most` bytes. Those
+  // of more than `cached` bytes come from memory: each is at another place of a buffer of
+  // kUncached bytes, so that the next one at the same place is no longer in a cache.
+  Pair(MPI_Comm comm, int most, int cached, int repeat);
 
   bool alone() const { return ranks_ == 1; }
   bool leads() const { return rank_ == 0; }
@@ -48,6 +51,8 @@ class Pair {
 
  private:
   void check_content(int size);
+  // Where the next message is sent from and received at: an offset in both buffers.
+  size_t next_place(int size);
   void trip(int size);
   double window_time(int size, int window);
   // `sample()` gives the time of one sample, for rank 0 only.
@@ -65,7 +70,8 @@ class Pair {
 
   MPI_Comm comm_;
   int rank_ = 0, ranks_ = 1, other_ = 0;
-  int repeat_;
+  int most_, cached_, repeat_;
+  size_t place_ = 0;
   double clock_cost_;
   long damaged_ = 0;
   std::vector<char> out_, in_;
