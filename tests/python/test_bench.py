@@ -146,6 +146,17 @@ def test_failing_compiler_is_quoted_with_what_to_install(tmp_path, monkeypatch):
     assert "libcli11-dev" in caught.value.hint
 
 
+def test_the_first_error_of_a_build_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = "echo a.cc:1: error: no such type; seq 1000; exit 1"
+    wrapper = script(tmp_path / "mpicxx", text)
+    with pytest.raises(BuildError) as caught:
+        build_workload(find_workload("cg"), find_compiler(str(wrapper)))
+    shown = caught.value.message.splitlines()
+    assert "a.cc:1: error: no such type" in shown[1]
+    assert len(shown) < 50
+
+
 def test_program_is_kept_by_compiler(tmp_path):
     first = Compiler(script(tmp_path / "one", "echo gcc 12"), None)
     second = Compiler(script(tmp_path / "two", "echo gcc 13"), None)

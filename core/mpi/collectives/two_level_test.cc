@@ -99,7 +99,9 @@ void check_all(Comm comm, int world_rank, const std::vector<int>& ranks) {
            comm);
     EXPECT_EQ(got, is_root ? sum : mine) << root;
     Reduce(mine.data(), is_root ? got.data() : nullptr, kCount, MPI_INT64_T, MPI_SUM, root, comm);
-    if (is_root) EXPECT_EQ(got, sum) << root;
+    if (is_root) {
+      EXPECT_EQ(got, sum) << root;
+    }
   }
   Barrier(comm);
 }

@@ -53,7 +53,9 @@ TEST(Connection, ANameIsSeenFromTheTimeOfItsPublication) {
     outcomes[static_cast<size_t>(rank)] = rank == 0
                                               ? Publish_name("service", MPI_INFO_NULL, "some port")
                                               : Lookup_name("service", MPI_INFO_NULL, found);
-    if (rank == 2) EXPECT_STREQ(found, "some port");
+    if (rank == 2) {
+      EXPECT_STREQ(found, "some port");
+    }
   });
   EXPECT_EQ(outcomes, (std::vector<int>{MPI_SUCCESS, MPI_ERR_NAME, MPI_SUCCESS}));
 }
@@ -75,7 +77,9 @@ TEST(Connection, WrongPortsAndNamesAreErrors) {
     EXPECT_EQ(Comm_accept(port, MPI_INFO_NULL, 2, MPI_COMM_WORLD, &inter), MPI_ERR_ROOT);
     EXPECT_EQ(Unpublish_name("nothing", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
     Barrier(MPI_COMM_WORLD);
-    if (rank == 0) EXPECT_EQ(Close_port(port), MPI_SUCCESS);
+    if (rank == 0) {
+      EXPECT_EQ(Close_port(port), MPI_SUCCESS);
+    }
     Barrier(MPI_COMM_WORLD);
     EXPECT_EQ(Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
   });

@@ -52,7 +52,9 @@ void expect_receive_time(SendFunction send, int bytes, SimTime posted, int sende
     std::vector<char> data(static_cast<size_t>(bytes), rank == sender ? 'x' : '-');
     if (rank == sender) {
       EXPECT_EQ(send(data.data(), bytes, MPI_CHAR, 1 - sender, 0, MPI_COMM_WORLD), MPI_SUCCESS);
-      if (send != Ssend && bytes <= kEagerLimit) EXPECT_EQ(self().now, kSend);
+      if (send != Ssend && bytes <= kEagerLimit) {
+        EXPECT_EQ(self().now, kSend);
+      }
       if (send == Ssend && bytes <= kEagerLimit) {
         EXPECT_EQ(self().now, later(arrival(SimTime::zero(), bytes), posted) + kControl);
       }

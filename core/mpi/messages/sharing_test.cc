@@ -37,8 +37,6 @@ constexpr SimTime kDataStart = SimTime::from_ns(300 + 1300 + 1300);
 constexpr SimTime kDataWire = SimTime::from_ns(1700);
 constexpr SimTime kReceive = SimTime::from_ns(400);
 
-void work(SimTime time) { self().now += time; }
-
 TEST(Sharing, TwoRanksOfANodeSendOneAfterTheOther) {
   SimulatedJob job(4, kShared, 2);
   std::vector<SimTime> ends;

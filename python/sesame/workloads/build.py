@@ -160,8 +160,14 @@ def _step(workload: Workload, command: list[str]) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode != 0:
-        lines = done.stdout.rstrip().splitlines()[-MOST_LINES:]
-        raise BuildError(f"{workload.name} cannot be built:\n" + "\n".join(lines), hint=HINT)
+        said = "\n".join(_of_error(done.stdout.rstrip().splitlines()))
+        raise BuildError(f"{workload.name} cannot be built:\n{said}", hint=HINT)
+
+
+def _of_error(lines: list[str]) -> list[str]:
+    """The lines from the first error on, which the others often follow from; else the last ones."""
+    first = next((i for i, line in enumerate(lines) if "error:" in line.casefold()), None)
+    return lines[-MOST_LINES:] if first is None else lines[first : first + MOST_LINES]
 
 
 def _fortran_hint() -> str:
