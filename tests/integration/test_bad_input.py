@@ -160,12 +160,20 @@ def test_the_text_of_a_file_error_has_its_reason(tmp_path, simulate):
     assert ":" not in second  # another error, which nothing has matched
 
 
-def test_a_deadlock_is_explained(tmp_path, simulate):
-    body = "int x; MPI_Recv(&x, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("Recv", "&x, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE"),
+        ("Probe", "1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE"),
+        ("Mprobe", "1 - rank, 3, MPI_COMM_WORLD, &m, MPI_STATUS_IGNORE"),
+    ],
+)
+def test_a_deadlock_is_explained(tmp_path, simulate, call, arguments):
+    body = f"int x = 0; MPI_Message m; (void)x; (void)m; MPI_{call}({arguments});"
     outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
     assert outcome.status == 1
     assert "deadlock" in outcome.stderr
-    assert "rank 0 in MPI_Recv waits for a message from rank 1 with tag 3" in outcome.stderr
+    assert f"rank 0 in MPI_{call} waits for a message from rank 1 with tag 3" in outcome.stderr
     assert "0 -> 1 -> 0" in outcome.stderr
 
 

@@ -5,6 +5,7 @@
 #include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/rank.h"
 #include "core/mpi/messages/waiting.h"
+#include "core/mpi/objects/datatype_predefined.h"
 #include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
@@ -28,8 +29,13 @@ int check_selector(int source, int tag, Comm handle, CommObject** comm) {
   return check_peer(**comm, source, tag, Direction::kReceive);
 }
 
-QueuedMessage* wait_for_message(Strand& strand, const Selector& selector) {
-  QueuedMessage* message = strand.rank->matching.wait_for(selector);
+QueuedMessage* wait_for_message(Strand& strand, CommObject& comm, int source, int tag) {
+  RequestObject probed;  // explains a deadlock
+  describe_operation(probed, RequestObject::Kind::kReceive, nullptr, 0,
+                     *predefined_object(MPI_BYTE), source, tag, comm);
+  strand.waiting_request = &probed;
+  QueuedMessage* message = strand.rank->matching.wait_for({comm.context, source, tag});
+  strand.waiting_request = nullptr;
   strand.waited += strand.wait_until(message->arrival);
   return message;
 }
@@ -101,7 +107,7 @@ int Probe(int source, int tag, Comm handle, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  set_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
+  set_message_status(*wait_for_message(self(), *comm, source, tag), status);
   return MPI_SUCCESS;
 }
 
@@ -128,7 +134,7 @@ int Mprobe(int source, int tag, Comm handle, Message* message_handle, Status* st
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag});
+  QueuedMessage* message = wait_for_message(strand, *comm, source, tag);
   set_message_status(*message, status);
   *message_handle = add_matched_message(strand, message, *comm);
   return MPI_SUCCESS;
