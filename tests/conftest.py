@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.products import mark_beyond_few_cases, mark_further_cases
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,6 +30,12 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out those that are `long`
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_further_cases(item for item in items if item.get_closest_marker("each_value"))
+    mark_beyond_few_cases(items)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,15 @@
-"""Which cases of a product of parameters `make test` runs.
+"""Which cases of a test with parameters `make test` runs; the others are `long`.
 
 A test with several `parametrize` marks has a case for each combination of their values. With real
 programs that costs minutes for few further faults: so in tests/integration as many cases run as it
 takes to have each value of each mark once, and the others are `long`. A test that needs all of them
 has the mark `every_case`. A case that would only skip must not stand for its values: leave it out
 of the product (`product` below), or give it the mark `skipif`.
+
+Elsewhere this holds for tests with the mark `each_value`.
+
+In any directory, a test with the mark `few_cases(n)` has its first n cases in `make test`, whatever
+their values. It is for costly cases that run the same code; CONTRIBUTING.md says which these are.
 """
 
 from __future__ import annotations
@@ -16,6 +21,8 @@ from typing import Any
 import pytest
 
 Case = tuple[Hashable, ...]
+# Tests and cases with these marks are no part of a product.
+CHOSEN = ("long", "every_case", "few_cases", "skip")
 
 
 def each_value_once(cases: Sequence[Case]) -> list[int]:
@@ -54,7 +61,7 @@ def mark_further_cases(items: Iterable[pytest.Item]) -> None:
     """Marks as `long` what `make test` leaves out of each product."""
     products: dict[str, list[pytest.Item]] = {}
     for item in items:
-        marks = [item.get_closest_marker(name) for name in ("long", "every_case", "skip")]
+        marks = [item.get_closest_marker(name) for name in CHOSEN]
         if not any(marks) and not _is_skipped(item):
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in products.values():
@@ -62,6 +69,19 @@ def mark_further_cases(items: Iterable[pytest.Item]) -> None:
         chosen = each_value_once(values)
         for number in set(range(len(values))).difference(chosen):
             cases[number].add_marker(pytest.mark.long)
+
+
+def mark_beyond_few_cases(items: Iterable[pytest.Item]) -> None:
+    """Marks as `long` all but the first n cases of each test with the mark `few_cases(n)`."""
+    kept: Counter[str] = Counter()
+    for item in items:
+        few = item.get_closest_marker("few_cases")
+        if few is None or item.get_closest_marker("long") or _is_skipped(item):
+            continue
+        test = item.nodeid.partition("[")[0]
+        kept[test] += 1
+        if kept[test] > few.args[0]:
+            item.add_marker(pytest.mark.long)
 
 
 def _values_of(case: Any) -> Case:

@@ -104,6 +104,7 @@ def test_the_interval_is_set(page, daemon):
     wait_until(page, "document.getElementById('message').textContent.includes('[destinations]')")
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_everybody_can_use_the_page(page, daemon, width, scheme):
     page.set_viewport_size({"width": width, "height": 900})

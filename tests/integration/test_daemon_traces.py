@@ -133,6 +133,7 @@ def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     assert f"{written['node3']:,}" in page or format_count(written["node3"]) in page
 
 
+@pytest.mark.long
 def test_every_event_is_accounted_for_when_the_collector_is_killed_under_load(network, load):
     network.begin_collector("--segment", "0.03")
     for address in network.nodes:

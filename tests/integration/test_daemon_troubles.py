@@ -272,6 +272,7 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, momen
         assert len(token.read_text().strip()) > 30
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_recording_that_is_ended_leaves_nothing_and_ends_its_command(servers, number):
     _, address = servers.begin_daemon()

@@ -52,6 +52,7 @@ def make_fsyncs() -> None:
     subprocess.run([*SESAME[:1], "-c", SYNC_MANY_TIMES], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("alone")
 def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
     for address in network.nodes:
@@ -194,6 +195,7 @@ def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
     again.assert_refused(f"--listen {address}:7117: Address already in use")
 
 
+@pytest.mark.long
 def test_the_tutorial_works(network, debian_program):
     key = ("-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem")
     certificate = [debian_program("openssl", "openssl"), "req", "-x509", *key, "-subj", "/CN=hub"]

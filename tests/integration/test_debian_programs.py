@@ -57,6 +57,7 @@ def hydrogen_temperature(directory: Path) -> float:
     raise AssertionError("no temperature in mocassin's output")
 
 
+@pytest.mark.long
 def test_mocassin_finds_the_same_nebula(debian_program, simulate, tmp_path):
     program = debian_program("mocassin", "mocassin")
     real, ours = tmp_path / "real", tmp_path / "ours"

@@ -46,6 +46,7 @@ def figures(tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_the_message_curve_comes_with_its_regression(figures):
     found = figures('bench = "messages"\noptions = ["--most", "64KiB", "--repeat", "3"]')
     assert found["latency"].unit == "s" and found["bandwidth"].unit == "B/s"
@@ -57,6 +58,7 @@ def test_the_message_curve_comes_with_its_regression(figures):
     assert found["segments of the regression"].value >= 1
 
 
+@pytest.mark.long
 def test_messages_between_processes_are_curves_of_the_sizes_of_the_published_figure(tmp_path):
     """32 bytes to 32 KiB in steps of 32, as the file of init has them; here of 4 messages each."""
     result = passed(tmp_path, f'bench = "ipc"\nranks = 1\noptions = {["--step", "32B", *FEW]}')
@@ -164,6 +166,7 @@ def test_a_full_disk_for_directories_of_probes_is_a_failure_of_the_target(small_
     assert said in done.stdout
 
 
+@pytest.mark.long
 def test_stress_runs_copies_until_its_time_is_over(tmp_path, monkeypatch):
     text = SITE.format(step="command = ['true']").replace("ranks = 2", "ranks = 1")
     (tmp_path / "s.toml").write_text(text)

@@ -126,14 +126,15 @@ def pushed(served: ServedRepository, path: Path) -> str:
 
 CASES: dict[str, tuple[Callable[[Path], Path], str, set[str]]] = {
     "darshan": (darshan, "Darshan", {"file_total", "io", "process"}),
+    "lttng": (lttng, "lttng-ust", {"lttng_ust_libc_malloc", "lttng_ust_libc_free"}),
     "otf2": (otf2, "OTF2", {"mpi", "io", "communicator"}),
     "blktrace": (blktrace, "blktrace", {"block_request"}),
     "sddf": (sddf, "SESAME", {"nx_send", "nx_recv"}),
     "perf": (perf, "perf", {"cpu_clock"}),
-    "lttng": (lttng, "lttng-ust", {"lttng_ust_libc_malloc", "lttng_ust_libc_free"}),
 }
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(("make", "tool", "types"), CASES.values(), ids=CASES)
 def test_a_file_of_another_tool_has_a_home_page(make, tool, types, served, tmp_path, browser):
     address = pushed(served, make(tmp_path))

@@ -58,6 +58,7 @@ def test_collectives_and_sums_have_the_data_set_of_one_process(program, same):
     same(THREE, ["-n", 8, "--machine", "sp2", "--", program("cg"), "--class", "S"])
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_random_programs_have_the_data_set_of_one_process(seed, compiled, same):
     program = compiled("tests/programs/model/schedule.c")
@@ -69,6 +70,7 @@ def test_one_sided_communication_has_the_data_set_of_one_process(compiled, same)
     same(THREE, ["-n", 5, "--machine", "infiniband", "--", program, 1, 10])
 
 
+@pytest.mark.long
 def test_large_messages_cross_smaller_rings(program, same):
     """With 6 workers a ring has 1 MiB."""
     hosts = ("--workers", "6", "--hosts", "127.0.0.2", "--launcher", "env")
@@ -289,6 +291,7 @@ def namespaces() -> Iterator[tuple[str, str]]:
             ip("netns del", name)
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("name", "ranks", "arguments"),
     [("cg", 8, ("--class", "S")), ("bt", 9, ("--class", "S", "--steps", "5"))],

@@ -38,6 +38,7 @@ def test_the_commands_of_the_page_work(page, tmp_path, monkeypatch):
     assert [name for name in PAGES[page] if not (tmp_path / name).exists()] == []
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_the_demonstration_takes_the_mpi_that_it_finds(mpi, tmp_path, monkeypatch):
     compiler = shutil.which(f"mpicc.{mpi}")

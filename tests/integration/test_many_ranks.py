@@ -58,6 +58,7 @@ def startup(tmp_path_factory) -> Path:
     return program
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("call", ["split", "group", "inter", "cart", "window"])
 def test_memory_grows_with_the_number_of_ranks_and_not_with_its_square(call, startup, simulate):
     def kib_a_rank(ranks: int) -> float:

@@ -378,6 +378,7 @@ def test_an_interrupted_measurement_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_tutorial_works(tmp_path):
     for line in commands_of("tutorial-measure.md"):
         line = (

@@ -142,7 +142,6 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     return counts_of(session)
 
 
-@pytest.mark.every_case
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)
@@ -226,7 +225,11 @@ class SlowWriter(TraceWriter):
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(
     ("writer", "seconds"),
-    [(TraceWriter, 2), (SlowWriter, 5), pytest.param(TraceWriter, 60, marks=pytest.mark.long)],
+    [
+        (TraceWriter, 2),
+        pytest.param(SlowWriter, 5, marks=pytest.mark.long),
+        pytest.param(TraceWriter, 60, marks=pytest.mark.long),
+    ],
 )
 def test_traces_of_everything_lose_nothing_that_is_not_counted(
     writer, seconds, all_probes, tmp_path, record_property

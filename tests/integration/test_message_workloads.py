@@ -97,6 +97,7 @@ def assert_segments(data_set: DataSet, network: dict) -> None:
     assert figures.get("eager limit") == network["eager_limit_bytes"]
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("machine", ["infiniband", "ethernet", "paragon", "sp2"])
 def test_messages_finds_the_segments_of_the_machine_file(machine, simulated):
     assert_segments(simulated(machine), native.read_machine(str(find_machine(machine)))["network"])

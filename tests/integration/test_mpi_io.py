@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.products import product
 
 from sesame.datasets import DataSet
 
@@ -22,7 +23,7 @@ def said(text: str) -> list[str]:
     return sorted(line for line in text.splitlines() if line.startswith("rank "))
 
 
-@pytest.mark.parametrize(("name", "mpi"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
+@pytest.mark.parametrize(("name", "mpi"), product(CASES, "{}-{}".format))
 def test_a_program_on_files_says_the_same_as_under_mpiexec(
     name, mpi, compiled, mpiexec, simulate, tmp_path
 ):
@@ -38,7 +39,6 @@ def test_a_program_on_files_says_the_same_as_under_mpiexec(
         assert said(ours.stdout) == said(real.stdout) != []
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
 @pytest.mark.parametrize("name", ["data.c", "views.c"])
 def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, simulate, tmp_path):

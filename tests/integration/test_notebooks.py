@@ -16,6 +16,7 @@ def test_there_are_notebooks():
     assert [path.stem for path in NOTEBOOKS] == ["compare-machines", "traced-run-with-sql"]
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.filterwarnings("ignore")  # of Jupyter's own
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path):

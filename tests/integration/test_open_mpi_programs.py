@@ -219,6 +219,7 @@ SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
 CHOLESKY = {"2 3 4 5": "8 16 20 5", "4 10 17 13 23 31 57": "64 100 133 200"}
 
 
+@pytest.mark.long
 @RANKS
 def test_scalapack_passes_its_tests(ranks, debian_program, simulated, tmp_path):
     program = debian_program("scalapack-mpi-test", str(SCALAPACK / "xdllt"))

@@ -10,6 +10,7 @@ from tests.integration.orders import assert_same_in_any_order
 COMPUTE = ("--compute", "none", "--placement", "cyclic")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("seed", range(1, 7))
 def test_random_programs_give_the_same_data_in_any_order(seed, compiled, simulate, tmp_path):
     program = compiled("tests/programs/model/schedule.c")

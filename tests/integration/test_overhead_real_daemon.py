@@ -24,6 +24,7 @@ def validate(directory: Path, *words: str):
     return run([*SESAME, "overhead", "validate", "sesamed", *PLAN, *words], directory)
 
 
+@pytest.mark.long
 def test_the_daemon_runs_under_each_setting_and_is_compared(tmp_path):
     for attempt in range(ATTEMPTS):
         name = f"runs-{attempt}.csv"

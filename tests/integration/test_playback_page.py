@@ -54,6 +54,7 @@ def pixel(page: Page, x: int, y: int) -> list[int]:
     )
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_the_page_is_readable_at_every_size(browser, addresses, width, scheme):
     for address in addresses.values():

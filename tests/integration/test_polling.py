@@ -12,7 +12,6 @@ MENTIONED = "waits in a loop without a call for memory to change"
 ORDERS = pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
 
 
-@pytest.mark.every_case
 @ORDERS
 @pytest.mark.parametrize("way", ["wtime", "clock", "usleep", "yield", "probe"])
 def test_a_loop_that_reads_clocks_or_polls_advances(way, order, compiled, simulate):
@@ -24,7 +23,6 @@ def test_a_loop_that_reads_clocks_or_polls_advances(way, order, compiled, simula
     assert MENTIONED not in ours.stderr
 
 
-@pytest.mark.every_case
 @ORDERS
 @pytest.mark.parametrize(
     ("way", "options"), [("loads", ()), ("loads", ("-O0",)), ("pause", ()), ("library", ("-O0",))]

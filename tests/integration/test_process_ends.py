@@ -21,6 +21,7 @@ exec {program}
 """
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_process_ends_the_run_though_all_processors_compute(
     simulate: Callable[..., Outcome], compiled: Callable[..., Path], tmp_path: Path, workers: int

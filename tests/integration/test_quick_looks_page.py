@@ -65,6 +65,7 @@ def wait_for_view(page: Page) -> None:
     )
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 @pytest.mark.parametrize(
     "query",
@@ -88,6 +89,7 @@ def test_the_page_is_readable_at_every_size(browser, looks, width, scheme, query
     page.close()
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "dark"), (390, "light")])
 def test_program_and_system_are_readable_at_every_size(browser, looks, width, scheme):
     size = {"width": width, "height": 900}

@@ -320,7 +320,6 @@ def test_one_sided_communication_has_the_records_of_fibers(
     both_ways(4, compiled("tests/programs/answers/one_sided.c", mpi), options=one_node)
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("mpi", MPIS_OF_SOURCES)
 @pytest.mark.parametrize("name", ["data.c", "views.c", "whole.c"])
 @pytest.mark.parametrize("machine", ["infiniband", "paragon --collective two-phase"])

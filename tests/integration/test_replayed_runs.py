@@ -120,6 +120,7 @@ def test_directories_are_read_through_their_descriptors(tmp_path):
     assert answer["calls"]["fdopendir"] == answer["calls"]["closedir"] == 3
 
 
+@pytest.mark.long
 def test_the_tutorial_of_replay_runs(tmp_path):
     (tmp_path / "words.txt").write_text("".join(f"{n * 7919 % 10007}\n" for n in range(10007)))
     lines = commands_of("tutorial-replay.md")

@@ -142,6 +142,7 @@ def test_a_worker_that_dies_is_replaced(config):
     assert not any(Path(f"/proc/{one}").exists() for one in before)
 
 
+@pytest.mark.long
 def test_a_site_is_backed_up_and_restored_into_sqlite_and_files(config, tmp_path):
     address = add_run(config, tmp_path)
     other = tmp_path / "other.toml"
@@ -162,6 +163,7 @@ def test_a_site_is_backed_up_and_restored_into_sqlite_and_files(config, tmp_path
     repository.close()
 
 
+@pytest.mark.long
 def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
     add_run(config, tmp_path)
     site = read_site(config)

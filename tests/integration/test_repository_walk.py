@@ -214,6 +214,7 @@ def look_at(browser: Browser, visitor: Visitor, paths: list[str], looks: Looks) 
     return found
 
 
+@pytest.mark.long
 def test_a_new_user_walks_through_a_site(site, browser, tmp_path, request):
     for name, steps in (("first", 4), ("second", 6)):
         write_run(tmp_path / f"{name}.sesame", 8, MESH, steps=steps, title=name)

@@ -9,7 +9,6 @@ OUTSIDE = "tests/programs/model/waits.c"
 QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
 @pytest.mark.parametrize(
     "way",

@@ -26,6 +26,10 @@ ON_INFINIBAND = ("--machine", "infiniband", "--placement", "cyclic", "--compute"
 PROGRAMS = [
     ("tests/programs/processes/calls.c", ()),
     ("tests/programs/processes/deferred.c", ()),
+    ("tests/programs/answers/mpif.f90", ()),
+    ("tests/programs/files/data.c", ("file",)),
+    ("tests/programs/answers/wildcards.c", ()),
+    ("tests/programs/files/units.f90", ()),
     ("tests/programs/processes/together.c", ("operation",)),
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
@@ -33,12 +37,8 @@ PROGRAMS = [
     ("tests/programs/answers/own_requests.c", ("two", "words")),
     ("tests/programs/answers/spawn.c", ()),
     ("tests/programs/answers/topologies.c", ()),
-    ("tests/programs/answers/wildcards.c", ()),
-    ("tests/programs/answers/mpif.f90", ()),
-    ("tests/programs/files/data.c", ("file",)),
     ("tests/programs/files/views.c", ("file",)),
     ("tests/programs/files/moved.c", ()),
-    ("tests/programs/files/units.f90", ()),
     ("examples/nbody.cc", ("256", "3")),
     ("examples/heat.c", ("96", "100")),
 ]
@@ -81,6 +81,7 @@ def each_way(
     return execute
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize(("source", "arguments"), PROGRAMS)
 def test_a_statically_linked_program_has_the_records_of_a_dynamically_linked_one(
     each_way: Callable[..., dict[str, tuple[Outcome, dict[str, bytes]]]],
@@ -259,6 +260,7 @@ def refused(simulate: Simulate, program: Path, *options: str) -> str:
     return outcome.stderr
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     "starter", ["sh", "bash", "env", "here", "python", "spawn", "spawnp", "execl"]
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import shutil
 
+import pytest
 from tests.command_line import SESAME, run
 from tests.tutorials import commands_of
 
 from sesame.machines import find_machine
 
 
+@pytest.mark.long
 def test_the_tutorial_of_workloads_runs(cache, program, tmp_path):
     lines = commands_of("tutorial-bench.md")
     assert len(lines) > 6

@@ -55,6 +55,7 @@ def run_is_same(same: Callable, compiled: Callable, program: Callable) -> Callab
     return check
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize("run", small_runs(WORKERS, "fast"))
 def test_some_programs_give_the_same_data_with_workers(run, run_is_same):
     run_is_same(run, (2, 4))
@@ -66,6 +67,7 @@ def test_all_programs_give_the_same_data_with_workers(run, run_is_same):
     run_is_same(run, (2, 3, 4))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_random_programs_give_the_same_data_with_workers(seed, compiled, same):
     """Without delays: a rank that polls would do so until they end."""

@@ -27,6 +27,8 @@ TOPOLOGIES = {
     "adaptive parallel links": ADAPTIVE + "global_links = 2\n",
     "parallel links": DRAGONFLY + 'routing = "valiant"\nglobal_links = 2\n',
 }
+# One of each kind, with the routing that is the hardest to divide.
+FIRST = ("torus", "hashed", "hyperx valiant", "dragonfly adaptive")
 # Of random programs. `make test` has two runs beside that of one process, one with random delays.
 WORKERS = pytest.mark.parametrize("workers", [(3,), pytest.param((2, 4), marks=pytest.mark.long)])
 TWO_GROUPS = ADAPTIVE.replace("groups = 4", "groups = 2") + "global_links = 2\n"
@@ -74,8 +76,9 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
     return check
 
 
+@pytest.mark.few_cases(4)
 @WORKERS
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("topology", sorted(TOPOLOGIES, key=lambda one: one not in FIRST))
 def test_random_programs(topology, workers, compiled, same):
     seed = 700 + list(TOPOLOGIES).index(topology)
     same(topology, 12, compiled(SCHEDULE), seed, 16, workers=workers)
@@ -89,8 +92,9 @@ def test_random_programs_of_one_sided_communication(topology, workers, compiled,
     same(topology, 7, program, seed, 16, workers=workers)
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("size", [512, 100_000])
-@pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly valiant", "dragonfly adaptive"])
+@pytest.mark.parametrize("topology", ["dragonfly adaptive", "torus", "tree", "dragonfly valiant"])
 def test_all_pairs(topology, size, compiled, same):
     same(topology, 12, compiled("bench/programs/published.c"), "alltoall", size)
 
@@ -99,18 +103,19 @@ def test_a_halo(compiled, same):
     same("torus", 12, compiled("examples/heat.c"), 96, 20)
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("topology", ["dragonfly valiant", "hyperx valiant", "tree"])
 def test_routes_lead_through_places_without_nodes(topology, compiled, same):
     same(topology, 8, compiled(SCHEDULE), 750, 16, settings=("--set", "nodes=8"))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("nodes", [8, 11])  # of 12: groups without some or all of their nodes
 def test_adaptive_routes_lead_through_places_without_nodes(nodes, compiled, same):
     settings = ("--set", f"nodes={nodes}")
     same("dragonfly adaptive", 8, compiled(SCHEDULE), 760, 16, settings=settings, workers=(2, 3))
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("nodes", [(2, 5, 8), (5, 2, 8, 4), (11, 1, 7, 2, 5)])
 @pytest.mark.parametrize("topology", ["dragonfly adaptive", "two groups"])
 def test_ranks_on_some_nodes_of_each_group(nodes, topology, compiled, same, tmp_path):

@@ -61,6 +61,7 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
     return check
 
 
+@pytest.mark.few_cases(2)
 @WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
 def test_random_programs_of_messages(machine, workers, compiled, same):
@@ -69,6 +70,7 @@ def test_random_programs_of_messages(machine, workers, compiled, same):
     same(6, MACHINES[machine], program, seed, 16, workers=workers)
 
 
+@pytest.mark.few_cases(2)
 @WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
 def test_random_programs_of_one_sided_communication(machine, workers, compiled, same):
@@ -123,6 +125,7 @@ TWO_LEVELS = tuple(
 )
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("nodes", [4, 5])
 def test_collectives_within_nodes_and_between_them(nodes, compiled, same):
     machine = ("infiniband", *TWO_LEVELS, "--set", f"nodes={nodes}")

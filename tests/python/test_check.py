@@ -309,6 +309,7 @@ def test_the_tutorial_runs(sesame, tmp_path):
     assert (tmp_path / "slower.html").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_the_test_of_the_tutorial_runs(project, pytester):
     [code] = re.findall(r"```python\n(.*?)```", (DOCS / "tutorial-check.md").read_text(), re.S)
     (pytester.path / "test_speed.py").write_text(code)

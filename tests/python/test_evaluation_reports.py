@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from tests.browser import axe_script, look
+from tests.browser import SIZES, axe_script, look
 from tests.python.evaluation_reports import (
     BEGIN,
     END,
@@ -194,7 +194,8 @@ def test_a_note_takes_the_offset_of_summer_time(sesame, site):
     assert note.began == moment("2026-03-29T00:30", "")
 
 
-def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, browser):
+@pytest.mark.parametrize("sizes", [SIZES[:1], pytest.param(SIZES[1:], marks=pytest.mark.long)])
+def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, browser, sizes):
     rng = random.Random(1)
     ran = []
     for at in hourly(BEGIN, END):
@@ -225,7 +226,7 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
     (speed,) = (tmp_path / "pages").glob("probe-speed-t-*.html")
     (plain,) = (tmp_path / "pages").glob("probe-p-t-*.html")
     for page in (index, speed, plain):
-        for width, scheme in ((1400, "light"), (390, "dark")):
+        for width, scheme in sizes:
             seen = look(browser, page.as_uri(), axe_script(), width, scheme)
             assert seen.problems == [], page.name
             assert seen.charts == seen.drawn

@@ -48,6 +48,7 @@ def erlang_c(servers: int, offered: float) -> float:
     return last / (sum(terms) + last)
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("servers", "quantum"), [(2, "1000000s"), (4, "1000000s"), (2, "100us"), (4, "100us")]
 )

@@ -15,6 +15,7 @@ from sesame.overhead.daemon_runs import append_run
 pytest.importorskip("scipy")
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path):
     lines, lengths = application_and_daemon(NEW)
     (tmp_path / "trace.txt").write_text("\n".join(lines))

@@ -148,24 +148,26 @@ def evaluated(path: Path, sesame: Callable, run_path: Path) -> None:
     assert done.status == 0, done.stderr
 
 
+# The first ones have the kinds of charts and tables of the others.
 PAGES = (
     simulated,
+    traced_in_cells,
+    measured,
+    evaluated,
     simulated_files,
     series,
     traced,
-    traced_in_cells,
     characterized,
-    measured,
     workload,
     reproduced,
     difference,
     fitted_lengths,
     overhead_sweep,
     overhead_factors,
-    evaluated,
 )
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize("make", PAGES, ids=lambda make: make.__name__)
 def test_everybody_can_use_the_page(make, browser, axe, sesame, run_path, tmp_path):
     """Wide and light, narrow and dark: no error, every chart is drawn, axe finds nothing

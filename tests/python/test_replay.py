@@ -478,6 +478,7 @@ def test_a_thousand_ranks_replay_on_one_node(replay):
     assert outcome.json["calls"] == {"open": ranks, "write": ranks, "close": ranks}
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_several_processes_replay_together(tmp_path, target, mpi):
     if shutil.which(f"mpiexec.{mpi}") is None:

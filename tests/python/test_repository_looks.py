@@ -52,6 +52,7 @@ def refuse(_: object):
 # ---- Sums ----
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(("rows", "ranks"), [(1, 1), (37, 3), (60_000, 16), (20_000, 3000)])
 def test_prepared_sums_are_those_of_the_records(tmp_path, rows, ranks):
     data_set = write_events(tmp_path / "run.sesame", rows, ranks)

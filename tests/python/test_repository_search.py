@@ -257,6 +257,7 @@ def test_a_message_about_several_things_is_seen_by_those_who_see_all_of_them(rep
     assert items(repository, ann, "differ") == ["m"]
 
 
+@pytest.mark.few_cases(1)
 def test_counts_stop_at_their_bound_and_pages_continue(repository):
     with repository.connection() as connection:
         for number in range(MOST_RANKED + 5):
@@ -298,6 +299,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("said", HOSTILE)
 def test_no_text_is_code_for_the_database(said, repository):
     ann = add_account(repository, "ann")

@@ -208,6 +208,7 @@ STEPS = (
 )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", STEPS, ids=lambda one: one.rpartition(".")[2])
 def test_a_server_killed_at_any_step_loses_nothing_and_leaves_nothing(

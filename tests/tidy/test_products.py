@@ -32,6 +32,14 @@ def test_skipped(n, m): pass
 @pytest.mark.parametrize("m", [[0], [0]], ids=["same", "same"])
 @pytest.mark.parametrize("n", [1, 2])
 def test_names(n, m): pass
+@pytest.mark.few_cases(2)
+@pytest.mark.parametrize("m", "ab")
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 2, 3])
+def test_few(n, m): pass
+@pytest.mark.each_value
+@pytest.mark.parametrize("m", "ab")
+@pytest.mark.parametrize("n", [1, 2])
+def test_each(n, m): pass
 @pytest.fixture(params=["one", "two"])
 def made(request): return request.param
 @pytest.mark.parametrize("n", [1, 2])
@@ -69,7 +77,17 @@ def test_further_cases_of_products_are_long(tmp_path):
     (tmp_path / "test_it.py").write_text(PRODUCTS)
     (tmp_path / "conftest.py").write_text((ROOT / "tests/integration/conftest.py").read_text())
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
-    command += ["-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "-m", "not long", tmp_path]
+    command += [
+        "-p",
+        "tests.conftest",
+        "-c",
+        ROOT / "pyproject.toml",
+        "--rootdir",
+        tmp_path,
+        "-m",
+        "not long",
+        tmp_path,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     kept = [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
     assert [name for name in kept if not name.startswith("test_all")] == [
@@ -79,6 +97,8 @@ def test_further_cases_of_products_are_long(tmp_path):
         *(f"test_long[{case}]" for case in ("a-1", "b-1")),
         *(f"test_skipped[{case}]" for case in ("1-a", "1-b", "2-a", "2-b")),
         *(f"test_names[{case}]" for case in ("1-same0", "2-same1")),
+        *(f"test_few[{case}]" for case in ("2-a", "2-b")),
+        *(f"test_each[{case}]" for case in ("1-a", "2-b")),
         *(f"test_fixture[{case}]" for case in ("one-1", "two-2")),
     ], done.stdout + done.stderr
-    assert len(kept) == 17 + 6
+    assert len(kept) == 21 + 6

@@ -54,6 +54,7 @@ def test_a_line_is_not_broken_within_an_option(site):
     assert "code.option" in (site / "pictures/site.css").read_text()
 
 
+@pytest.mark.long
 def test_the_search_works_in_pages_opened_as_files(browser_program, site):
     with chromium(browser_program) as browser:
         page = browser.new_page()
@@ -114,6 +115,7 @@ def test_a_picture_of_a_terminal_needs_no_network(tmp_path, monkeypatch):
     assert "url(" not in drawn.replace("url(#", "")
 
 
+@pytest.mark.long
 def test_a_picture_waits_for_the_charts(debian_program, tmp_path, monkeypatch):
     debian_program("chromium", "chromium")
     monkeypatch.syspath_prepend(str(WEBSITE))
