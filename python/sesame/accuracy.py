@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import re
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from sesame.errors import InputError, OutputError
-from sesame.machines.values import machine_key
 
 FILE = "sesame/accuracy.jsonl"
 _INTERPRETER = re.compile(r"(python|pypy|julia|perl|ruby|sh|bash|dash)[\d.]*")
@@ -84,6 +82,8 @@ def past_error(pairs: Iterable[Pair]) -> PastError | None:
     errors = [pair.error for pair in pairs]
     if not errors:
         return None
+    import statistics
+
     median = statistics.median(map(abs, errors))
     return PastError(len(errors), median, max(errors, key=abs))
 
@@ -289,6 +289,8 @@ def past_of(
         pairs = pairs or Pairs()
         if not pairs.path.exists():
             return None
+        from sesame.machines.values import machine_key
+
         found = pairs.of_machine(machine_key(machine_file, overrides))
     except (InputError, OSError, RuntimeError):  # there may be no home
         return None

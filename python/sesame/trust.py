@@ -7,7 +7,6 @@ A value that was measured or estimated is an `Estimate`. What makes it doubtful 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -113,6 +112,8 @@ def median_of(
     With too few samples for `confidence` (fewer than 6 for 95 %) the interval is the whole range
     of the samples and the estimate carries the doubt "few samples".
     """
+    import statistics
+
     ordered = sorted(samples)
     dropped = median_rank(len(ordered), confidence)
     found = list(doubts)

@@ -49,6 +49,22 @@ for words in json.loads(sys.argv[1]):
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 """
+# Each line on stderr that begins with "starts" names a program that a command starts, and what it
+# has loaded before of what only some commands, or their results, need.
+LATE = {"concurrent.futures", "rich", "socket", "statistics", "tomllib"}
+STARTS = f"""
+import os, sys
+def show(event, arguments):
+    if event == "subprocess.Popen":
+        name = os.path.basename(arguments[0])
+        print("starts", name, *sorted({LATE!r} & set(sys.modules)), file=sys.stderr)
+sys.addaudithook(show)
+from sesame.cli import main
+try:
+    main()
+finally:
+    print("ends", *sorted({LATE!r} & set(sys.modules)), file=sys.stderr)
+"""
 RING = ("--machine", "paragon", "--", "ring", "3")
 LAZY = (
     *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.comparison"),
@@ -116,6 +132,24 @@ def test_help_loads_no_large_library(loaded_by_help, words):
 )
 def test_commands_without_data_sets_load_no_large_library(loaded, arguments):
     assert loaded(*arguments) == set()
+
+
+@pytest.mark.parametrize(("options", "later"), [((), "rich statistics"), (("--json",), "")])
+def test_the_simulator_starts_before_what_only_its_result_needs_is_loaded(
+    options, later, environment, tmp_path
+):
+    command = ["simulate", *options, "-n", "4", *RING]
+    done = subprocess.run(
+        [sys.executable, "-c", STARTS, *command],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+    )
+    # It inspects the program, then runs it. No other program tells where the run was made.
+    lines = [line for line in done.stderr.splitlines() if line.startswith(("starts", "ends"))]
+    assert lines == ["starts sesame-simulator-mpich"] * 2 + [f"ends {later}".strip()]
 
 
 def test_a_simulation_writes_a_data_set_without_large_libraries(loaded, tmp_path):

@@ -18,7 +18,6 @@ from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
 from sesame.simulation.host import check_ranks_as, inspect_program, note_of_processes
-from sesame.simulation.hosts import check_hosts
 from sesame.simulation.settings import (
     PROTOCOLS,
     check_rank_counts,
@@ -90,7 +89,10 @@ def prepared(
         check_rank_counts([ranks])
     words_of("hosts", settings.hosts, '["node2"]', numbers=False)
     check_workers(settings.workers, settings.protocol)
-    check_hosts(settings.hosts, settings.launcher, settings.workers)
+    if settings.hosts:
+        from sesame.simulation.hosts import check_hosts
+
+        check_hosts(settings.hosts, settings.launcher, settings.workers)
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         if is_trace(settings.program):
             scenario, executable = _of_trace(settings, ranks, Path(directory))

@@ -21,11 +21,10 @@ from sesame.api.series import Series
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.simulation import Host, Keep, Point, RunResult, Scenario, Sweep, points_of
-from sesame.simulation.hosts import LAUNCHER
 from sesame.simulation.points import PointRunner
 from sesame.simulation.run import notes_of_runs, simulate_into, write_result
 from sesame.simulation.series import write_series
-from sesame.simulation.settings import PROTOCOLS, check_rank_counts
+from sesame.simulation.settings import LAUNCHER, PROTOCOLS, check_rank_counts
 from sesame.trust import merged
 
 

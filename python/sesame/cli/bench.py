@@ -200,7 +200,7 @@ def run(**given: Any) -> int:
 
 
 def _run(options: BenchOptions) -> int:
-    from sesame.cli.summary import print_doubts
+    from sesame.cli.notes import print_doubts
 
     _check_outputs(options)
     console = Console(stderr=True, highlight=False)
@@ -226,7 +226,7 @@ def _run(options: BenchOptions) -> int:
         click.echo(json.dumps({**run.outcome.to_json(), **written}))
     else:
         _print_summary(console, run.outcome)
-        print_doubts(console, run.outcome.doubts)
+        print_doubts(run.outcome.doubts)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     return run.exit_status

@@ -12,9 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from rich.console import Console
-
 from sesame.analysis.quantities import format_count, format_seconds
+from sesame.cli.notes import print_notes
 from sesame.simulation import Host, Point, RunResult
 
 ERASE = "\r\x1b[K"
@@ -29,14 +28,14 @@ class TerminalDisplay:
 
     def __init__(self, *, program_stdout: str = "stdout") -> None:
         self.program_stdout = program_stdout
-        self._console = Console(stderr=True, highlight=False)
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        for note in notes:
-            self._console.print(f"note: {note}", soft_wrap=True, markup=False)
+        print_notes(notes)
 
     def announce(self, point: Point) -> None:
-        self._console.print(f"[bold]{point}[/]", markup=True)
+        from rich.console import Console
+
+        Console(stderr=True, highlight=False).print(f"[bold]{point}[/]", markup=True)
 
     def host_run(
         self,

@@ -1,25 +1,26 @@
 """`sesame simulate`: calls `sesame.simulate`, or `sesame.series`, and prints what they return.
 
-Reports, plots and data sets are imported where they are asked for, so that a run starts quickly.
+What prints tables, reports, plots and data sets is imported where it is asked for, so that a run
+starts quickly.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 
 import sesame
-from sesame.accuracy import Past
 from sesame.analysis.scaling import scalings_of
 from sesame.api.preparing import OWN_FILES_HINT
-from sesame.cli.explain_summary import print_explanation
 from sesame.cli.grouped import grouped
+from sesame.cli.notes import doubts_as_json, print_doubts, print_notes
 from sesame.cli.outputs import check_file
 from sesame.cli.program_options import (
     environment_option,
@@ -30,21 +31,13 @@ from sesame.cli.program_options import (
 )
 from sesame.cli.progress import TerminalDisplay
 from sesame.cli.simulate_options import SimulateOptions
-from sesame.cli.summary import (
-    doubts_as_json,
-    print_curve,
-    print_doubts,
-    print_notes,
-    print_summary,
-)
 from sesame.cli.traced import ProgramOrTrace
 from sesame.cli.way import print_way
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Sweep, points_of
 from sesame.simulation.host import RANKS_AS
-from sesame.simulation.hosts import LAUNCHER
-from sesame.simulation.settings import MOST_RANKS, PROTOCOLS
+from sesame.simulation.settings import LAUNCHER, MOST_RANKS, PROTOCOLS
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
@@ -388,7 +381,6 @@ def _check_outputs(options: SimulateOptions, *, is_series: bool) -> None:
 
 
 def _run_one(options: SimulateOptions, ranks: list[int] | None, common: dict[str, Any]) -> int:
-    console = Console(stderr=True, highlight=False)
     shown = options.output is not None or options.report is not None or options.explain
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         run = sesame.simulate(
@@ -410,12 +402,11 @@ def _run_one(options: SimulateOptions, ranks: list[int] | None, common: dict[str
             explained = _explained(run, notes)
     if run.info["scenario"]["discard_data"] and run.outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
-    _print_run(console, options, run, explained, notes, written)
+    _print_run(options, run, explained, notes, written)
     return run.exit_status
 
 
 def _print_run(
-    console: Console,
     options: SimulateOptions,
     run: SimulatedRun,
     explained: Explanation | None,
@@ -432,17 +423,33 @@ def _print_run(
         known = [*run.info.notes[: len(run.info.notes) - len(outcome.notes)], *notes]
         click.echo(json.dumps({**described, **({"notes": known} if known else {}), **written}))
     else:
-        print_summary(console, outcome)
-        if past is not None:
-            console.print(Past.from_json(past).in_words(), soft_wrap=True)
-        if explained is not None:
-            print_explanation(console, explained)
+        _print_tables(outcome, past, explained)
         if outcome.result.get("file_bytes_written") and options.files is None:
-            console.print("files that the program wrote are deleted; --files DIR keeps them")
-    print_notes(console, notes)
-    print_doubts(console, outcome.doubts)
+            print(
+                "files that the program wrote are deleted; --files DIR keeps them", file=sys.stderr
+            )
+    print_notes(notes)
+    print_doubts(outcome.doubts)
     for name, file in written.items():
-        console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
+        print(f"{name.replace('_', ' ')}: {file}", file=sys.stderr)
+
+
+def _print_tables(
+    outcome: RunResult, past: Mapping[str, Any] | None, explained: Explanation | None
+) -> None:
+    from rich.console import Console
+
+    from sesame.cli.explain_summary import print_explanation
+    from sesame.cli.summary import print_summary
+
+    console = Console(stderr=True, highlight=False)
+    print_summary(console, outcome)
+    if past is not None:
+        from sesame.accuracy import Past
+
+        console.print(Past.from_json(past).in_words(), soft_wrap=True)
+    if explained is not None:
+        print_explanation(console, explained)
 
 
 def _explained(run: SimulatedRun, notes: list[str]) -> Explanation | None:
@@ -456,7 +463,6 @@ def _explained(run: SimulatedRun, notes: list[str]) -> Explanation | None:
 
 
 def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[str, Any]) -> int:
-    console = Console(stderr=True, highlight=False)
     sweeps = [Sweep.parse(text) for text in options.sweeps]
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         series = sesame.series(
@@ -468,9 +474,9 @@ def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[
         doubts = tuple(merged([run.doubts for _, run in series.runs], "points"))
         if options.as_json:
             click.echo(json.dumps(_series_as_json(series, doubts)))
-        print_curve(console, series.runs)
-        print_notes(console, series.run_notes)
-        print_doubts(console, doubts)
+        _print_curve(series)
+        print_notes(series.run_notes)
+        print_doubts(doubts)
         written = {"data set": options.output}
         if options.plot is not None:
             series.plot(options.plot)
@@ -479,8 +485,16 @@ def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[
             written["report"] = series.report(options.report)
     for name, file in written.items():
         if file is not None:
-            console.print(f"{name}: {file}", soft_wrap=True, markup=False)
+            print(f"{name}: {file}", file=sys.stderr)
     return next((run.exit_status for _, run in series.runs if run.exit_status != 0), 0)
+
+
+def _print_curve(series: Series) -> None:
+    from rich.console import Console
+
+    from sesame.cli.summary import print_curve
+
+    print_curve(Console(stderr=True, highlight=False), series.runs)
 
 
 def _series_as_json(series: Series, doubts: tuple[Doubt, ...]) -> dict[str, Any]:

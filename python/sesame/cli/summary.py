@@ -16,7 +16,6 @@ from sesame.analysis.scaling import Scaling, interval_of, scalings_of
 from sesame.cli.storage_summary import seconds_left, storage_table
 from sesame.datasets.describe import count_of
 from sesame.simulation import Point, RunResult
-from sesame.trust import Doubt
 
 MOST_CALLS = 8
 BAR_WIDTH = 30
@@ -63,25 +62,6 @@ def print_summary(console: Console, outcome: RunResult) -> None:
 def _on_hosts(parallel: dict[str, Any]) -> str:
     hosts = parallel.get("hosts")
     return f" on {len(hosts)} hosts" if hosts else ""
-
-
-def print_notes(console: Console, notes: Sequence[str]) -> None:
-    """Prints what a prediction leaves out."""
-    for note in notes:
-        console.print(f"note: {note}", soft_wrap=True, markup=False)
-
-
-def print_doubts(console: Console, doubts: Sequence[Doubt]) -> None:
-    """Prints why the prediction may be wrong, and what to do about it."""
-    for doubt in doubts:
-        console.print(f"warning: {doubt}", soft_wrap=True, markup=False)
-        if doubt.hint is not None:
-            console.print(f"hint: {doubt.hint}", soft_wrap=True, markup=False)
-
-
-def doubts_as_json(doubts: Sequence[Doubt]) -> dict[str, list[dict[str, str]]]:
-    """The key `doubts`, also when there are none: an empty list says that none was found."""
-    return {"doubts": [doubt.as_json() for doubt in doubts]}
 
 
 def _interval(outcome: RunResult) -> str:

@@ -10,7 +10,6 @@ Times carry their unit in their name, as everywhere. `begin_time` is ISO 8601 in
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -79,7 +78,9 @@ class HostMachine:
     @staticmethod
     def here(*, with_processors: bool = False) -> HostMachine:
         processors = len(os.sched_getaffinity(0)) if with_processors else None
-        return HostMachine(platform.node(), platform.platform(), processors)
+        kernel = os.uname()
+        system = f"{kernel.sysname}-{kernel.release}-{kernel.machine}"
+        return HostMachine(kernel.nodename, f"{system}-with-{_c_library()}", processors)
 
     @staticmethod
     def of_nodes(names: Sequence[str], system: str = "") -> HostMachine:
@@ -192,6 +193,12 @@ def kind_of_old(found: Mapping[str, Any]) -> Kind:
     if any(name in tables for name in ("kernel_summary", "kernel_event", "kernel_trace")):
         return Kind.MEASURED
     return Kind.TRACED
+
+
+def _c_library() -> str:
+    """As `glibc2.36`. The module platform reads it from the interpreter's file and starts uname,
+    which takes longer than all else that the head of a data set needs."""
+    return (os.confstr("CS_GNU_LIBC_VERSION") or "unknown").replace(" ", "")
 
 
 def _instrument(found: Any) -> Instrument:

@@ -6,10 +6,8 @@ Two files with the same values are the same model, however they write them: `0.6
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -38,6 +36,8 @@ def machine_values(text: str, overrides: Sequence[str] = ()) -> dict[str, str]:
 def machine_key(text: str, overrides: Sequence[str] = ()) -> str:
     """A hash of all values except those of DESCRIBING: models that predict the same have the same
     key."""
+    import hashlib
+
     values = {
         key: in_one_unit(key, value)
         for key, value in machine_values(text, overrides).items()
@@ -62,6 +62,8 @@ def differing_values(
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -82,6 +84,8 @@ def _flat(table: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 def _override_value(text: str) -> Any:
     """Overrides may leave out the quotes of a text."""
+    import tomllib
+
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

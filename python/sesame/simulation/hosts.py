@@ -41,7 +41,6 @@ from sesame.simulation.handshake import (
 )
 from sesame.simulation.host import Host, Pump
 
-LAUNCHER = "ssh -o BatchMode=yes {host}"
 MOST_HOSTS = 16
 _END_PATIENCE_S = 10.0
 _POLL_S = 0.1

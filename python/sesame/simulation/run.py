@@ -6,7 +6,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,6 @@ from sesame.simulation.compute import (
 )
 from sesame.simulation.copies import computing_beside
 from sesame.simulation.host import Host, HostRun, Progress, note_of_processes
-from sesame.simulation.hosts import connected_hosts
 from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
 from sesame.trust import Doubt, Estimate
@@ -321,14 +320,16 @@ def _run(
     try:
         own, copies = scenario.arguments_of_copies, scenario.compute.copies - 1
         beside = text if own is None else text | {"arguments": list(own)}
-        with (
-            computing_beside(host.executable, beside, copies, doubts),
-            connected_hosts(
-                scenario.hosts, scenario.launcher, host, text, pump=more.get("pump")
-            ) as further,
-        ):
-            text |= further.scenario
-            more = {**more, "descriptors": further.descriptors}
+        with computing_beside(host.executable, beside, copies, doubts), ExitStack() as stack:
+            if scenario.hosts:
+                from sesame.simulation.hosts import connected_hosts
+
+                connecting = connected_hosts(
+                    scenario.hosts, scenario.launcher, host, text, pump=more.get("pump")
+                )
+                further = stack.enter_context(connecting)
+                text |= further.scenario
+                more = {**more, "descriptors": further.descriptors}
             run = host.run(text, directory, progress=progress, **more)
     finally:  # simulated files without `files` are not kept
         shutil.rmtree(directory / "files", ignore_errors=True)

@@ -16,6 +16,7 @@ MOST_RANKS = 1 << 24
 MOST_WORKERS = 64  # kMostWorkers of core/pdes/workers.h
 # Of workers, the default first (docs/models/parallel.md).
 PROTOCOLS = ("quantum", "null", "conditional", "null+conditional")
+LAUNCHER = "ssh -o BatchMode=yes {host}"  # what starts a command on a host
 STRATEGY = "storage.collective.strategy"
 # With these, a strategy that the user chose is used even if the machine's default is independent
 # access.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -110,6 +109,8 @@ def run_sweep(
         for point in points:
             yield point, run(point)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(run, point) for point in points]
         try:

@@ -1,0 +1,31 @@
+"""Notes and doubts about a prediction, as lines on stderr and as JSON.
+
+Rich is not imported: a run with --json prints nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from sesame.cli.console import note
+from sesame.trust import Doubt
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Prints what a prediction leaves out."""
+    for text in notes:
+        note(text)
+
+
+def print_doubts(doubts: Sequence[Doubt]) -> None:
+    """Prints why the prediction may be wrong, and what to do about it."""
+    for doubt in doubts:
+        print(f"warning: {doubt}", file=sys.stderr)
+        if doubt.hint is not None:
+            print(f"hint: {doubt.hint}", file=sys.stderr)
+
+
+def doubts_as_json(doubts: Sequence[Doubt]) -> dict[str, list[dict[str, str]]]:
+    """The key `doubts`, also when there are none: an empty list says that none was found."""
+    return {"doubts": [doubt.as_json() for doubt in doubts]}
