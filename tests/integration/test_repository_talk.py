@@ -44,7 +44,8 @@ def wait_until_found(page, base: str, words: str) -> str:
     raise AssertionError(f"nothing found: {words}")
 
 
-def test_a_message_with_a_pasted_image_and_a_link(served, browser):
+@pytest.mark.parametrize("sizes", [SIZES[:1], pytest.param(SIZES[1:], marks=pytest.mark.long)])
+def test_a_message_with_a_pasted_image_and_a_link(served, browser, sizes):
     base = served.partition("/begin")[0]
     page = new_page(browser, viewport={"width": 1400, "height": 900})
     page.goto(served)
@@ -75,7 +76,7 @@ def test_a_message_with_a_pasted_image_and_a_link(served, browser):
     pages = [thread, f"{base}/talk/", f"{base}/talk/new", f"{base}{thing}"]
     pages += [f"{base}/search", f"{base}/search?q=write", f"{base}/search?q=in:message"]
     state = page.context.storage_state()
-    for width, scheme in SIZES:
+    for width, scheme in sizes:
         size = {"width": width, "height": 900}
         other = browser.new_page(viewport=size, color_scheme=scheme, storage_state=state)
         for address in pages:

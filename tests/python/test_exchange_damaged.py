@@ -22,7 +22,6 @@ from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.exchange import IMPORTS, export_data_set, import_trace
 
-MUTANTS = 40
 SEED = 1504
 MOST_BYTES = 1 << 30  # that an import of some kilobytes may have more than this process had
 WORDS = (b"", b"-1", b"0", b"null", b"1e400", b"18446744073709551616", b"9" * 40, b"\xff\xfe", b"[")
@@ -151,10 +150,10 @@ def put_word(data: bytearray, chance: random.Random) -> bytes:
 DAMAGES = (flip, cut, leave_out, repeat, fill, put_word)
 
 
-def mutants(source: Path, chance: random.Random) -> Iterator[None]:
+def mutants(source: Path, number: int, chance: random.Random) -> Iterator[None]:
     """Damages one file of the source at a time, and restores it."""
     files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if f.is_file())
-    for _ in range(MUTANTS):
+    for _ in range(number):
         file = chance.choice(files)
         good = file.read_bytes()
         if not good:
@@ -166,8 +165,9 @@ def mutants(source: Path, chance: random.Random) -> Iterator[None]:
         file.write_bytes(good)
 
 
+@pytest.mark.parametrize("number", [10, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_damaged_file_is_refused_or_imported_as_far_as_it_is_good(name, tmp_path):
+def test_a_damaged_file_is_refused_or_imported_as_far_as_it_is_good(name, number, tmp_path):
     format_name, make = SOURCES[name]
     chance = random.Random(f"{SEED} {name}")
     source = make(tmp_path)
@@ -176,7 +176,7 @@ def test_a_damaged_file_is_refused_or_imported_as_far_as_it_is_good(name, tmp_pa
     import_trace(source, tmp_path / "run.sesame", format_name=format_name)
     whole = sum(DataSet(tmp_path / "run.sesame").info["result"]["rows"].values())
     refused = imported = 0
-    for _ in mutants(source, chance):
+    for _ in mutants(source, number, chance):
         try:
             result = import_trace(
                 source, tmp_path / "run.sesame", format_name=format_name, force=True
@@ -189,7 +189,7 @@ def test_a_damaged_file_is_refused_or_imported_as_far_as_it_is_good(name, tmp_pa
             assert sum(result["rows"].values()) <= 3 * whole + 100
             assert all(isinstance(line, str) for line in result["damage"])
         assert set(tmp_path.iterdir()) <= there | {tmp_path / "run.sesame"}
-    assert refused + imported > MUTANTS // 2
+    assert refused + imported > number // 2
     assert imported > 0 or format_name in ("darshan", "otf2")  # these have checksums, or none
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < MOST_BYTES

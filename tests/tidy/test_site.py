@@ -29,6 +29,7 @@ def site(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_site_has_every_page(site):
     sources = (ROOT / "docs").rglob("*.md")
     missing = [
@@ -48,6 +49,7 @@ def test_the_site_has_every_page(site):
     assert "compute_ratio" in (site / "reference/machine-keys.html").read_text()
 
 
+@pytest.mark.long
 def test_a_line_is_not_broken_within_an_option(site):
     text = (site / "tutorial-evaluate.html").read_text()
     assert '<code class="option">--directory</code>' in text
