@@ -166,6 +166,7 @@ void Executive::prefetch_next() {
 
 void Executive::switch_to(Fiber* next) {
   Fiber* self = current_fiber == nullptr ? &main_ : current_fiber;
+  slice_begin_ = 0;
   if (next == self) return;
   if ((++switches_ & (kSwitchesPerTick - 1)) == 0 && on_tick_ != nullptr) on_tick_();
   Fiber* to = next == &main_ ? nullptr : next;
@@ -184,6 +185,13 @@ void Executive::after_switch() {
 
 void Executive::block() {
   if (on_yield_ != nullptr) on_yield_(yield_context_);
+  switch_to(take_next());
+}
+
+void Executive::yield() {
+  if (on_yield_ != nullptr) on_yield_(yield_context_);
+  take_arrivals();
+  make_ready(*current_fiber);  // behind those that have become ready by that
   switch_to(take_next());
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <string>
@@ -198,8 +199,16 @@ struct Steps : Synchronizer {
     steps[next++]();
     return true;
   }
+  bool is_awaited() const override { return awaited; }
+  bool has_arrivals() override { return arrival != nullptr; }
+  bool take_arrivals() override {
+    std::exchange(arrival, nullptr)();
+    return true;
+  }
   std::vector<std::function<void()>> steps;
   size_t next = 0;
+  bool awaited = false;
+  std::function<void()> arrival;
 };
 
 struct NamedEvent : ConditionalEvent {
@@ -247,6 +256,65 @@ TEST_F(ExecutiveTest, OwnEventsWaitForTheirTurnWhileAFiberWaitsForAModel) {
                  [&] { executive.allow_turn(executive.events().first()); }};
   executive.run();
   EXPECT_EQ(world_.log, "||o|");
+}
+
+template <int us>
+void compute_twice(Actor& actor) {
+  using Clock = std::chrono::steady_clock;
+  world->executive.yield_after_slice();  // begins
+  for (int i = 0; i < 2; ++i) {
+    world->log += actor.name;
+    const auto end = Clock::now() + std::chrono::microseconds(us);
+    while (Clock::now() < end) {
+    }
+    world->executive.yield_after_slice();
+  }
+}
+
+TEST_F(ExecutiveTest, LetsReadyFibersRunAfterASlice) {
+  Steps steps;
+  world_.executive.set_synchronizer(&steps);
+  world_.executive.use_time_slices();
+  world_.executive.set_yield_hook([](void*) { world->log += ','; }, nullptr);
+  spawn('a', compute_twice<2'000>);
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "a,b,a,|");
+}
+
+TEST_F(ExecutiveTest, YieldsSoonerWhileAnotherExecutiveWaits) {
+  Steps steps;
+  steps.awaited = true;
+  world_.executive.set_synchronizer(&steps);
+  world_.executive.use_time_slices();
+  spawn('a', compute_twice<60>);
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "aba|");
+}
+
+TEST_F(ExecutiveTest, TakesWhatHasArrivedWhenAFiberYields) {
+  Steps steps;
+  steps.awaited = true;
+  world_.executive.set_synchronizer(&steps);
+  world_.executive.use_time_slices();
+  spawn('a', compute_twice<60>);
+  steps.arrival = [] {
+    EXPECT_TRUE(world->executive.is_firing());
+    world->log += '+';
+  };
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "a+a|");
+}
+
+TEST_F(ExecutiveTest, WithoutSlicesRunsAFiberUntilItBlocks) {
+  Steps steps;
+  steps.awaited = true;
+  world_.executive.set_synchronizer(&steps);
+  spawn('a', compute_twice<2'000>);
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "aab|");
 }
 
 TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {

@@ -22,6 +22,9 @@ class Synchronizer {
   // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
   virtual bool gives_turns() const { return false; }
 
+  // Whether another executive waits, perhaps for messages of this one.
+  virtual bool is_awaited() const { return false; }
+
   // The others are for fibers that wait for something outside the simulation
   // (Executive::set_outside_hook()). This executive counts as busy then. Whether messages of other
   // executives, or parts of them, have arrived since the last were taken:

@@ -11,6 +11,7 @@ namespace sesame::pdes {
 
 class WorkerSynchronizer : public Synchronizer {
  public:
+  bool is_awaited() const final { return worker_.state().idle > 0; }
   bool has_arrivals() final { return worker_.has_arrivals(); }
   bool take_arrivals() final { return worker_.take_frames(take_); }
   bool is_stopped() const final { return worker_.state().stopped.load(); }

@@ -73,6 +73,7 @@ struct SharedState {
   std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
   std::atomic<uint64_t> turn_order;
   std::atomic<int> waiting;               // workers with an event that is not safe
+  std::atomic<int> idle;                  // workers of this host that wait (WaitingTime)
   std::atomic<bool> finished;             // nothing is left to do
   std::atomic<bool> is_stuck;             // the last round found no event in any worker
   bool has_outside;                       // fibers may wait for something outside the simulation
@@ -214,16 +215,24 @@ class Worker {
 // Reads the processor's counter of time, which counts evenly on all processors.
 uint64_t now_ticks();
 
-// Adds the time until its end to what the worker has waited.
+// Adds the time until its end to what the worker has waited, which is idle until then.
 class WaitingTime {
  public:
   explicit WaitingTime(Worker& worker)
-      : sum_(worker.state().workers[worker.number()].waited_ticks), begin_(now_ticks()) {}
-  ~WaitingTime() { sum_ += now_ticks() - begin_; }
+      : idle_(worker.state().idle),
+        sum_(worker.state().workers[worker.number()].waited_ticks),
+        begin_(now_ticks()) {
+    ++idle_;
+  }
+  ~WaitingTime() {
+    --idle_;
+    sum_ += now_ticks() - begin_;
+  }
   WaitingTime(const WaitingTime&) = delete;
   WaitingTime& operator=(const WaitingTime&) = delete;
 
  private:
+  std::atomic<int>& idle_;
   uint64_t& sum_;
   const uint64_t begin_;
 };

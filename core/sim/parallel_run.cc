@@ -233,6 +233,9 @@ void ParallelRun::join(const Scenario& scenario) {
   mpi::collectives::take_part_with_workers(world_);
   if (world_.mounts != nullptr) connect_file_systems();
   world_.executive.set_synchronizer(protocol_.get());
+  // Ranks that take turns on a processor evict each other from its caches, which makes what they
+  // compute longer than on processors of their own.
+  if (scenario.compute != mpi::ComputeMode::kMeasured) world_.executive.use_time_slices();
   if (world_.recorder == nullptr) return;
   recorder_ = std::make_unique<WorkerRecorder>(records_[static_cast<size_t>(number_)],
                                                world_.size(), memory_->state().round);

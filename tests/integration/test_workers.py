@@ -125,6 +125,18 @@ def test_a_run_ends_as_with_one_process(how, ring, simulate):
     assert_ends_as_with_one_process(simulate, ("--workers", 3), *COMMON, "--", ring, how)
 
 
+def test_a_rank_that_waits_for_nothing_lets_others_of_its_worker_run(compiled, simulate):
+    """The first rank of a pipeline could compute all its items before the next one has any, and the
+    other worker would wait. One process has no reason to interrupt it."""
+    program = compiled("tests/programs/model/pipeline.c")
+    options = ("--compute", "none", "-n", 4, "--machine", "infiniband", "--set", "node.cores=2")
+    for workers, is_interrupted in ((1, False), (2, True)):
+        done = simulate(*options, "--workers", workers, "--", program)
+        lines = [line for line in done.stdout.splitlines() if line[:6] in ("rank 0", "rank 1")]
+        assert len(lines) == 10
+        assert (lines.index("rank 1, item 0") < lines.index("rank 0, item 4")) is is_interrupted
+
+
 def test_workers_measure_computation(simulate, compiled, tmp_path):
     """As many samples, of as many regions; --repeat plays the times of all workers back."""
     program = compiled("tests/programs/model/compute_only.c")
