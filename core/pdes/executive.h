@@ -2,9 +2,11 @@
 // earliest conditional event. This event is safe: with all fibers blocked everything that still
 // happens is caused by it or by a later event. A fiber that resumes later than the event cannot
 // cause anything before it either, so such fibers are collected and resume together, which uses the
-// processor's caches better. Deterministic: fibers run in the order in which they
-// became ready, events in the order (time, EventOrder). Fibers that wait for something outside the
-// simulation become ready in any order.
+// processor's caches better. So does depth first: a fiber that another one wakes runs before those
+// that are ready already (but for one in 1,024), and finds what the two share in the cache.
+// Deterministic: else fibers run in the order in which they became ready, and events in the order
+// (time, EventOrder). Fibers that wait for something outside the simulation become ready in any
+// order.
 //
 // Use: prepare() fibers, make_ready() them, and call run(), which returns when nothing is left to
 // do. Inside a fiber: block() to wait, after arranging that an event or another fiber calls
@@ -182,6 +184,9 @@ class Executive {
   }
   void yield();
   Fiber* take_next();
+  bool is_woken_by_another(const Fiber& fiber) const {
+    return current_fiber != nullptr && current_fiber != &fiber && !is_firing_;
+  }
   bool may_fire() const {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
   }
@@ -234,6 +239,7 @@ class Executive {
   Fiber* later_tail_ = nullptr;
   SimTime resumes_ = SimTime::never();
   uint64_t switches_ = 0;
+  uint64_t woken_ = 0;  // fibers by others, while there were ready ones
 };
 
 }  // namespace sesame::pdes

@@ -59,6 +59,40 @@ TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(world_.log, "abc");
 }
 
+TEST_F(ExecutiveTest, RunsWhatAFiberWakesBeforeThoseThatWereReady) {
+  static Actor* sleeper = nullptr;
+  sleeper = &spawn('s', [](Actor& actor) {
+    world->executive.block();
+    append_name(actor);
+  });
+  spawn('a', [](Actor& actor) {
+    world->executive.make_ready(*sleeper);
+    append_name(actor);
+  });
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "asb");
+}
+
+TEST_F(ExecutiveTest, FibersThatWakeEachOtherDoNotKeepOthersWaiting) {
+  static Actor* others[2];
+  static bool is_over = false;
+  const auto wake_the_other = [](Actor& actor) {
+    for (int i = 0; i < 1'000'000 && !is_over; ++i) {
+      if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);
+      world->executive.block();
+    }
+    world->log += is_over ? 'y' : 'n';
+    if (Actor& other = *others[actor.name == 'a']; world->log.size() == 1)
+      world->executive.make_ready(other);
+  };
+  others[0] = &spawn('a', wake_the_other);
+  others[1] = &spawn('b', wake_the_other);
+  spawn('c', [](Actor&) { is_over = true; });
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "yy");
+}
+
 TEST_F(ExecutiveTest, HasReadyFibersInAShuffledRunToo) {
   world_.executive.shuffle(1);
   EXPECT_FALSE(world_.executive.has_ready());

@@ -222,7 +222,9 @@ TEST(QuantumProtocol, TakesCallsFromOutsideAtAnyTime) {
       calls = &outside;
     }
     own.simulator.executive.run();
-    if (number == 0) EXPECT_EQ(outside.served, Calls::kAll);
+    if (number == 0) {
+      EXPECT_EQ(outside.served, Calls::kAll);
+    }
   };
   std::thread first([&] { run(0); }), second([&] { run(1); });
   while (calls == nullptr) std::this_thread::yield();
