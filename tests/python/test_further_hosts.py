@@ -171,6 +171,23 @@ def test_a_host_with_other_programs_says_why_not(changed, why, described):
     assert why.replace("./none", "none") in further_host._why_not(described | changed)
 
 
+def test_a_simulator_that_is_about_to_end_has_ended():
+    """As its kernel task is while the last of its threads ends, and its connections are closed."""
+    ends_first = "import ctypes, threading, time\n"
+    ends_first += "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+    ends_first += "ctypes.CDLL(None).syscall(60, 0)"  # _exit of this thread alone (x86-64)
+    with subprocess.Popen([sys.executable, "-c", ends_first]) as process:
+        state = Path(f"/proc/{process.pid}/stat")
+        while ") Z " not in state.read_text():
+            assert not further_host._has_ended(process)
+            time.sleep(0.01)
+        assert process.poll() is None
+        assert further_host._has_ended(process)
+        process.kill()
+        process.wait()
+        assert further_host._has_ended(process)
+
+
 def test_the_own_host_does_not_count():
     own = socket.gethostname()
     assert further_hosts(["localhost", "b", own, "c", "b"]) == ("b", "c")

@@ -30,6 +30,8 @@ from sesame.simulation.handshake import (
 from sesame.simulation.hosts import digest_of, find_program
 
 _FAILED = 2
+_FLAGS_BEHIND_NAME = 6  # place of the flags behind the name in /proc/PID/stat (proc_pid_stat(5))
+_PF_EXITING = 0x4  # include/linux/sched.h
 _ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -104,17 +106,28 @@ def _simulate(run: dict[str, Any], connection: socket.socket) -> int:
             process.wait()
         finally:
             _ignore_ends()
-            _tell_end(process.poll(), run["host"], run["scenario"]["hosts"]["names"])
-            process.kill()  # its workers end with it
+            if not _has_ended(process):
+                process.kill()  # its workers end with it
+            elif process.wait() < 0:
+                _tell_end(process.returncode, run["host"], run["scenario"]["hosts"]["names"])
             status = process.wait()
     return status if status >= 0 else 128 - status
 
 
-def _tell_end(status: int | None, host: int, names: list[str]) -> None:
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the process has ended, or is about to: the kernel closes its connection to the first
+    host before its parent can learn of the end."""
+    if process.poll() is not None:
+        return True
+    stat = Path(f"/proc/{process.pid}/stat").read_text()  # not reaped, so it is there
+    flags = int(stat.rpartition(")")[2].split()[_FLAGS_BEHIND_NAME])
+    return bool(flags & _PF_EXITING)
+
+
+def _tell_end(status: int, host: int, names: list[str]) -> None:
     """The first host only learns that the connection broke."""
-    if status is not None and status < 0:
-        text = f"the simulator was ended by signal {-status} ({signal.strsignal(-status)})"
-        print(f"host {names[host]}: {text}", file=sys.stderr, flush=True)
+    text = f"the simulator was ended by signal {-status} ({signal.strsignal(-status)})"
+    print(f"host {names[host]}: {text}", file=sys.stderr, flush=True)
 
 
 def _own_scenario(run: dict[str, Any], directory: Path, descriptor: int) -> dict[str, Any]:
