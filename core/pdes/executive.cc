@@ -21,9 +21,9 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // contains the fiber after the next (docs/decisions/0006-loading-ahead.md).
 constexpr size_t kStackBytes = 16 * kCacheLineBytes;
 
-// Of fibers that run before others because a fiber woke them, one in so many is put behind them: a
-// group that wakes each other without an end must not keep the others waiting.
-constexpr uint64_t kWokenInARow = 1 << 10;
+// One of so many fibers that others wake goes to the end of the list, so that a group that wakes
+// each other without an end does not keep the others waiting.
+constexpr uint64_t kWakesPerAppend = 1 << 10;
 
 }  // namespace
 
@@ -35,10 +35,10 @@ void Executive::make_ready(Fiber& fiber) {
     shuffle_->ready.push_back(&fiber);
   } else if (ready_head_ == nullptr) {
     ready_head_ = ready_tail_ = &fiber;
-  } else if (is_woken_by_another(fiber) && ++woken_ % kWokenInARow != 0) {
+  } else if (is_woken_by_another(fiber) && ++wakes_ % kWakesPerAppend != 0) {
     fiber.next_ready_ = std::exchange(ready_head_, &fiber);
-    prefetch_bytes(fiber.stack_pointer_, kStackBytes);
-    prefetch_bytes(reinterpret_cast<const char*>(&fiber) - hot_before_, hot_bytes_);
+    prefetch_object(fiber);
+    prefetch_context(fiber);
   } else {
     ready_tail_ = ready_tail_->next_ready_ = &fiber;
   }
@@ -86,7 +86,10 @@ Fiber* Executive::take_next() {
 }
 
 bool Executive::await_outside() {
-  return on_outside_(outside_context_, may_fire() ? earliest() : SimTime::never());
+  awaits_outside_ = true;
+  const bool any = on_outside_(outside_context_, may_fire() ? earliest() : SimTime::never());
+  awaits_outside_ = false;
+  return any;
 }
 
 void Executive::fire_next() {
@@ -149,6 +152,7 @@ Fiber* Executive::take_ready() {
     return nullptr;
   }
   next->ready_ = false;
+  next->prefetch_count_ = next->always_count_;
   if (ready_head_ != nullptr) prefetch_next();
   return next;
 }
@@ -159,14 +163,19 @@ void Executive::shuffle(uint64_t seed) {
 }
 
 void Executive::prefetch_next() {
-  Fiber& next = *ready_head_;
-  prefetch_bytes(next.stack_pointer_, kStackBytes);
-  for (int i = 0; i < next.prefetch_count_; ++i) __builtin_prefetch(next.prefetch_lines_[i], 1);
-  next.prefetch_count_ = next.always_count_;
-  if (on_prefetch_ != nullptr) on_prefetch_(next);
-  if (next.next_ready_ != nullptr) {
-    prefetch_bytes(reinterpret_cast<const char*>(next.next_ready_) - hot_before_, hot_bytes_);
-  }
+  const Fiber& next = *ready_head_;
+  prefetch_context(next);
+  if (next.next_ready_ != nullptr) prefetch_object(*next.next_ready_);
+}
+
+void Executive::prefetch_object(const Fiber& fiber) const {
+  prefetch_bytes(reinterpret_cast<const char*>(&fiber) - hot_before_, hot_bytes_);
+}
+
+void Executive::prefetch_context(const Fiber& fiber) const {
+  prefetch_bytes(fiber.stack_pointer_, kStackBytes);
+  for (int i = 0; i < fiber.prefetch_count_; ++i) __builtin_prefetch(fiber.prefetch_lines_[i], 1);
+  if (on_prefetch_ != nullptr) on_prefetch_(fiber);
 }
 
 void Executive::switch_to(Fiber* next) {

@@ -4,9 +4,9 @@
 // cause anything before it either, so such fibers are collected and resume together, which uses the
 // processor's caches better. So does depth first: a fiber that another one wakes runs before those
 // that are ready already (but for one in 1,024), and finds what the two share in the cache.
-// Deterministic: else fibers run in the order in which they became ready, and events in the order
-// (time, EventOrder). Fibers that wait for something outside the simulation become ready in any
-// order.
+// Otherwise fibers run in the order in which they became ready. Runs are deterministic: events fire
+// in the order (time, EventOrder). Only fibers that wait for something outside the simulation
+// become ready in any order.
 //
 // Use: prepare() fibers, make_ready() them, and call run(), which returns when nothing is left to
 // do. Inside a fiber: block() to wait, after arranging that an event or another fiber calls
@@ -35,8 +35,8 @@ class Executive {
   using SwitchHook = void (*)(Fiber* next);
   // Called once in 16,384 switches on the fiber that runs, for progress display.
   using TickHook = void (*)();
-  // Called when a fiber blocks or ends, before another one runs, for work that it deferred. Must
-  // not switch fibers.
+  // Called when a fiber blocks, yields or ends, before another one runs, for work that it deferred.
+  // Must not switch fibers.
   using YieldHook = void (*)(void* context);
 
   // Called for the next ready fiber when another one is about to resume. The object of `next` is in
@@ -185,7 +185,7 @@ class Executive {
   void yield();
   Fiber* take_next();
   bool is_woken_by_another(const Fiber& fiber) const {
-    return current_fiber != nullptr && current_fiber != &fiber && !is_firing_;
+    return current_fiber != nullptr && current_fiber != &fiber && !is_firing_ && !awaits_outside_;
   }
   bool may_fire() const {
     return synchronizer_ == nullptr ? !events_.empty() : may_fire_in_parallel();
@@ -204,6 +204,9 @@ class Executive {
   void resume_later();
   Fiber* take_ready();
   void prefetch_next();
+  void prefetch_object(const Fiber& fiber) const;
+  // Starts to load what the fiber uses when it resumes, but for its object.
+  void prefetch_context(const Fiber& fiber) const;
   void switch_to(Fiber* next);
   void after_switch();
 
@@ -239,7 +242,8 @@ class Executive {
   Fiber* later_tail_ = nullptr;
   SimTime resumes_ = SimTime::never();
   uint64_t switches_ = 0;
-  uint64_t woken_ = 0;  // fibers by others, while there were ready ones
+  bool awaits_outside_ = false;
+  uint64_t wakes_ = 0;  // of fibers by others, while there were ready ones
 };
 
 }  // namespace sesame::pdes

@@ -93,6 +93,23 @@ TEST_F(ExecutiveTest, FibersThatWakeEachOtherDoNotKeepOthersWaiting) {
   EXPECT_EQ(world_.log, "yy");
 }
 
+TEST_F(ExecutiveTest, RunsFibersThatTheOutsideWakesInTheirOrder) {
+  static std::vector<Actor*> waiting;
+  waiting.clear();
+  const auto wait_once = [](Actor& actor) {
+    world->executive.block();
+    append_name(actor);
+  };
+  for (const char name : {'a', 'b', 'c'}) waiting.push_back(&spawn(name, wait_once));
+  const auto wake_all = [](void*, SimTime) {
+    for (Actor* actor : waiting) world->executive.make_ready(*actor);
+    return !std::exchange(waiting, {}).empty();
+  };
+  world_.executive.set_outside_hook(wake_all, nullptr, nullptr);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "abc");
+}
+
 TEST_F(ExecutiveTest, HasReadyFibersInAShuffledRunToo) {
   world_.executive.shuffle(1);
   EXPECT_FALSE(world_.executive.has_ready());

@@ -284,3 +284,13 @@ def test_calibrate_describes_this_machine(sesame, program, tmp_path):
     assert "Storage was not measured" in text
     assert "one host" in text
     assert sesame("machine", "calibrate", "--file", "here.toml").status == 2
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_messages_from_memory_are_at_other_places(ranks, bench, program):
+    program("messages")
+    options = ["--most", "4MiB", "--repeat", 1, "--uncached", "--compute", "none", "--json"]
+    outcome = bench("messages", "-n", ranks, "--simulate", "infiniband", *options)
+    report = json.loads(outcome.stdout)
+    assert report["verified"] is True  # the content of each size
+    assert 0 < report["parameters"]["cached"] < 4 << 20

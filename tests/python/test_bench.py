@@ -22,6 +22,7 @@ from sesame.workloads import (
     Built,
     Compiler,
     all_workloads,
+    build,
     build_workload,
     find_compiler,
     find_workload,
@@ -146,15 +147,25 @@ def test_failing_compiler_is_quoted_with_what_to_install(tmp_path, monkeypatch):
     assert "libcli11-dev" in caught.value.hint
 
 
-def test_the_first_error_of_a_build_is_shown(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    text = "echo a.cc:1: error: no such type; seq 1000; exit 1"
-    wrapper = script(tmp_path / "mpicxx", text)
-    with pytest.raises(BuildError) as caught:
-        build_workload(find_workload("cg"), find_compiler(str(wrapper)))
-    shown = caught.value.message.splitlines()
-    assert "a.cc:1: error: no such type" in shown[1]
-    assert len(shown) < 50
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.cc:1: error: no such type",
+        "a.f90:2:3:\n\n   integr i\n   1\nError: Unclassifiable statement",
+        "CMake Error at CMakeLists.txt:3 (find_package):\n  Could not find MPI",
+        "a.o: undefined reference to `f'\ncollect2: error: ld returned 1 exit status",
+    ],
+)
+def test_the_first_error_of_a_build_is_shown(text):
+    lines = ["ok"] * 99 + text.splitlines() + ["what follows"] * 99
+    shown = build._of_error(lines)
+    assert all(line in shown for line in text.splitlines())
+    assert len(shown) == build.MOST_LINES
+
+
+def test_the_last_lines_of_a_build_without_an_error_are_shown():
+    assert build._of_error([str(i) for i in range(99)])[-1] == "98"
+    assert build._of_error(["alone"]) == ["alone"]
 
 
 def test_program_is_kept_by_compiler(tmp_path):

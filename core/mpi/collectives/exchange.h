@@ -55,10 +55,10 @@ void send_to_all(Transfer& transfer, const InBlock& own, const In& in) {
   transfer.wait_all(requests.started());
 }
 
-// Non-blocking messages to and from all ranks, of `most` ranks at a time; empty blocks are not
-// sent. The rank's own block is a message like the others (if there are others), or copied first.
 enum class OwnBlock { kSent, kCopied };
 
+// Non-blocking messages to and from all ranks, of `most` ranks at a time; empty blocks are not
+// sent. The rank's own block is a message like the others (if there are others), or copied first.
 template <typename Out, typename In>
 void exchange_scattered(Transfer& transfer, const Out& out, const In& in, int most, OwnBlock own) {
   const int size = transfer.size();

@@ -47,7 +47,7 @@ struct Strand : pdes::Fiber {
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // the return address of that call
-  const RequestObject* waiting_request = nullptr;  // one of `outstanding`, to explain a deadlock
+  const RequestObject* waiting_request = nullptr;  // an outstanding one, or what is probed
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
   uint32_t busy_index = 0;  // helper strands only: its index in World::busy_strands()

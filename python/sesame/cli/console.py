@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -32,7 +34,7 @@ def new_table(*titles: str) -> Table:
 
 def note(text: str) -> None:
     """A line on stderr about what the output does not show."""
-    print(f"note: {text}", file=sys.stderr)
+    click.echo(f"note: {text}", err=True)
 
 
 def plain(text: str) -> str:

@@ -5,8 +5,9 @@ Rich is not imported: a run with --json prints nothing else.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+
+import click
 
 from sesame.cli.console import note
 from sesame.trust import Doubt
@@ -21,9 +22,9 @@ def print_notes(notes: Sequence[str]) -> None:
 def print_doubts(doubts: Sequence[Doubt]) -> None:
     """Prints why the prediction may be wrong, and what to do about it."""
     for doubt in doubts:
-        print(f"warning: {doubt}", file=sys.stderr)
+        click.echo(f"warning: {doubt}", err=True)
         if doubt.hint is not None:
-            print(f"hint: {doubt.hint}", file=sys.stderr)
+            click.echo(f"hint: {doubt.hint}", err=True)
 
 
 def doubts_as_json(doubts: Sequence[Doubt]) -> dict[str, list[dict[str, str]]]:

@@ -7,7 +7,6 @@ starts quickly.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -425,13 +424,11 @@ def _print_run(
     else:
         _print_tables(outcome, past, explained)
         if outcome.result.get("file_bytes_written") and options.files is None:
-            print(
-                "files that the program wrote are deleted; --files DIR keeps them", file=sys.stderr
-            )
+            click.echo("files that the program wrote are deleted; --files DIR keeps them", err=True)
     print_notes(notes)
     print_doubts(outcome.doubts)
     for name, file in written.items():
-        print(f"{name.replace('_', ' ')}: {file}", file=sys.stderr)
+        click.echo(f"{name.replace('_', ' ')}: {file}", err=True)
 
 
 def _print_tables(
@@ -485,7 +482,7 @@ def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[
             written["report"] = series.report(options.report)
     for name, file in written.items():
         if file is not None:
-            print(f"{name}: {file}", file=sys.stderr)
+            click.echo(f"{name}: {file}", err=True)
     return next((run.exit_status for _, run in series.runs if run.exit_status != 0), 0)
 
 

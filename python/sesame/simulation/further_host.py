@@ -102,8 +102,8 @@ def _simulate(run: dict[str, Any], connection: socket.socket) -> int:
             pass_fds=[connection.fileno()],
         )
         connection.close()
-        try:
-            process.wait()
+        try:  # leaves the status there: this may be interrupted at any moment
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         finally:
             _ignore_ends()
             if not _has_ended(process):

@@ -342,7 +342,8 @@ def _run(
         doubts += doubts_of_other_run(recorded, scenario.command, calls)
     if _is_on_one_of_several_nodes(scenario):
         result["ranks_on_one_node"] = True
-    measuring = measuring_of(result, watch.stop(), in_simulator=host.computes_ranks)
+    in_simulator = host.computes_ranks and not result.get("asks_for_threads")
+    measuring = measuring_of(result, watch.stop(), in_simulator=in_simulator)
     measuring = measuring or scenario.compute.measuring
     if measuring is not None:
         doubts += measuring.doubts

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from sesame.workloads.catalogue import SOURCES, Workload
 PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpi-default-dev"
 HINT = f"on Debian and Ubuntu: apt-get install {PACKAGES}"
 MOST_LINES = 30  # of a compiler's messages
+LINES_BEFORE = 5  # an error: gfortran says its place, and what it is, before it says "Error:"
+# Of compilers, CMake and the linker.
+ERROR = re.compile(r"error:|error at |undefined reference", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -165,9 +169,11 @@ def _step(workload: Workload, command: list[str]) -> None:
 
 
 def _of_error(lines: list[str]) -> list[str]:
-    """The lines from the first error on, which the others often follow from; else the last ones."""
-    first = next((i for i, line in enumerate(lines) if "error:" in line.casefold()), None)
-    return lines[-MOST_LINES:] if first is None else lines[first : first + MOST_LINES]
+    """The lines around the first error, from which the others often follow; else the last ones."""
+    found = (i for i, line in enumerate(lines) if ERROR.search(line))
+    first = next(found, len(lines))
+    begin = max(0, min(first - LINES_BEFORE, len(lines) - MOST_LINES))
+    return lines[begin : begin + MOST_LINES]
 
 
 def _fortran_hint() -> str:

@@ -192,8 +192,9 @@ void report_overheads(Report& report, const Pair& pair, const Overheads& overhea
 
 void measure_pair(Report& report, MPI_Comm comm, const Options& options) {
   const int most = static_cast<int>(options.most);
-  const int cached = options.uncached ? std::min(private_cache(), most) : most;
-  report.parameter("cached", long{cached});
+  int cached = options.uncached ? std::min(private_cache(), most) : most;
+  MPI_Bcast(&cached, 1, MPI_INT, 0, comm);  // nodes may have other caches
+  if (options.uncached) report.parameter("cached", long{cached});
   Pair pair(comm, most, cached, options.repeat);
   const int limit = eager_limit(pair, most);
   Overheads overheads;

@@ -13,8 +13,8 @@ constexpr int kOverheadWindow = 16;   // calls of a sample
 constexpr int kOverheadSamples = 50;  // for each one asked for: a sample takes a microsecond
 constexpr int kWarmUps = 5;           // the first calls miss the caches and take twice as long
 constexpr int kData = 1, kToken = 2;  // tags
-// Of each of a rank's two buffers: more than the last cache of a processor, which is 32 MiB for
-// eight cores in AMD's EPYC 7003 and up to 128 MiB for 60 in Intel's Xeon 8490.
+// Of each of a rank's two buffers. Together a pass over them is more than the last cache of a
+// processor, 32 MiB for eight cores in AMD's EPYC 7003 and 112 MiB for 60 in Intel's Xeon 8490H.
 constexpr size_t kUncached = 128 << 20;
 
 // The cost of reading the clock, which every measured time includes once.
@@ -44,6 +44,12 @@ Pair::Pair(MPI_Comm comm, int most, int cached, int repeat)
 int Pair::agree(int value) const {
   MPI_Bcast(&value, 1, MPI_INT, 0, comm_);
   return value;
+}
+
+long Pair::damaged() const {
+  long all = 0;
+  MPI_Reduce(&damaged_, &all, 1, MPI_LONG, MPI_SUM, 0, comm_);
+  return all;
 }
 
 double Pair::since(double began) const { return std::max(MPI_Wtime() - began - clock_cost_, 0.0); }

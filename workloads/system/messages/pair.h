@@ -46,8 +46,8 @@ class Pair {
   // Of adding `elements` doubles to as many by MPI_Reduce_local, both at the same time.
   Timing reduction(int elements);
 
-  // Bytes that arrived other than they were sent.
-  long damaged() const { return damaged_; }
+  // Bytes that arrived other than they were sent, at both ranks.
+  long damaged() const;
 
  private:
   void check_content(int size);
