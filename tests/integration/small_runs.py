@@ -4,6 +4,8 @@ ways and compare the data sets.
 Each line: in which tests of random orders the run is (fast or long), in which tests of workers
 (fast, long, or - where workers do not simulate it), then a program, ranks, a machine, options of
 the simulator, "--" and arguments.
+
+`make test` has only the first fast runs of a test: those that differ most.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ import pytest
 
 RUNS = """
 fast fast is 8 infiniband --
+fast fast bt 4 pfssim -- --steps 2 --io epio
+long fast tests/programs/answers/wildcards.c 8 ethernet --
+long fast tests/programs/model/files_and_messages.c 4 pfssim -- 1
+fast fast tests/programs/model/windows_and_files.c 4 pfssim -- 1
+fast fast tests/programs/model/directed_and_messages.c 6 pfssim --collective disk-directed -- 1
+fast -    tests/programs/answers/one_sided.c 4 infiniband --placement block --
+fast fast tests/programs/files/mapped.c 4 pfssim -- file
 fast fast cg 4 sp2 --compute fixed:1us --
+fast long tests/programs/files/data.c 4 sp2 -- file
 fast long oocmm 5 paragon -- --order 20 --access together --collective
 fast long requests 7 pfssim -- --requests 200 --warmup 20 --interface mpi
-fast fast bt 4 pfssim -- --steps 2 --io epio
 fast long sparse 4 paragon --compute fixed:1us -- --order 50 --nonzeros 500 --work dynamic
 fast long sesame-sort 5 paragon -- --count 1000
 fast long wavelet 4 ethernet -- --size 32 --scratch files
 fast fast examples/samplesort.c 7 ethernet -- 500
 fast fast examples/heat.c 8 ethernet -- 96 20
-fast -    tests/programs/answers/one_sided.c 4 infiniband --placement block --
-fast long tests/programs/files/data.c 4 sp2 -- file
 fast fast tests/programs/files/whole.c 4 paragon -- file
-fast fast tests/programs/files/mapped.c 4 pfssim -- file
 long long ep 7 ethernet --
 long long is 16 paragon --compute fixed:1us --
 long long cg 16 paragon --
@@ -85,7 +91,6 @@ long -    tests/programs/answers/one_sided.c 8 ethernet --placement block --comp
 long -    tests/programs/answers/ports.c 5 ethernet --
 long -    tests/programs/answers/spawn.c 3 infiniband --
 long long tests/programs/answers/topologies.c 8 sp2 --
-long fast tests/programs/answers/wildcards.c 8 ethernet --
 long long tests/programs/answers/wildcards.c 16 infiniband --
 long long tests/programs/datatypes/random_types.c 2 ethernet --
 long long tests/programs/files/data.c 8 pfssim --collective two-phase -- file
@@ -104,10 +109,7 @@ long -    tests/programs/spawn/cases.c 2 ethernet -- files file
 long long tests/programs/trace/mpi_files.c 8 paragon -- file
 long -    tests/programs/trace/mpi_coverage.c 2 infiniband --compute fixed:1us -- connect
 long fast requests 7 pfssim -- --requests 50 --warmup 5 --interface mpi
-long fast tests/programs/model/files_and_messages.c 4 pfssim -- 1
 long fast tests/programs/model/files_and_messages.c 5 paragon -- 2
-fast fast tests/programs/model/windows_and_files.c 4 pfssim -- 1
-fast fast tests/programs/model/directed_and_messages.c 6 pfssim --collective disk-directed -- 1
 long long tests/programs/model/directed_and_messages.c 8 paragon --collective disk-directed -- 2
 long long bt 16 pfssim --collective two-phase -- --steps 3 --io full
 long long bt 16 pfssim --collective disk-directed -- --steps 3 --io full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,6 @@ def figures(tmp_path):
     return run
 
 
-@pytest.mark.long
 def test_the_message_curve_comes_with_its_regression(figures):
     found = figures('bench = "messages"\noptions = ["--most", "64KiB", "--repeat", "3"]')
     assert found["latency"].unit == "s" and found["bandwidth"].unit == "B/s"
@@ -166,26 +166,40 @@ def test_a_full_disk_for_directories_of_probes_is_a_failure_of_the_target(small_
     assert said in done.stdout
 
 
-@pytest.mark.long
-def test_stress_runs_copies_until_its_time_is_over(tmp_path, monkeypatch):
+@pytest.fixture
+def stress(tmp_path):
+    """stress(*options): `sesame evaluate stress` on this machine, with one rank."""
     text = SITE.format(step="command = ['true']").replace("ranks = 2", "ranks = 1")
     (tmp_path / "s.toml").write_text(text)
-    done = sesame("evaluate", "stress", "s.toml", "--for", "1s", cwd=tmp_path)
+    return partial(sesame, "evaluate", "stress", "s.toml", cwd=tmp_path)
+
+
+@pytest.mark.long
+def test_stress_runs_programs_until_its_time_is_over(stress):
+    done = stress("--for", "1s")
     assert done.status == 0, done.stderr
     said = re.match(
         r"(\d+) programs in \S+ hours of use, 0 failed: 0 incidents an hour", done.stdout
     )
     assert said and int(said[1]) >= 2
-    with Store(tmp_path / "s.db") as store:
-        names = {name for name, _ in store.probes()}
-    assert {"stress/ep 1", "stress/ft 2"} <= names
+
+
+def test_stress_counts_and_stores_programs_of_each_copy_that_fail(stress, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nothing")
-    wrong = sesame("evaluate", "stress", "s.toml", "--for", "0.1s", "--copies", "1", cwd=tmp_path)
+    wrong = stress("--for", "0.1s")
     assert wrong.status == 1
-    assert "stress/ep 1 on here: fail" in wrong.stdout and "1 failed" in wrong.stdout
+    for probe in ("stress/ep 1", "stress/ft 2"):
+        assert f"{probe} on here: fail" in wrong.stdout
+    said = re.search(r"^(\d+) programs in \S+ hours of use, (\d+) failed: ", wrong.stdout, re.M)
+    assert said and int(said[1]) == int(said[2]) >= 2
+    with Store(tmp_path / "s.db") as store:
+        assert {"stress/ep 1", "stress/ft 2"} <= {name for name, _ in store.probes()}
+
+
+def test_wrong_words_of_stress_are_refused(stress):
     for words, says in (
         (("--for", "soon"), "expected a time with one of the units"),
         (("--target", "none"), "there are: here"),
         (("--class", "Z"), "expected S, W, A or B"),
     ):
-        sesame("evaluate", "stress", "s.toml", *words, cwd=tmp_path).assert_refused(says)
+        stress(*words).assert_refused(says)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.command_line import run
+from tests.command_line import SESAME, run
 from tests.integration.installations import ROOT
 
 ON = ("--machine", "infiniband", "--compute", "none", "--no-records")
@@ -58,18 +60,23 @@ def startup(tmp_path_factory) -> Path:
     return program
 
 
-@pytest.mark.few_cases(2)
-@pytest.mark.parametrize("call", ["split", "group", "inter", "cart", "window"])
-def test_memory_grows_with_the_number_of_ranks_and_not_with_its_square(call, startup, simulate):
-    def kib_a_rank(ranks: int) -> float:
-        peaks = [
-            simulate("-n", ranks, *ON, "--json", "--", startup, what).json["peak_rss_bytes"]
-            for what in ("none", call)
-        ]
-        return (peaks[1] - peaks[0]) / ranks / 1024
+@pytest.fixture(scope="module")
+def kib_a_rank(startup, tmp_path_factory) -> Callable[[str, int], float]:
+    """kib_a_rank(call, ranks): what the call adds to the memory of a run with so many ranks."""
+    directory = tmp_path_factory.mktemp("runs")
 
+    @functools.cache
+    def peak(call: str, ranks: int) -> int:
+        command = [*SESAME, "simulate", "-n", str(ranks), *ON, "--json", "--", str(startup), call]
+        return run(command, directory).json["peak_rss_bytes"]
+
+    return lambda call, ranks: (peak(call, ranks) - peak("none", ranks)) / ranks / 1024
+
+
+@pytest.mark.parametrize("call", ["split", "window", "cart", "inter", "group"])
+def test_memory_grows_with_the_number_of_ranks_and_not_with_its_square(call, kib_a_rank):
     # The pools of the simulator's objects grow by whole huge pages.
-    assert kib_a_rank(4000) < 1.5 * kib_a_rank(1000) + 4
+    assert kib_a_rank(call, 4000) < 1.5 * kib_a_rank(call, 1000) + 4
 
 
 def test_the_overflow_of_a_stack_is_reported_with_its_rank(tmp_path, simulate):

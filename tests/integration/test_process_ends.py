@@ -13,7 +13,7 @@ from tests.command_line import Outcome
 # One rank ends when the others compute, before it has called.
 SCRIPT = """#!/bin/sh
 if mkdir first 2> /dev/null; then
-  sleep 2
+  sleep 1
   kill -9 $$
 fi
 while [ ! -d first ]; do :; done
@@ -21,7 +21,6 @@ exec {program}
 """
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_process_ends_the_run_though_all_processors_compute(
     simulate: Callable[..., Outcome], compiled: Callable[..., Path], tmp_path: Path, workers: int

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from tests import postgres, s3_server
-from tests.command_line import SESAME
+from tests.command_line import SESAME, sesame
 from tests.python.made_runs import write_run
 
 from sesame.repository.check import check
@@ -163,16 +163,15 @@ def test_a_site_is_backed_up_and_restored_into_sqlite_and_files(config, tmp_path
     repository.close()
 
 
-@pytest.mark.long
 def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
     add_run(config, tmp_path)
     site = read_site(config)
     repository = open_site(site)
     assert list(check(repository)) == []
     repository.close()
-    subprocess.run(
-        [*SESAME, "serve", "backup", "--config", config, "-o", tmp_path / "a.tar"], check=True
-    )
+    backup = str(tmp_path / "a.tar")
+    done = sesame("serve", "backup", "--config", str(config), "-o", backup)
+    assert done.status == 0, done.stderr
     text = config.read_text()
     again = tmp_path / "again.toml"
     name = re.search(r"/(\w+)\?host", site.database)[1]
@@ -181,7 +180,8 @@ def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
 
     with psycopg.connect(site.database, autocommit=True) as connection:
         connection.execute(f"create database {name}_again")
-    subprocess.run([*SESAME, "serve", "restore", tmp_path / "a.tar", "--config", again], check=True)
+    done = sesame("serve", "restore", backup, "--config", str(again))
+    assert done.status == 0, done.stderr
     repository = open_site(read_site(again))
     with repository.connection() as connection:
         values = {"name": "another", "role": "reader"}

@@ -140,7 +140,7 @@ def has_right_slopes(program: Callable, compiled: Callable, tmp_path: Path) -> C
     return check
 
 
-@pytest.mark.few_cases(6)
+@pytest.mark.few_cases(8)
 @pytest.mark.parametrize("case", cases("fast"))
 def test_slopes_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)

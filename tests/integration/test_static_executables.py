@@ -260,9 +260,9 @@ def refused(simulate: Simulate, program: Path, *options: str) -> str:
     return outcome.stderr
 
 
-@pytest.mark.few_cases(3)
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
-    "starter", ["sh", "bash", "env", "here", "python", "spawn", "spawnp", "execl"]
+    "starter", ["bash", "here", "python", "spawnp", "sh", "env", "spawn", "execl"]
 )
 def test_a_script_starts_the_program_of_each_rank(
     simulate: Simulate, compiled: Compiled, tmp_path: Path, starter: str

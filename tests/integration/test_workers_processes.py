@@ -55,38 +55,38 @@ CASES = {
         4, "tests/programs/processes/calls.c", ("infiniband",), (),
         ((2, "quantum"), (3, "null+conditional")),
     ),
-    "deferred calls": (
-        3, "tests/programs/processes/deferred.c", ("infiniband",), (),
-        ((2, "null"), (3, "conditional")),
+    "one-sided": (
+        4, "tests/programs/model/windows.c", ("infiniband",), (500, 12),
+        ((2, "quantum"), (3, "conditional")),
+    ),
+    "files and messages": (
+        4, "tests/programs/model/files_and_messages.c", ("pfssim",), (3,),
+        ((2, "quantum"), (3, "quantum")),
     ),
     "wildcards and probes": (
         5, "tests/programs/model/schedule.c", ("infiniband",), (7, 12),
-        ((2, "quantum"), (3, "conditional")),
-    ),
-    "shared cards": (
-        5, "tests/programs/model/schedule.c", ("csd3",), (8, 10),
-        ((3, "quantum"),),
-    ),
-    "one-sided": (
-        4, "tests/programs/model/windows.c", ("infiniband",), (500, 12),
         ((2, "quantum"), (3, "conditional")),
     ),
     "reductions": (
         5, "tests/programs/model/reductions.c", ("infiniband",), (),
         ((2, "null+conditional"), (3, "quantum")),
     ),
-    "files and messages": (
-        4, "tests/programs/model/files_and_messages.c", ("pfssim",), (3,),
-        ((2, "quantum"), (3, "quantum")),
+    "deferred calls": (
+        3, "tests/programs/processes/deferred.c", ("infiniband",), (),
+        ((2, "null"), (3, "conditional")),
     ),
     "own files": (
         3, "tests/programs/model/own_files.c", ("pfssim",), (6,),
         ((2, "quantum"),),
     ),
+    "shared cards": (
+        5, "tests/programs/model/schedule.c", ("csd3",), (8, 10),
+        ((3, "quantum"),),
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.few_cases(4)
+@pytest.mark.few_cases(7)  # "shared cards" is the program of "wildcards and probes" again
 @pytest.mark.parametrize("case", CASES)
 def test_workers_whose_ranks_are_processes_give_the_same_data(case, compiled, runs_alike):
     ranks, source, machine, arguments, parallel = CASES[case]

@@ -394,19 +394,16 @@ def test_an_offset_that_is_none_is_refused(served, run_path):
     assert not append(eve, state, 9999, 0, b"x")
 
 
-@pytest.mark.few_cases(2)
-@pytest.mark.parametrize(
-    "text", ["'; drop table thing; --", "' or 1=1 --", "%", '" union select 1']
-)
-def test_text_is_never_sql(served, private, text):
+def test_text_is_never_sql(served, private):
     client = served.client("eve")
-    for address in ("/search", "/", "/api/v1/things", f"/d/{private['thing']}"):
-        answer = client.get(address, params={"q": text, "library": text, "first": text})
-        assert answer.status_code in (200, 400, 404, 422)
-        assert SECRET not in answer.text
-    assert client.get(f"/api/v1/things/{text}").status_code in (404, 422)
-    assert client.get("/api/v1/things").json()["total"] == 0
-    assert served.client("ada").get(private["address"]).status_code == 200
+    for text in ("'; drop table thing; --", "' or 1=1 --", "%", '" union select 1'):
+        for address in ("/search", "/", "/api/v1/things", f"/d/{private['thing']}"):
+            answer = client.get(address, params={"q": text, "library": text, "first": text})
+            assert answer.status_code in (200, 400, 404, 422), text
+            assert SECRET not in answer.text, text
+        assert client.get(f"/api/v1/things/{text}").status_code in (404, 422), text
+        assert client.get("/api/v1/things").json()["total"] == 0, text
+        assert served.client("ada").get(private["address"]).status_code == 200, text
 
 
 def test_a_header_is_not_injected_by_a_name(served, tmp_path):

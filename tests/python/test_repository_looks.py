@@ -53,7 +53,7 @@ def refuse(_: object):
 
 
 @pytest.mark.few_cases(3)
-@pytest.mark.parametrize(("rows", "ranks"), [(1, 1), (37, 3), (60_000, 16), (20_000, 3000)])
+@pytest.mark.parametrize(("rows", "ranks"), [(1, 1), (20_000, 3000), (60_000, 16), (37, 3)])
 def test_prepared_sums_are_those_of_the_records(tmp_path, rows, ranks):
     data_set = write_events(tmp_path / "run.sesame", rows, ranks)
     one = prepared(data_set, tmp_path / "out")["event"]

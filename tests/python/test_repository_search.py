@@ -299,17 +299,16 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("said", HOSTILE)
-def test_no_text_is_code_for_the_database(said, repository):
+def test_no_text_is_code_for_the_database(repository):
     ann = add_account(repository, "ann")
     add(repository, ann, "nothing special")
-    if "\0" in said and repository.engine.dialect.name == "postgresql":
-        said = said.replace("\0", " ")
-    search(repository, None, said)
-    with repository.connection() as connection:
-        suggest(connection, said, repository.visible_to(None))
-        assert connection.execute(text("select count(*) from thing")).scalar() == 1
+    for said in HOSTILE:
+        if "\0" in said and repository.engine.dialect.name == "postgresql":
+            said = said.replace("\0", " ")
+        search(repository, None, said)
+        with repository.connection() as connection:
+            suggest(connection, said, repository.visible_to(None))
+            assert connection.execute(text("select count(*) from thing")).scalar() == 1, said
 
 
 @pytest.mark.parametrize(

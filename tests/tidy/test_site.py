@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,11 +57,25 @@ def test_a_line_is_not_broken_within_an_option(site):
     assert "code.option" in (site / "pictures/site.css").read_text()
 
 
-@pytest.mark.long
-def test_the_search_works_in_pages_opened_as_files(browser_program, site):
+@pytest.fixture
+def few_pages(tmp_path) -> Path:
+    """A site of two pages of its own, with the theme and the plugins of the real one."""
+    docs = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs/pictures", docs / "pictures")
+    (docs / "models").mkdir()
+    (docs / "index.md").write_text("# Start\n\nHow to check a run.\n")
+    (docs / "models/network.md").write_text("# Files\n\nA program writes a checkpoint.\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: docs\nhooks: []\nnav:\n")
+    done = run("-m", "mkdocs", "build", "--quiet", "-f", config, "--site-dir", tmp_path / "site")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tmp_path / "site"
+
+
+def test_the_search_works_in_pages_opened_as_files(browser_program, few_pages):
     with chromium(browser_program) as browser:
         page = browser.new_page()
-        page.goto((site / "models/network.html").as_uri())
+        page.goto((few_pages / "models/network.html").as_uri())
         search = page.get_by_role("textbox", name="Search")
         search.click()
         page.get_by_text("Type to start searching").wait_for()
