@@ -20,6 +20,7 @@
 #include <random>
 #include <vector>
 
+#include "core/base/time_stamp.h"
 #include "core/pdes/event_queue.h"
 #include "core/pdes/fiber.h"
 #include "core/pdes/synchronizer.h"
@@ -177,7 +178,7 @@ class Executive {
   static constexpr uint64_t kSliceTicks = 500'000, kShortSliceTicks = 50'000;
 
   bool has_used_slice() {
-    const uint64_t now = __builtin_ia32_rdtsc();
+    const uint64_t now = read_time_stamp();
     if (slice_begin_ == 0) slice_begin_ = now;
     const uint64_t ticks = now - slice_begin_;
     return ticks > kShortSliceTicks && (ticks > kSliceTicks || synchronizer_->is_awaited());

@@ -322,10 +322,15 @@ void compute_twice(Actor& actor) {
   }
 }
 
+struct Slices : Steps {
+  explicit Slices(Executive& executive) {
+    executive.set_synchronizer(this);
+    executive.use_time_slices();
+  }
+};
+
 TEST_F(ExecutiveTest, LetsReadyFibersRunAfterASlice) {
-  Steps steps;
-  world_.executive.set_synchronizer(&steps);
-  world_.executive.use_time_slices();
+  Slices steps(world_.executive);
   world_.executive.set_yield_hook([](void*) { world->log += ','; }, nullptr);
   spawn('a', compute_twice<2'000>);
   spawn('b', append_name);
@@ -334,10 +339,8 @@ TEST_F(ExecutiveTest, LetsReadyFibersRunAfterASlice) {
 }
 
 TEST_F(ExecutiveTest, YieldsSoonerWhileAnotherExecutiveWaits) {
-  Steps steps;
+  Slices steps(world_.executive);
   steps.awaited = true;
-  world_.executive.set_synchronizer(&steps);
-  world_.executive.use_time_slices();
   spawn('a', compute_twice<60>);
   spawn('b', append_name);
   world_.executive.run();
@@ -345,10 +348,8 @@ TEST_F(ExecutiveTest, YieldsSoonerWhileAnotherExecutiveWaits) {
 }
 
 TEST_F(ExecutiveTest, TakesWhatHasArrivedWhenAFiberYields) {
-  Steps steps;
+  Slices steps(world_.executive);
   steps.awaited = true;
-  world_.executive.set_synchronizer(&steps);
-  world_.executive.use_time_slices();
   spawn('a', compute_twice<60>);
   steps.arrival = [] {
     EXPECT_TRUE(world->executive.is_firing());

@@ -29,8 +29,6 @@ void sleep_for(long duration_ns) {
 
 }  // namespace
 
-uint64_t now_ticks() { return __builtin_ia32_rdtsc(); }
-
 Result<std::unique_ptr<SharedMemory>> SharedMemory::create(int workers, uint64_t ring_bytes) {
   CHECK(workers >= 2 && workers <= kMostWorkers);
   CHECK(std::has_single_bit(ring_bytes));

@@ -33,6 +33,7 @@
 
 #include "core/base/doorbell.h"
 #include "core/base/error.h"
+#include "core/base/time_stamp.h"
 
 namespace sesame::pdes {
 
@@ -212,21 +213,18 @@ class Worker {
   std::optional<std::mt19937_64> delays_;
 };
 
-// Reads the processor's counter of time, which counts evenly on all processors.
-uint64_t now_ticks();
-
 // Adds the time until its end to what the worker has waited, which is idle until then.
 class WaitingTime {
  public:
   explicit WaitingTime(Worker& worker)
       : idle_(worker.state().idle),
         sum_(worker.state().workers[worker.number()].waited_ticks),
-        begin_(now_ticks()) {
+        begin_(read_time_stamp()) {
     ++idle_;
   }
   ~WaitingTime() {
     --idle_;
-    sum_ += now_ticks() - begin_;
+    sum_ += read_time_stamp() - begin_;
   }
   WaitingTime(const WaitingTime&) = delete;
   WaitingTime& operator=(const WaitingTime&) = delete;

@@ -385,11 +385,11 @@ std::optional<pid_t> ParallelRun::await_worker(int* status) const {
 Result<std::optional<ParallelRun::EndOfJob>> ParallelRun::supervise(
     const std::function<void(const RunProgress&)>& on_progress) {
   const int64_t begin_ns = monotonic_ns();
-  const uint64_t begin_ticks = pdes::now_ticks();
+  const uint64_t begin_ticks = read_time_stamp();
   const auto ended = hosts_ != nullptr ? await_hosts(on_progress) : await_ends(on_progress);
   if (!ended) end_workers();
   seconds_per_tick_ = 1e-9 * static_cast<double>(monotonic_ns() - begin_ns) /
-                      static_cast<double>(pdes::now_ticks() - begin_ticks);
+                      static_cast<double>(read_time_stamp() - begin_ticks);
   if (hosts_ != nullptr && !hosts_->is_first()) end_further_host(ended);
   if (!ended) return std::unexpected(ended.error());
   if (shared_->verdict == Verdict::kNone) return std::optional<EndOfJob>();

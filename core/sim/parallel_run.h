@@ -153,7 +153,7 @@ class ParallelRun {
   std::unique_ptr<pdes::Synchronizer> protocol_;
   std::unique_ptr<WorkerRecorder> recorder_;
   WorkerTotals totals_;
-  double seconds_per_tick_ = 0;  // of pdes::now_ticks(); known when all workers have ended
+  double seconds_per_tick_ = 0;  // of read_time_stamp(); known when all workers have ended
 };
 
 // Ends all workers of a supervisor and the processes of their ranks at once; may be called by a

@@ -9,6 +9,8 @@ import json
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -88,17 +90,21 @@ def loaded(environment, tmp_path):
     """The large libraries that are loaded when a command has done its work."""
 
     def run(*arguments: str) -> set[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-            check=True,
-        )
-        return set(done.stderr.splitlines()[-1].split())
+        return set(said_by(PROGRAM, arguments, tmp_path, environment)[-1].split())
 
     return run
+
+
+def said_by(
+    program: str, arguments: Sequence[str], directory: Path, environment: dict[str, str]
+) -> list[str]:
+    """The lines on stderr of a Python program."""
+    command = [sys.executable, "-c", program, *arguments]
+    pipe = subprocess.PIPE
+    done = subprocess.run(
+        command, stdout=pipe, stderr=pipe, text=True, cwd=directory, env=environment, check=True
+    )
+    return done.stderr.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -139,16 +145,9 @@ def test_the_simulator_starts_before_what_only_its_result_needs_is_loaded(
     options, later, environment, tmp_path
 ):
     command = ["simulate", *options, "-n", "4", *RING]
-    done = subprocess.run(
-        [sys.executable, "-c", STARTS, *command],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-        check=True,
-    )
+    said = said_by(STARTS, command, tmp_path, environment)
     # It inspects the program, then runs it. No other program tells where the run was made.
-    lines = [line for line in done.stderr.splitlines() if line.startswith(("starts", "ends"))]
+    lines = [line for line in said if line.startswith(("starts", "ends"))]
     assert lines == ["starts sesame-simulator-mpich"] * 2 + [f"ends {later}".strip()]
 
 

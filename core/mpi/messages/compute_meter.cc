@@ -53,10 +53,10 @@ void ComputeMeter::configure(const ComputeOptions& options) {
 // (about 100 ns) is 1e-5 of that.
 void ComputeMeter::calibrate() {
   const int64_t begin_ns = read_clock_ns(CLOCK_MONOTONIC_RAW);
-  const uint64_t begin = read_counter();
+  const uint64_t begin = read_time_stamp();
   int64_t end_ns = begin_ns;
   while (end_ns - begin_ns < 10'000'000) end_ns = read_clock_ns(CLOCK_MONOTONIC_RAW);
-  const uint64_t end = read_counter();
+  const uint64_t end = read_time_stamp();
   ps_per_tick_ = static_cast<double>(end_ns - begin_ns) * 1000.0 / static_cast<double>(end - begin);
 
   overhead_ticks_ = 0;
@@ -65,7 +65,7 @@ void ComputeMeter::calibrate() {
   for (uint64_t& begin_of_sample : begins) {
     resume();
     begin_of_sample = resumed_at_;
-    least = std::min<uint64_t>(least, read_counter() - begin_of_sample);
+    least = std::min<uint64_t>(least, read_time_stamp() - begin_of_sample);
   }
   overhead_ticks_ = least;
   std::adjacent_difference(begins.begin(), begins.end(), begins.begin());
@@ -73,7 +73,7 @@ void ComputeMeter::calibrate() {
   std::nth_element(begins.begin() + 1, median, begins.end());
   reading_ = SimTime::from_ps(static_cast<int64_t>(static_cast<double>(*median) * ps_per_tick_));
   long_ticks_ = static_cast<uint64_t>(kLongIntervalSeconds * 1e12 / ps_per_tick_);
-  set_checkpoint(read_counter());
+  set_checkpoint(read_time_stamp());
 }
 
 void ComputeMeter::set_checkpoint(uint64_t ticks) {

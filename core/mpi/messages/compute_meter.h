@@ -14,12 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/time_stamp.h"
 #include "core/base/units.h"
 
 namespace sesame::mpi {
-
-// The time-stamp counter. (__rdtsc of <x86intrin.h>, a header that takes long to compile.)
-inline uint64_t read_counter() { return __builtin_ia32_rdtsc(); }
 
 // Where compute times come from: measured now, always zero, the same for each call, or from an
 // earlier run.
@@ -57,7 +55,7 @@ class ComputeMeter {
   // The program resumes computing now.
   void resume() {
     if (options_.mode != ComputeMode::kMeasured || is_given_) return;
-    const uint64_t ticks = read_counter();
+    const uint64_t ticks = read_time_stamp();
     if (ticks - charged_at_ > long_ticks_) [[unlikely]]
       set_checkpoint(ticks);
     resumed_at_ = ticks;
@@ -68,7 +66,7 @@ class ComputeMeter {
     if (options_.mode != ComputeMode::kMeasured) return SimTime::zero();
     if (is_given_) [[unlikely]]
       return std::exchange(given_, SimTime::zero());
-    const uint64_t ticks = read_counter();
+    const uint64_t ticks = read_time_stamp();
     uint64_t elapsed = ticks - resumed_at_;
     if (elapsed > long_ticks_) [[unlikely]]
       elapsed = on_cpu(ticks, elapsed);

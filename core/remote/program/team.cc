@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/mpi/messages/compute_meter.h"
+#include "core/base/time_stamp.h"
 
 namespace sesame::remote {
 namespace {
@@ -104,7 +104,7 @@ SimTime team_time(SimTime own) {
   Team& all = team();
   if (!all.has_threads.load(std::memory_order_relaxed)) return own;
   all.own += own;
-  const uint64_t now = mpi::read_counter();
+  const uint64_t now = read_time_stamp();
   if (now - all.looked_at < kTicksBetweenLooks) return own;
   all.looked_at = now;
   const SimTime charged = std::exchange(all.own, SimTime::zero()) - own;
