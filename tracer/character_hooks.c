@@ -1,50 +1,6 @@
 /* Single characters of streams. Those that follow one another closely become one record. */
+#include "repeats.h"
 #include "stdio_hooks.h"
-
-/* The narrow form of the record `merged`, as it is in a stream: add_to_last() changes it there. */
-#pragma pack(push, 1)
-typedef struct {
-  SesameRecordStart start;
-  uint16_t call;
-  uint32_t duration;
-  int16_t file;
-  uint32_t bytes;
-} Merged;
-#pragma pack(pop)
-
-#define LONGEST_PAUSE_NS 2000u /* between two characters of one record */
-
-/* Adds a character to the last record, if that is a merged one of this call and file and has just
- * ended. Returns whether it was added. */
-static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
-  SesameStream* stream = &sesame_stream;
-  Merged* last = (Merged*)stream->last;
-  if (last == NULL || last->start.id != SESAME_TRACED_merged || last->call != call ||
-      last->file != file || end >= sesame_deadline(stream)) {
-    return 0;
-  }
-  uint64_t from = sesame_ns_at(&stream->clock, begin), to = sesame_ns_at(&stream->clock, end);
-  if (to < stream->last_ns || from > stream->last_ns + LONGEST_PAUSE_NS) return 0;
-  uint64_t duration = last->duration + (to - stream->last_ns);
-  if (duration > UINT32_MAX || last->bytes == UINT32_MAX) return 0;
-  last->start.time = (uint32_t)to;
-  last->duration = (uint32_t)duration;
-  last->bytes++;
-  stream->last_ns = to;
-  return 1;
-}
-
-/* As in records.h, signal handlers record nothing meanwhile: their record would be the last one. */
-static int merge(uint64_t begin, uint64_t end, int call, int file) {
-  SesameStream* stream = &sesame_stream;
-  uint8_t watched = stream->watched;
-  *(volatile uint8_t*)&stream->watched = SESAME_WRITING;
-  atomic_signal_fence(memory_order_seq_cst);
-  int is_merged = add_to_last(begin, end, call, file);
-  atomic_signal_fence(memory_order_seq_cst);
-  *(volatile uint8_t*)&stream->watched = watched;
-  return is_merged;
-}
 
 static void record_character(uint64_t begin, int call, const FILE* stream, int result) {
   if (result < 0) {
@@ -54,12 +10,9 @@ static void record_character(uint64_t begin, int call, const FILE* stream, int r
   int file = sesame_stream_file(stream);
   uint64_t end = sesame_leave(begin);
   sesame_count_stream(stream, 1);
-  if (merge(begin, end, call, file)) return;
-  sesame_put_merged(end, &(struct sesame_merged){
-                             .call = (uint16_t)call,
-                             .duration = sesame_ticks_to_ns(&sesame_stream.clock, end - begin),
-                             .file = file,
-                             .bytes = 1});
+  SESAME_RECORD_REPEATED(merged, begin, end, .call = (uint16_t)call,
+                         .duration = sesame_ticks_to_ns(&sesame_stream.clock, end - begin),
+                         .bytes = 1, .file = file);
 }
 
 #define CHARACTER(name, call, parameters, arguments, target)                \

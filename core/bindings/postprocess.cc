@@ -89,6 +89,7 @@ nb::dict mpi_dict(std::unique_ptr<MpiColumns> columns) {
       .add("peer", &MpiColumns::peer)
       .add("tag", &MpiColumns::tag)
       .add("made", &MpiColumns::made)
+      .add("calls", &MpiColumns::calls)
       .take();
 }
 

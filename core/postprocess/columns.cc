@@ -141,7 +141,8 @@ void IoColumns::append(const RowOrigin& origin, const RowStore<IoRow>& source,
   });
 }
 
-MpiColumns::MpiColumns(size_t most) : CallColumns(most), peer(most), tag(most), made(most) {}
+MpiColumns::MpiColumns(size_t most)
+    : CallColumns(most), peer(most), tag(most), made(most), calls(most) {}
 
 void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
                         const uint32_t* order, size_t from, size_t count) {
@@ -150,6 +151,7 @@ void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
     fill(block, peer.data() + rows, [](const MpiRow& row) { return row.peer; });
     fill(block, tag.data() + rows, [](const MpiRow& row) { return row.tag; });
     fill(block, made.data() + rows, [](const MpiRow& row) { return row.made; });
+    fill(block, calls.data() + rows, [](const MpiRow& row) { return row.calls; });
   });
 }
 

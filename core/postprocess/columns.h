@@ -83,6 +83,7 @@ struct MpiColumns : CallColumns {
               size_t from, size_t count);
 
   Column<int32_t> peer, tag, made;
+  Column<uint32_t> calls;
 };
 
 // The preempted rows of the whole run: there are too few for batches.

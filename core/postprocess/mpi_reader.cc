@@ -207,7 +207,6 @@ void MpiReader::complete_file(const Found& found, const wait_record& record, uin
 
 void MpiReader::on(const wait_record& record, uint64_t time) {
   MpiRow row = row_of(record, time);
-  if (record.done == 0 && traits_.name(record.call).starts_with("MPI_Test")) row.flags |= kPoll;
   const bool kept = std::ranges::any_of(found_, &Found::kept);
   if (prune_) row.flags |= kept ? kPrunedKept : kDropped;
   for (const Found& found : found_) {
@@ -220,15 +219,32 @@ void MpiReader::on(const wait_record& record, uint64_t time) {
   found_.clear();
 }
 
-void MpiReader::on(const probe_record& record, uint64_t time) {
+void MpiReader::on(const tests_record& record, uint64_t time) {
+  MpiRow row = row_of(record, time);
+  row.flags |= kPoll;
+  row.calls = record.calls;
+  drop(row);
+  add(row);
+}
+
+template <typename Record>
+MpiRow MpiReader::row_of_probe(const Record& record, uint64_t time) {
   MpiRow row = row_of(record, time);
   CommView view = this->view(record.comm);
   row.comm = view.index;
   row.peer = view.peer(record.peer);
   row.tag = record.tag;
   row.flags |= record.asked & (kAnySource | kAnyTag);
-  if ((record.asked & 16) != 0) row.flags |= kPoll;
   drop(row);
+  return row;
+}
+
+void MpiReader::on(const probe_record& record, uint64_t time) { add(row_of_probe(record, time)); }
+
+void MpiReader::on(const probes_record& record, uint64_t time) {
+  MpiRow row = row_of_probe(record, time);
+  row.flags |= kPoll;
+  row.calls = record.calls;
   add(row);
 }
 

@@ -33,7 +33,9 @@ class MpiReader {
   void on(const trace::started_record& record, uint64_t time);
   void on(const trace::completed_record& record);
   void on(const trace::wait_record& record, uint64_t time);
+  void on(const trace::tests_record& record, uint64_t time);
   void on(const trace::probe_record& record, uint64_t time);
+  void on(const trace::probes_record& record, uint64_t time);
   void on(const trace::collective_record& record, uint64_t time);
   void on(const trace::collective_start_record& record, uint64_t time);
   void on(const trace::communicator_record& record, uint64_t time);
@@ -67,6 +69,8 @@ class MpiReader {
   void drop(MpiRow& row) const {
     if (prune_) row.flags |= kDropped;
   }
+  template <typename Record>
+  MpiRow row_of_probe(const Record& record, uint64_t time);
   void describe(MpiRow& row, Request& request);
   void complete_file(const Found& found, const trace::wait_record& record, uint64_t time);
   void describe_send(MpiRow& row, int32_t instance, int32_t peer, int32_t tag, uint64_t bytes);

@@ -67,7 +67,8 @@ struct MpiRow {
   int32_t peer = -1;
   int32_t tag = -1;
   int32_t completion = 0;
-  int32_t made = -1;  // communicator
+  int32_t made = -1;   // communicator
+  uint32_t calls = 1;  // several only of polls that found nothing
   uint16_t call = 0;
   uint16_t flags = 0;
 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Increases whenever record types change; readers refuse other versions. */
-#define SESAME_TRACED_FORMAT 7
+#define SESAME_TRACED_FORMAT 8
 
 /* `written` of the record `pages` is 0 for pages that were read, 1 for pages that were written.
  * Where that cannot be seen it is SHARED if a file may have been written, else OTHER. */

@@ -37,6 +37,21 @@ def test_receives_get_the_peer_the_tag_and_the_length_of_what_came(tmp_path):
     assert done.result["unmatched"] == {"messages": 0, "channels": []}
 
 
+def test_polls_that_found_nothing_have_their_number(tmp_path):
+    trace = RawTrace()
+    process = trace.process(0, 1)
+    process.put("tests", "MPI_Test", calls=7, count=1)
+    process.put("probes", "MPI_Iprobe", calls=3, comm=0, peer=-1, tag=4, asked=1)
+    process.put("probe", "MPI_Iprobe", comm=0, peer=0, tag=4, asked=1)
+    process.put("wait", "MPI_Testany", count=2, done=1)
+    assert Collated(trace, tmp_path).rows("mpi", "call", "peer", "tag", "flags", "calls") == [
+        ("MPI_Test", -1, -1, 4, 7),
+        ("MPI_Iprobe", -1, 4, 1 | 4, 3),
+        ("MPI_Iprobe", 0, 4, 1, 1),
+        ("MPI_Testany", -1, -1, 0, 1),
+    ]
+
+
 def test_one_handle_for_several_sends_is_taken_apart(tmp_path):
     trace = RawTrace()
     process = trace.process(0, 1)

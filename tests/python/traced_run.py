@@ -52,7 +52,7 @@ class TracedRun:
 
     def mpi(self, rank: int, begin: float, duration: float, call: str, **fields: Any) -> None:
         row = {"rank": rank, "thread": 0, "call": call, "comm": 0, "peer": -1, "tag": -1}
-        row |= {"bytes": 0, "completion": 0, "made": -1, "flags": 0} | fields
+        row |= {"bytes": 0, "completion": 0, "made": -1, "flags": 0, "calls": 1} | fields
         self._mpi.append(row | {"begin_ns": round(begin * NS), "duration_ns": round(duration * NS)})
 
     def preempted(self, rank: int, begin: float, duration: float, lost: float) -> None:

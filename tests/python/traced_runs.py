@@ -40,6 +40,7 @@ MPI_DEFAULTS = {
     "completion": 0,
     "made": -1,
     "flags": 0,
+    "calls": 1,
 }
 
 

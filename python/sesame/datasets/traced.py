@@ -113,6 +113,12 @@ MPI = RecordType(
             "16: persistent; 32: synchronous; 64: kept by pruning; 128: inside another call; "
             "256: cancelled",
         ),
+        Field(
+            "calls",
+            "uint32",
+            "",
+            "1, or of polls that found nothing how many there were, less than 2 us apart",
+        ),
     ),
 )
 

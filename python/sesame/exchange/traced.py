@@ -38,6 +38,7 @@ UNKNOWN = {
     "peer": -1,
     "tag": -1,
     "made": -1,
+    "calls": 1,
     "remote_parent": -1,
     "mpi_rank": -1,
     "parent": -1,

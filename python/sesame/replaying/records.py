@@ -179,6 +179,8 @@ def _table(data_set: DataSet, name: str, first: int) -> Table:
         )
         columns[field] = values.astype(np.int64)
     columns["begin_ns"] = columns["begin_ns"] - first
+    if name == "mpi" and "calls" not in columns:  # as in data sets of earlier versions
+        columns["calls"] = np.ones(len(table), np.int64)
     return Table(columns, names)
 
 

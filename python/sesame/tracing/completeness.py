@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sesame.datasets.describe import count_of
 from sesame.trust import Doubt, Reason
 
 # Accesses of the C library itself have no record. It reads aliases of locales (2,996 bytes in
@@ -83,7 +84,7 @@ def _past_the_tracer(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
         if found[key] > 0
     ]
     if found["operations"] > 0:
-        moved.append(f"{found['operations']:,} operations of io_uring")
+        moved.append(f"{count_of(found['operations'], 'operation')} of io_uring")
     text = (
         f"the kernel counted {' and '.join(moved)} by {_processes(len(incomplete))} that no "
         "record tells"

@@ -1,0 +1,39 @@
+"""Polls that find nothing, one right after the other, become one record that counts them."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from tests.command_line import SESAME, run
+from tests.integration.traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
+
+from sesame.datasets import DataSet
+from sesame.datasets.traced import MpiFlag
+
+
+@pytest.mark.few_cases(2)
+@pytest.mark.parametrize("mpi", MPIS)
+def test_polls_in_a_row_are_few_records_with_their_number(mpi, tmp_path, monkeypatch):
+    compiler = find_compiler(mpi)
+    if shutil.which(MPIS[mpi].starter[0]) is None:
+        pytest.skip(f"{MPIS[mpi].starter[0]} is not installed")
+    for name, value in AS_ROOT.items():
+        monkeypatch.setenv(name, value)
+    built = run([compiler, "-w", str(PROGRAMS / "mpi_polls.c"), "-o", "polls"], tmp_path)
+    assert built.status == 0, built.stderr
+    command = ["trace", "-o", "run.sesame", "--", *MPIS[mpi].starter, "-n", "2", "./polls"]
+    outcome = run([*SESAME, *command], tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    failed = {name: int(count) for name, count in map(str.split, outcome.stdout.splitlines())}
+    assert len(failed) == 6
+
+    rows = DataSet(tmp_path / "run.sesame").table("mpi").to_pylist()
+    polls = [row for row in rows if row["flags"] & MpiFlag.POLL]
+    assert all(row["calls"] == 1 for row in rows if not row["flags"] & MpiFlag.POLL)
+    for name, count in failed.items():
+        records = [row for row in polls if row["call"] == name]
+        assert sum(row["calls"] for row in records) == count
+        assert len(records) <= max(count // 4, 10)
+        # Rank 0 sends 50 ms after the barrier, in which rank 1 is ready at most 20 ms late.
+        assert sum(row["duration_ns"] for row in records) > 0.3 * 50e6
