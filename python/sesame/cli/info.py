@@ -16,6 +16,7 @@ from rich.table import Table
 from sesame.cli.console import console
 
 if TYPE_CHECKING:
+    from sesame.analysis.study import Study
     from sesame.datasets import DataSet
 
 
@@ -29,9 +30,6 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
     \b
     sesame info run.sesame
     """
-    from sesame.analysis.study import study_run
-    from sesame.analysis.traced.load import is_traced
-    from sesame.cli.traced_summary import print_traced, traced_facts
     from sesame.datasets import DataSet, describe
 
     data_set = DataSet(path)
@@ -39,8 +37,12 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
         click.echo(json.dumps(data_set.info.as_json(), indent=2))
         return
     out = console(highlight=False)
-    study = study_run(data_set) if is_traced(data_set) else None
-    facts = describe.facts(data_set) + (traced_facts(study) if study is not None else [])
+    study = _study_of(data_set)
+    facts = describe.facts(data_set)
+    if study is not None:
+        from sesame.cli.traced_summary import print_traced, traced_facts
+
+        facts += traced_facts(study)
     for name, value in facts:
         out.print(f"[bold]{name:>14}[/]  ", end="")
         out.print(value, markup=False)
@@ -55,6 +57,18 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
     if fields:
         for name in data_set.record_types:
             _print_fields(out, data_set, name)
+
+
+def _study_of(data_set: DataSet) -> Study | None:
+    """The analysis of a traced run; None for other data sets, which need no large library."""
+    from sesame.datasets import RUNS_WITH_CALLS
+
+    if data_set.kind not in RUNS_WITH_CALLS:
+        return None
+    from sesame.analysis.study import study_run
+    from sesame.analysis.traced.load import is_traced
+
+    return study_run(data_set) if is_traced(data_set) else None
 
 
 def _print_fields(console: Console, data_set: DataSet, name: str) -> None:
