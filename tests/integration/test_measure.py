@@ -337,6 +337,7 @@ def test_the_status_is_that_of_the_command(tmp_path):
         (["--budget", "much", "--", "true"], "expected a percentage"),
         (["--budget", "0.1", "--", "true"], "write 0.1%, or 10% if a share of 0.1 is meant"),
         (["--budget", "0%", "--", "true"], "expected more than 0"),
+        (["--budget", "200%", "--", "true"], "expected at most 100%"),
         (["--", "/no/such/program"], "No such file"),
     ],
 )

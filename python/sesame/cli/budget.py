@@ -25,4 +25,8 @@ def share_of(
     share = parse_share(text, name, example=example, limit=AMBIGUOUS)
     if share == 0:
         raise InputError(f"{setting(name, text)}: expected more than 0", hint="for instance 0.1%")
+    if share > 1:
+        raise InputError(
+            f"{setting(name, text)}: expected at most 100%", hint=f"for instance {example}"
+        )
     return share
