@@ -371,3 +371,12 @@ def test_damaged_traces_are_read_or_refused(tmp_path):
         (tmp_path / name).unlink()
         assert {path.name for path in tmp_path.iterdir()} <= {"run.sesame"}
     assert 20 < refused < 200
+
+
+def test_one_call_is_named_as_one(sesame, tmp_path):
+    read = {**NEWEST, "ts": 3, "dur": 1, "args": {"hhash": "h", "fhash": "f", "ret": 4}}
+    (tmp_path / "t.pfw").write_text(lines(read))
+    assert (
+        "1 process, 1.00 us, 1 call on files\n"
+        in sesame("import", "t.pfw", "-o", "run.sesame").stdout
+    )

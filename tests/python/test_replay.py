@@ -144,11 +144,11 @@ def test_a_run_without_io_to_repeat_is_refused(replay):
     run.mpi(0, 1, 1, "MPI_Barrier")
     outcome = replay(run)
     assert outcome.status == 2
-    assert "nothing to replay: the trace holds 1 calls of MPI" in outcome.stderr
+    assert "nothing to replay: the trace holds 1 call of MPI" in outcome.stderr
     run.io(0, 5, 1, "write", file=run.file("/dev/tty", kind="device"), handle=1, size=4, bytes=4)
     outcome = replay(run)
     assert outcome.status == 2
-    assert "none of the 1 calls on files that the trace holds (write 1)" in outcome.stderr
+    assert "none of 1 call on files that the trace holds (write 1)" in outcome.stderr
 
 
 def test_files_that_the_run_found_are_made_with_their_sizes(replay, target):

@@ -54,16 +54,20 @@ def _words(output: Path, result: dict[str, Any]) -> str:
     counts = [
         (result["rows"].get(name, 0), what)
         for name, what in (
-            ("io", "calls on files"),
-            ("mpi", "MPI calls"),
-            ("file_total", "totals of files"),
-            ("block_request", "requests to block devices"),
+            ("io", "call{s} on files"),
+            ("mpi", "MPI call{s}"),
+            ("file_total", "total{s} of files"),
+            ("block_request", "request{s} to block devices"),
         )
     ]
     named = sum(count for count, _ in counts)
     others = sum(count for name, count in result["rows"].items() if name not in AROUND) - named
-    counts.append((others, "records" if not named else "other records"))
-    parts = [f"{format_count(count)} {what}" for count, what in counts if count]
+    counts.append((others, "record{s}" if not named else "other record{s}"))
+    parts = [
+        f"{format_count(count)} {what.format(s='' if count == 1 else 's')}"
+        for count, what in counts
+        if count
+    ]
     processes = result["processes"]  # a block trace has none of its own
     many = "" if processes == 1 else "es"
     who = f"{format_count(processes)} process{many}, " if processes else ""

@@ -208,7 +208,7 @@ def _communicators(data_set: DataSet) -> dict[int, Array]:
 def what_it_holds(trace: Trace) -> str:
     """A description of the records, for the error about a trace without I/O to replay."""
     if not len(trace.io):
-        calls = f"{len(trace.mpi):,} calls of MPI" if len(trace.mpi) else "no calls"
+        calls = f"{count_of(len(trace.mpi), 'call')} of MPI" if len(trace.mpi) else "no calls"
         if DataSet(trace.path).has("file_total"):
             return (
                 "the data set has counters of files and no single calls; of Darshan, extended "
@@ -221,8 +221,8 @@ def what_it_holds(trace: Trace) -> str:
     kinds = Counter(file.kind for file in trace.files)
     files = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
     return (
-        f"none of the {len(trace.io):,} calls on files that the trace holds ({named}) concerns a "
-        f"regular file or directory that is replayed; files by kind: {files or 'none'}"
+        f"none of {count_of(len(trace.io), 'call')} on files that the trace holds ({named}) "
+        f"concerns a regular file or directory that is replayed; files by kind: {files or 'none'}"
     )
 
 
