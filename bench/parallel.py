@@ -96,7 +96,9 @@ def show(case: Case, program: Path, arguments: Sequence[str], repeat: int) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--only", help="a program")
+    parser.add_argument(
+        "--only", choices=sorted({case.program for case in CASES}), help="a program"
+    )
     parser.add_argument("--small", action="store_true", help="small problems, for a first look")
     options = parser.parse_args()
     compiler = find_mpicc()

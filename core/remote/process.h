@@ -65,6 +65,8 @@ class ProcessMemory {
 
   // Puts the kept writes into the slot; returns their size there.
   uint32_t hand_over_writes();
+  // Puts what has been written at once into the slot, if computation is measured: how many parts.
+  uint8_t hand_over_received(Slot& slot);
 
  private:
   struct Window {
@@ -86,6 +88,7 @@ class ProcessMemory {
   [[noreturn]] void fail_at(const void* address, const char* what);
   bool read_known(uint64_t address, size_t bytes, char* to);
   void make_writes();
+  void note_received(const mpi::RemoteRange* ranges, size_t count);
 
   const int rank_;
   Slot& slot_;
@@ -95,7 +98,9 @@ class ProcessMemory {
   bool has_ended_ = false;
   std::vector<Window> windows_;
   std::vector<Write> writes_;
-  std::vector<char> kept_;  // as in a slot: address, size, data, …
+  std::vector<char> kept_;          // as in a slot: address, size, data, …
+  std::vector<Received> received_;  // at most kMostReceived and kMostReceivedBytes
+  uint64_t received_bytes_ = 0;
 };
 
 struct Process;

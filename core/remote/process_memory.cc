@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ranges>
 
 #include "core/mpi/messages/world.h"
 #include "core/remote/messages.h"
@@ -88,6 +89,7 @@ void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const ch
   const bool is_made_now = bytes > kSmallWrite || is_shared_;
   if (is_made_now || kept_.size() + bytes > kWriteBytes) make_writes();
   if (is_made_now) {
+    note_received(ranges, count);
     return transfer(process_vm_writev, ranges, count, const_cast<char*>(packed), "write");
   }
   for (size_t i = 0; i < count; ++i) {
@@ -100,6 +102,18 @@ void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const ch
     std::memcpy(kept_.data() + begin + 16, packed, size);
     writes_.push_back({address, size, begin + 16});
     packed += size;
+  }
+}
+
+// The last bytes of what is larger than the caches are those that stay there.
+void ProcessMemory::note_received(const mpi::RemoteRange* ranges, size_t count) {
+  for (size_t i = count; i-- > 0 && received_.size() < kMostReceived;) {
+    const uint64_t bytes =
+        std::min<uint64_t>(ranges[i].bytes, kMostReceivedBytes - received_bytes_);
+    if (bytes == 0) return;
+    const uint64_t end = mpi::address_there(ranges[i].address) + ranges[i].bytes;
+    received_.push_back({end - bytes, bytes});
+    received_bytes_ += bytes;
   }
 }
 
@@ -118,6 +132,8 @@ void ProcessMemory::set_process(pid_t process) {
   windows_.clear();
   writes_.clear();
   kept_.clear();
+  received_.clear();
+  received_bytes_ = 0;
 }
 
 uint32_t ProcessMemory::hand_over_writes() {
@@ -126,6 +142,14 @@ uint32_t ProcessMemory::hand_over_writes() {
   writes_.clear();
   kept_.clear();
   return bytes;
+}
+
+uint8_t ProcessMemory::hand_over_received(Slot& slot) {
+  const size_t count = slot.target_time == 0 ? 0 : received_.size();
+  std::ranges::copy(received_ | std::views::take(count), slot.received);
+  received_.clear();
+  received_bytes_ = 0;
+  return static_cast<uint8_t>(count);
 }
 
 }  // namespace sesame::remote

@@ -45,6 +45,7 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   header.kind = static_cast<uint16_t>(kind);
   header.bytes = static_cast<uint32_t>(writer.bytes());
   header.write_bytes = channel.process.memory.hand_over_writes();
+  header.received = channel.process.memory.hand_over_received(channel.slot);
   header.clock_ps = strand.now.ps();
   channel.slot.must_sleep = 0;
   if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0) reserve_requests(channel);

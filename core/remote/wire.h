@@ -116,7 +116,7 @@ struct Header {
   uint16_t function;  // what is called: a CallId, or a SpecialCall
   uint16_t scope;     // the CallId of the program's call
   uint8_t flags;
-  uint8_t unused;
+  uint8_t received;      // of replies: parts in Slot::received
   uint32_t bytes;        // of the values that follow
   uint32_t write_bytes;  // of replies: writes to the rank's memory
   int64_t computed_ps;   // host time that the program computed since the last reply
@@ -151,6 +151,15 @@ enum class SpecialCall : uint16_t {
   kHasType,
 };
 
+// A part of the program's memory that the simulator has written.
+struct Received {
+  uint64_t address;
+  uint64_t bytes;
+};
+inline constexpr size_t kMostReceived = 16;
+// In all: half of the second cache of today's servers, which has 1 MiB or more (lscpu).
+inline constexpr uint64_t kMostReceivedBytes = 512 << 10;
+
 // What all slots of a simulator have in common, at the beginning of their file.
 struct alignas(4096) SlotsHead {
   Doorbell bell;  // first; the simulator's, which waits for several ranks at once
@@ -183,6 +192,9 @@ struct alignas(4096) Slot {
   mpi::ComputeMeter meter;          // configured
   std::atomic<uint32_t> may_defer;  // calls; the simulator ends that
   uint64_t eager_limit;             // a larger send may wait for its receive; bytes
+  // Since the last reply. A real MPI copies what it receives on the rank's own processor, which
+  // leaves it in the caches there. So the rank loads these parts before it continues.
+  Received received[kMostReceived];
   // Handles of requests; the first `reserved_taken` of them have been taken by deferred calls.
   int32_t reserved[kReservedRequests];
   uint32_t reserved_taken;

@@ -1,5 +1,6 @@
 #include "core/sim/host_use.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -37,6 +38,11 @@ HostUse host_use() {
   std::ifstream("/proc/self/schedstat") >> on_cpu_ns >> delayed_ns;  // proc(5)
   return {peak_resident_bytes(), usage.ru_nivcsw, static_cast<double>(on_cpu_ns) * 1e-9,
           static_cast<double>(delayed_ns) * 1e-9};
+}
+
+int usable_processors() {
+  cpu_set_t processors;
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
 }
 
 }  // namespace sesame::sim

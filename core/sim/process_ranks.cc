@@ -18,6 +18,7 @@
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
 #include "core/remote/threads.h"
+#include "core/sim/host_use.h"
 #include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 
@@ -102,12 +103,6 @@ Result<int64_t> longest_silence_ns() {
   return static_cast<int64_t>(std::clamp(seconds, kShortestS, kLongestS) * 1e9);
 }
 
-// That this process may use.
-int count_processors() {
-  cpu_set_t processors;
-  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
-}
-
 // Prepares the slot, and starts the process.
 Result<> Processes::start_one(remote::Process& process, const ProcessRank& rank) {
   remote::Slot& slot = process.main.slot;
@@ -164,7 +159,7 @@ Result<> Processes::start(const ProcessStart& start, std::span<const ProcessRank
   auto launch = remote::Launch::create(std::move(options));
   if (!launch) return std::unexpected(launch.error());
   launch_ = std::move(*launch);
-  processors_ = std::max(count_processors() / start.workers, 1);
+  processors_ = std::max(usable_processors() / start.workers, 1);
   epoch_ns_ = start.epoch_ns;
   eager_limit_ = start.eager_limit;
   world = &start.world;

@@ -138,7 +138,8 @@ mpi::ComputeSpread compute_spread(const Simulation& simulation) {
 Json compute_table(const Simulation& simulation) {
   const mpi::ComputeSpread all = compute_spread(simulation);
   const auto seconds = [](int64_t ps) { return SimTime::from_ps(ps).seconds(); };
-  return {{"reading_s", simulation.world().meter.reading().seconds()},
+  return {{"together", simulation.computed_together()},
+          {"reading_s", simulation.world().meter.reading().seconds()},
           {"samples", all.samples},
           {"regions", all.regions},
           {"sampled_s", seconds(all.total_ps)},

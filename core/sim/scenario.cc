@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/spelling.h"
@@ -27,7 +28,8 @@ Result<int64_t> number(const Json& json, const char* key, int64_t least, int64_t
 constexpr int64_t kRankLimit = 1 << 24;
 constexpr int64_t kLeastStack = 64 << 10;  // calls of the simulator run on it, too
 constexpr int64_t kMostStack = int64_t{1} << 40;
-constexpr int64_t kMostStacks = int64_t{1} << 46;                      // half of the address space
+constexpr int64_t kMostStacks = int64_t{1} << 46;  // half of the address space
+constexpr int64_t kMostTogether = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostFixedPs = int64_t{86'400} * 1'000'000'000'000;  // a day
 
 Result<> read_numbers(const Json& json, Scenario* scenario) {
@@ -87,7 +89,14 @@ void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {
   if (compute.contains("recorded") && compute.at("recorded").is_string()) {
     scenario->recorded_compute = compute.at("recorded");
   }
-  scenario->shared_compute = compute.value("shared", false);
+  if (compute.contains("together")) {
+    const auto together = number(compute, "together", 1, kMostTogether);
+    if (!together) {
+      *outcome = std::unexpected(together.error());
+      return;
+    }
+    scenario->together = static_cast<int>(*together);
+  }
   if (compute.contains("save") && compute.at("save").is_string()) {
     scenario->saved_compute = compute.at("save");
   }

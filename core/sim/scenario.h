@@ -43,7 +43,9 @@ struct Scenario {
   std::string placement = "block";     // "block", "cyclic" or the path of a file
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
-  bool shared_compute = false;   // recorded times include the slowdown by ranks on the same node
+  // So many ranks computed at the same time, on one node, while the computation was recorded or
+  // copies of this run compute beside it: what that costs is in the times already.
+  int together = 1;
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none
   std::string output_directory;  // exists; gets result.json, tables and raw/

@@ -302,8 +302,19 @@ void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) cons
   rank.slowdown = slowdown_on(world_->network.node_of(rank.id), taken);
 }
 
+// What the node's ranks cost each other beyond what they cost each other while the times were
+// taken.
 double Simulation::slowdown_on(int node, const std::vector<int>& taken) const {
-  return scenario_.shared_compute ? 1 : machine_.slowdown_of(taken[static_cast<size_t>(node)]);
+  const int ranks = taken[static_cast<size_t>(node)];
+  return machine_.slowdown_of(ranks) / machine_.slowdown_of(std::min(ranks, computed_together()));
+}
+
+int Simulation::computed_together() const {
+  if (scenario_.compute != mpi::ComputeMode::kMeasured) return scenario_.together;
+  const int workers = scenario_.workers / std::max(scenario_.hosts.count(), 1);
+  const int processors = usable_processors();
+  const int here = process_ranks_ != nullptr ? processors : std::min(workers, processors);
+  return std::max(here, scenario_.together);
 }
 
 int64_t Simulation::epoch_ns() const {

@@ -59,6 +59,9 @@ class Simulation {
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
   // Peak resident memory, summed over workers, until run() began to write records.
   int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
+  // How many ranks compute at the same time, at most, while their computation is measured; or did
+  // when it was recorded.
+  int computed_together() const;
 
  private:
   friend struct Hooks;  // callbacks of the loader and the executive (simulation.cc)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 from tests.processors import needs_processors
+
+from sesame.datasets import DataSet
 
 NODES = ("--machine", "ethernet", "--set", "nodes=8", "--set", "node.cores=4")
 
@@ -95,3 +98,27 @@ def test_copies_and_kept_files_are_refused(simulate, compiled):
     done = simulate(*words, "--", program, "runs")
     assert done.status == 2
     assert "runs copies of it" in done.stderr
+
+
+@needs_processors(2)
+@pytest.mark.parametrize("at_once", [("--ranks-as", "processes"), ("--workers", 2)])
+def test_what_ranks_that_compute_at_once_cost_is_not_counted_twice(
+    compiled, simulate, tmp_path, at_once
+):
+    """Two ranks of a node that compute at once slow each other down while they are measured."""
+    program = compiled("tests/programs/model/compute_only.c")
+    node = ("--set", "node.cores=2", "--set", "node.slowdown=[1.0, 3.0]")
+
+    def factor(*options: object) -> float:
+        """Predicted computation over that of the host."""
+        words = ("-n", 4, *NODES, *node, *options)
+        done = simulate(*words, "-o", "run.sesame", "--force", "--", program)
+        assert done.status == 0, done.stderr
+        data_set = DataSet(tmp_path / "run.sesame")
+        before = data_set.table("call", ["compute_before_ps"]).column(0)
+        predicted, after = data_set.table("rank", ["compute_s", "compute_after_calls_ps"]).columns
+        measured = pc.sum(before).as_py() + pc.sum(after).as_py()
+        return float(pc.sum(predicted).as_py() / (measured * 1e-12))
+
+    assert factor() == pytest.approx(3, rel=1e-3)
+    assert factor(*at_once) == pytest.approx(1, rel=1e-3)

@@ -17,6 +17,7 @@ from sesame.analysis.quantities import format_seconds
 from sesame.errors import InputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_player
+from sesame.simulation.compute import ALL_TOGETHER
 from sesame.traced.launched import program_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def write_inputs(
     times = directory / "times"
     traced.write_times(times, scale)
     text = text if scale == 1 else f"{text}, times {scale:g}"
-    return Compute("recorded", times=times, text=text, shared=True)
+    return Compute("recorded", times=times, text=text, together=ALL_TOGETHER)
 
 
 def played(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sesame.datasets import DataSet
 
 MOST_FIXED_PS = 86_400 * 10**12  # as in core/sim/scenario.cc
+ALL_TOGETHER = 2**31 - 1  # all ranks of a node, likewise
 POLL = 1  # flag of a call, core/trace/record.h
 # How often programs call them depends on the machine.
 POLLS = (
@@ -43,7 +44,8 @@ class Compute:
     times: Path | None = None  # file with its times, if already written
     text: str = "measured"  # the option's text
     save: Path | None = None  # file for the measured times, to be reused by other runs
-    shared: bool = False  # the times include the slowdown by other ranks of the node
+    # How many ranks computed at the same time on a node: what that costs is in the times.
+    together: int = 1
     copies: int = 1  # copies of the run that compute at the same time while it is measured
     measuring: Measuring | None = None  # of recorded times that this command measured itself
 
@@ -58,7 +60,7 @@ class Compute:
             "fixed_ps": self.fixed_ps,
             "recorded": None if recorded_file is None else str(recorded_file),
             "save": None if self.save is None else str(self.save),
-            "shared": self.shared,
+            "together": self.together,
         }
 
     def __str__(self) -> str:
@@ -73,7 +75,7 @@ def parse_compute(text: str) -> Compute:
     mode, colon, value = text.partition(":")
     if mode == "measured" and value.isdecimal() and int(value) > 0:
         check_copies(int(value), text)
-        return Compute(mode, text=text, shared=True, copies=int(value))
+        return Compute(mode, text=text, together=int(value), copies=int(value))
     if mode in ("measured", "none") and not colon:
         return Compute(mode, text=text)
     if mode == "fixed" and value:
@@ -141,10 +143,16 @@ def _words(command: Sequence[str]) -> str:
     return shlex.join(Path(word).name if word[:1] != "-" else word for word in command)
 
 
-def is_shared(info: Mapping[str, Any]) -> bool:
-    """Whether the times of a data set include the slowdown by other ranks of the node."""
+def computed_together(info: Mapping[str, Any]) -> int:
+    """How many ranks computed at the same time on a node while the times of a data set were taken;
+    what that costs is in them."""
     compute = info.get("scenario", {}).get("compute", {})
-    return isinstance(compute, dict) and bool(compute.get("shared", False))
+    if not isinstance(compute, dict):
+        return 1
+    if compute.get("shared"):  # an older data set: by copies, or in a real run
+        return ALL_TOGETHER
+    measuring = info.get("result", {}).get("measuring") or {}
+    return max(int(compute.get("together", 1)), int(measuring.get("together", 1)))
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:

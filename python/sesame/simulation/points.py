@@ -125,9 +125,8 @@ class PointRunner:
             run = self._run_kept(job)
             if run.exit_status:
                 _replay(job)
-        compute = Compute(
-            "recorded", times=times, measuring=run.measuring, shared=scenario.compute.shared
-        )
+        together = 1 if run.measuring is None else run.measuring.together
+        compute = Compute("recorded", times=times, measuring=run.measuring, together=together)
         return run, compute
 
     def _job(self, point: Point, scenario: Scenario) -> _Job:

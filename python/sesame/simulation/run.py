@@ -20,9 +20,9 @@ from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
 from sesame.settings import setting, spelling
 from sesame.simulation.compute import (
+    computed_together,
     doubts_of_other_run,
     doubts_of_recorded,
-    is_shared,
     recorded_times,
     write_recorded,
 )
@@ -315,7 +315,7 @@ def _run(
         doubts += doubts_of_recorded(recorded)
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
-        text["compute"]["shared"] |= is_shared(recorded.info)
+        text["compute"]["together"] = computed_together(recorded.info)
     watch = LoadWatch()
     try:
         own, copies = scenario.arguments_of_copies, scenario.compute.copies - 1

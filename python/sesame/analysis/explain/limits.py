@@ -12,7 +12,7 @@ from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.routes import IN, KINDS, OUT, Topology
 from sesame.settings import setting
-from sesame.simulation.compute import is_shared
+from sesame.simulation.compute import computed_together
 from sesame.trust import Doubt, Reason
 
 CROWDED = 0.02  # share of the predicted time; a shorter queue does not matter
@@ -142,7 +142,7 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
         return None
     machine = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
-    if "node.slowdown" in machine or is_shared(info):
+    if "node.slowdown" in machine or computed_together(info) > 1:
         return None
     return _limit(
         f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
