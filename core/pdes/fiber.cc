@@ -5,6 +5,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -67,8 +68,7 @@ bool StackPool::guard(char* base) const {
 }
 
 Result<> StackPool::reserve_batch() {
-  const size_t stride = stack_bytes_ + kGuardBytes;
-  const size_t total = stride * batch_;
+  const size_t total = stride() * batch_;
   const int protection = guard_ == Guard::kMarker ? PROT_READ | PROT_WRITE : PROT_NONE;
   void* region = mmap(nullptr, total, protection,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -82,7 +82,7 @@ Result<> StackPool::reserve_batch() {
   // Huge pages would make each rank's few kilobytes in use cost two megabytes.
   madvise(region, total, MADV_NOHUGEPAGE);
   for (size_t i = batch_; i-- > 0;) {
-    char* base = first + i * stride + kGuardBytes;
+    char* base = first + i * stride() + kGuardBytes;
     if (!guard(base)) {
       return error(std::string("cannot map a stack for a rank: ") + std::strerror(errno),
                    "the kernel limits mappings per process: sysctl -w vm.max_map_count=1000000");
@@ -99,6 +99,19 @@ Result<Stack> StackPool::take() {
   Stack stack = free_.back();
   free_.pop_back();
   return stack;
+}
+
+size_t StackPool::deepest_use() const {
+  std::vector<unsigned char> is_resident(stack_bytes_ / kGuardBytes);
+  size_t deepest = 0;
+  for (auto [region, size] : regions_) {
+    for (size_t at = kGuardBytes; at < size; at += stride()) {
+      if (mincore(region + at, stack_bytes_, is_resident.data()) != 0) return 0;
+      const auto lowest = std::ranges::find(is_resident, 1) - is_resident.begin();
+      deepest = std::max(deepest, stack_bytes_ - static_cast<size_t>(lowest) * kGuardBytes);
+    }
+  }
+  return deepest;
 }
 
 namespace {

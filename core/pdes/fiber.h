@@ -44,8 +44,13 @@ class StackPool {
   Result<Stack> take();
   void give_back(Stack stack) { free_.push_back(stack); }
 
+  // Bytes between the end of a stack and the lowest page that was ever used, of the stack where
+  // these are most; 0 if the kernel does not tell. Takes about 1 us for each stack of 8 MiB.
+  size_t deepest_use() const;
+
  private:
   Result<> reserve_batch();
+  size_t stride() const { return stack_bytes_ + kGuardBytes; }
   // Makes the page below the stack fault and the stack usable.
   bool guard(char* base) const;
 

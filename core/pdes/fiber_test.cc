@@ -60,5 +60,21 @@ TEST(StackPool, UsesAsManyMappingsAsDeclared) {
   }
 }
 
+TEST(StackPool, KnowsTheDeepestUseOfAllStacks) {
+  constexpr size_t kBytes = 256 * 1024;
+  for (const Guard guard : guards()) {
+    StackPool pool(kBytes, 2, guard);
+    std::vector<Stack> stacks;
+    for (int i = 0; i < 5; ++i) stacks.push_back(*pool.take());
+    EXPECT_EQ(pool.deepest_use(), 0u);
+    for (const Stack& stack : stacks) stack.base[kBytes - 1] = 1;
+    EXPECT_EQ(pool.deepest_use(), 4'096u);
+    stacks[3].base[kBytes - 20'000] = 1;  // the fifth page from the end; those between are unused
+    EXPECT_EQ(pool.deepest_use(), 20'480u);
+    pool.give_back(stacks[3]);
+    EXPECT_EQ(pool.deepest_use(), 20'480u);
+  }
+}
+
 }  // namespace
 }  // namespace sesame::pdes

@@ -44,28 +44,28 @@ class WrittenMemory : public ::testing::Test {
   std::vector<char> received_ = std::vector<char>(2 * kMostReceivedBytes);
 };
 
-using Parts = std::vector<std::pair<uint64_t, uint64_t>>;
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
 
 TEST_F(WrittenMemory, IsHandedOverOnce) {
   write({10'000});
   EXPECT_EQ(received_[9'999], 'x');
-  EXPECT_EQ(handed_over(), (Parts{{address(0), 10'000}}));
-  EXPECT_EQ(handed_over(), Parts{});
+  EXPECT_EQ(handed_over(), (Ranges{{address(0), 10'000}}));
+  EXPECT_EQ(handed_over(), Ranges{});
 }
 
 TEST_F(WrittenMemory, IsNotLoadedIfTheProcessStoresIt) {
   write({100});
-  EXPECT_EQ(handed_over(), Parts{});
+  EXPECT_EQ(handed_over(), Ranges{});
 }
 
 TEST_F(WrittenMemory, IsItsEndWhereItIsLargerThanTheCaches) {
   write({kMostReceivedBytes + 4'096});
-  EXPECT_EQ(handed_over(), (Parts{{address(4'096), kMostReceivedBytes}}));
+  EXPECT_EQ(handed_over(), (Ranges{{address(4'096), kMostReceivedBytes}}));
 }
 
 TEST_F(WrittenMemory, HasOnlySoManyParts) {
   write(std::vector<size_t>(kMostReceived + 4, 1'000));
-  const Parts parts = handed_over();
+  const Ranges parts = handed_over();
   ASSERT_EQ(parts.size(), kMostReceived);
   EXPECT_EQ(parts.front(), std::pair(uint64_t{address((kMostReceived + 3) * 1'000)}, 1'000UL));
 }
@@ -73,9 +73,9 @@ TEST_F(WrittenMemory, HasOnlySoManyParts) {
 TEST_F(WrittenMemory, IsNotLoadedWhereComputationIsNotMeasured) {
   slot_->target_time = 0;
   write({10'000});
-  EXPECT_EQ(handed_over(), Parts{});
+  EXPECT_EQ(handed_over(), Ranges{});
   slot_->target_time = 1;
-  EXPECT_EQ(handed_over(), Parts{});
+  EXPECT_EQ(handed_over(), Ranges{});
 }
 
 }  // namespace

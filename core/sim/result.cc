@@ -180,6 +180,15 @@ Json libraries_opened(const Simulation& simulation) {
   return loader::libraries_opened_for_all_ranks();
 }
 
+// Whether smaller stacks may make it much faster: each of many stacks has page tables of its own,
+// which a page table's reach of 2 MiB is too small to share.
+bool has_many_large_stacks(const Simulation& simulation) {
+  constexpr int kMany = 2048;
+  constexpr uint64_t kLarge = 2 << 20, kLargest = 64 << 20;  // of more, looking takes too long
+  const uint64_t bytes = simulation.scenario().stack_bytes;
+  return simulation.world().size() >= kMany && bytes >= kLarge && bytes <= kLargest;
+}
+
 Json to_json(const Simulation& simulation) {
   const mpi::World& world = simulation.world();
   SimTime end;
@@ -231,6 +240,7 @@ Json to_json(const Simulation& simulation) {
     json["recorded_files"] = recording->files();
     json["recorded_rows"] = recording->rows();
   }
+  if (has_many_large_stacks(simulation)) json["deepest_stack_bytes"] = simulation.deepest_stack();
   add_sensitivity(world, json);
   json["peak_rss_bytes"] = simulation.peak_memory_bytes();
   return json;

@@ -297,24 +297,9 @@ void Simulation::measure_compute(mpi::Rank& rank) const {
   rank.measured = std::make_unique<mpi::MeasuredCompute>(keeps_times, samples_regions, short_limit);
 }
 
-// Sets the rank's slowdown. `taken` is the number of ranks on each node when this one starts.
-void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) const {
-  rank.slowdown = slowdown_on(world_->network.node_of(rank.id), taken);
-}
-
-// What the node's ranks cost each other beyond what they cost each other while the times were
-// taken.
-double Simulation::slowdown_on(int node, const std::vector<int>& taken) const {
-  const int ranks = taken[static_cast<size_t>(node)];
-  return machine_.slowdown_of(ranks) / machine_.slowdown_of(std::min(ranks, computed_together()));
-}
-
-int Simulation::computed_together() const {
-  if (scenario_.compute != mpi::ComputeMode::kMeasured) return scenario_.together;
-  const int workers = scenario_.workers / std::max(scenario_.hosts.count(), 1);
-  const int processors = usable_processors();
-  const int here = process_ranks_ != nullptr ? processors : std::min(workers, processors);
-  return std::max(here, scenario_.together);
+size_t Simulation::deepest_stack() const {
+  const bool is_known = process_ranks_ == nullptr && parallel_ == nullptr && stacks_ != nullptr;
+  return is_known ? stacks_->deepest_use() : 0;
 }
 
 int64_t Simulation::epoch_ns() const {

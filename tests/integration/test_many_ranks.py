@@ -121,6 +121,40 @@ def test_a_worker_has_stacks_for_its_own_ranks_only(tmp_path, simulate):
     assert 0 < int(outcome.stdout) < 3 * ranks  # KiB; a page table takes 4
 
 
+STACK = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  size_t bytes = rank == 1000 ? (size_t)atol(argv[1]) : 1;
+  char frame[bytes];
+  memset(frame, 1, bytes);
+  MPI_Finalize();
+  return frame[bytes - 1] - 1;
+}
+"""
+
+
+def test_smaller_stacks_are_advised_where_no_rank_needs_large_ones(tmp_path, simulate):
+    (tmp_path / "stack.c").write_text(STACK)
+    command = ["mpicc.mpich", "-w", "-O1", "stack.c", "-o", "stack"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+    def advised(*options: object, deepest: int) -> str | None:
+        done = simulate("-n", 2048, *ON, *options, "--", tmp_path / "stack", deepest)
+        assert done.status == 0, done.stderr
+        found = re.search(r"with --stack-size (\S+) the ranks' page tables", done.stderr)
+        return found and found[1]
+
+    assert advised(deepest=1) == "64KiB"
+    assert advised(deepest=50_000) == "256KiB"  # one rank decides
+    assert advised(deepest=150_000) is None
+    assert advised("--stack-size", "64KiB", deepest=1) is None
+
+
 @pytest.mark.long
 def test_workers_simulate_more_ranks_than_one_process_can_map(startup, simulate):
     limit = int(Path("/proc/sys/vm/max_map_count").read_text())

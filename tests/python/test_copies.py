@@ -62,7 +62,7 @@ def test_copies_that_fail_are_a_doubt(simulator, tmp_path):
 
 def test_the_number_of_copies_is_read():
     compute = parse_compute("measured:1")
-    assert (compute.copies, compute.shared, compute.repeatable) == (1, True, False)
+    assert (compute.copies, compute.together, compute.repeatable) == (1, 1, False)
     for text in ("measured:0", "measured:-1", "measured:two", "measured:"):
         with pytest.raises(InputError, match="expected measured, measured:COPIES"):
             parse_compute(text)

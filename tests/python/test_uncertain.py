@@ -131,7 +131,14 @@ def test_doubtful_computation_that_is_used_again_is_doubtful(sesame):
 
 
 def result(**changes: float) -> dict[str, Any]:
-    compute = {"reading_s": 2e-8, "samples": 40, "regions": 5, "sampled_s": 1.0, "short_s": 0.0}
+    compute = {
+        "together": 1,
+        "reading_s": 2e-8,
+        "samples": 40,
+        "regions": 5,
+        "sampled_s": 1.0,
+        "short_s": 0.0,
+    }
     compute |= {"repeated_s": 1.0, "difference_s": 0.01, "fastest_s": 0.97}
     host = {"preemptions": 0, "cpu_time_s": 1.0, "delayed_s": 0.0}
     ranks = {"compute_s": [1.0], "end_s": [2.0]}
