@@ -20,8 +20,9 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 fi
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 command -v mpicc >/dev/null || what="$what mpi"
-# The versions are in pyproject.toml and nowhere else.
-"$venv/bin/python" - $what <<'LIST' >"$venv/requirements-${what// /-}.txt"
+# requirements WHAT…: the packages. Their versions are in pyproject.toml and nowhere else.
+requirements() {
+  "$venv/bin/python" - "$@" <<'LIST'
 import sys
 import tomllib
 
@@ -29,17 +30,27 @@ with open("pyproject.toml", "rb") as file:
     content = tomllib.load(file)
 project = content["project"]
 extras = project["optional-dependencies"]
-others = [name for name in extras if name not in ("all", "dev-mpi")]
+others = [name for name in extras if name not in ("all", "dev-mpi", "dev-setup")]
 packages = {
     "build": [*project["dependencies"], *content["build-system"]["requires"]],
     "all": [package for name in others for package in extras[name]],
     "mpi": extras["dev-mpi"],
+    "setup": extras["dev-setup"],
 }
 print(*sorted({package for what in sys.argv[1:] for package in packages[what]}), sep="\n")
 LIST
-# Most files of most packages are never imported: Python compiles those that are. That takes 36 of
-# the 96 s of processor time otherwise. What each command imports is compiled now.
-more=()
-[ "${what%% *}" = build ] || more=(--no-compile)
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${more[@]}" \
-  -r "$venv/requirements-${what// /-}.txt"
+}
+# Most files of most packages are never imported: Python compiles those that are. What each command
+# imports is compiled now. uv needs a tenth of pip's processor time, but does not know pip's
+# settings: where these name an index, pip installs.
+list=$venv/requirements-${what// /-}.txt
+requirements $what >"$list"
+pip=("$venv/bin/python" -m pip --disable-pip-version-check)
+if [[ $("${pip[@]}" config list) == *index-url* ]]; then
+  [ "${what%% *}" = build ] && compile=() || compile=(--no-compile)
+  "${pip[@]}" install --quiet "${compile[@]}" -r "$list"
+else
+  [ "${what%% *}" = build ] && compile=(--compile-bytecode) || compile=()
+  [ -x "$venv/bin/uv" ] || "${pip[@]}" install --quiet --no-compile $(requirements setup)
+  "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" "${compile[@]}" -r "$list"
+fi
