@@ -133,8 +133,10 @@ bool Executive::take_arrivals() {
   is_firing_ = true;
   const bool any = synchronizer_->take_arrivals();
   is_firing_ = false;
-  if (any) resume_later();
-  return any;
+  if (!any) return false;
+  has_turn_ = false;
+  resume_later();
+  return true;
 }
 
 // Null when none is ready.

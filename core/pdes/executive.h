@@ -111,7 +111,8 @@ class Executive {
   EventKey first_model_event() const;
   void allow_turn(const EventKey& limit) { turn_limit_ = limit; }
   void end_turn() { turn_limit_ = EventKey{INT64_MIN, 0}; }
-  // Whether the last event was exclusive: this executive may use the models.
+  // Whether the last event was exclusive, and nothing of other executives has come since: this
+  // executive may use the models.
   bool has_turn() const { return synchronizer_ == nullptr || has_turn_; }
   // While a fiber here waits for the models, which may wake it at any time, also its own events
   // wait for their turn. +1: a fiber begins to wait; -1: it ends.

@@ -359,6 +359,28 @@ TEST_F(ExecutiveTest, TakesWhatHasArrivedWhenAFiberYields) {
   EXPECT_EQ(world_.log, "a+a|");
 }
 
+TEST_F(ExecutiveTest, WhatArrivesWhileAFiberYieldsEndsTheTurn) {
+  Executive& executive = world_.executive;
+  Slices steps(executive);
+  steps.awaited = true;
+  static Wake exclusive;
+  exclusive.label = 'x';
+  exclusive.target = &spawn('a', [](Actor& actor) {
+    world->executive.block();
+    for (int i = 0; i < 2; ++i) {
+      world->log += world->executive.has_turn() ? '!' : '.';
+      compute_twice<60>(actor);
+    }
+  });
+  executive.events().schedule(exclusive, SimTime::from_ns(10), {EventClass::kWake, 0, 0}, true);
+  steps.steps = {[&] {
+    executive.allow_turn(EventKey::never());
+    steps.arrival = [] { world->log += '+'; };
+  }};
+  executive.run();
+  EXPECT_EQ(world_.log, "|x!a+a.aa|");
+}
+
 TEST_F(ExecutiveTest, WithoutSlicesRunsAFiberUntilItBlocks) {
   Steps steps;
   steps.awaited = true;

@@ -22,7 +22,7 @@ class Synchronizer {
   // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
   virtual bool gives_turns() const { return false; }
 
-  // Whether another executive waits, perhaps for messages of this one.
+  // Whether another executive that has fibers left waits, perhaps for messages of this one.
   virtual bool is_awaited() const { return false; }
 
   // The others are for fibers that wait for something outside the simulation

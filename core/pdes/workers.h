@@ -74,7 +74,7 @@ struct SharedState {
   std::atomic<int64_t> turn_ps;             // and Executive::allow_turn()
   std::atomic<uint64_t> turn_order;
   std::atomic<int> waiting;               // workers with an event that is not safe
-  std::atomic<int> idle;                  // workers of this host that wait (WaitingTime)
+  std::atomic<int> idle;                  // workers of this host that others keep waiting
   std::atomic<bool> finished;             // nothing is left to do
   std::atomic<bool> is_stuck;             // the last round found no event in any worker
   bool has_outside;                       // fibers may wait for something outside the simulation
@@ -179,6 +179,9 @@ class Worker {
   // called again once it is.
   template <typename Condition>
   void wait_until(Condition&& is_there);
+  // Its ranks have all ended: when it waits from now on, nobody keeps it from computing.
+  void set_done() { is_done_ = true; }
+  bool is_done() const { return is_done_; }
   // Stops this worker for up to a millisecond now and then, when it takes frames.
   void delay_at_random(uint64_t seed) { delays_.emplace(seed); }
 
@@ -209,21 +212,24 @@ class Worker {
 
   SharedMemory& memory_;
   int number_;
+  bool is_done_ = false;
   std::vector<Arrivals> arrivals_;  // by sender
   std::optional<std::mt19937_64> delays_;
 };
 
-// Adds the time until its end to what the worker has waited, which is idle until then.
+// Adds the time until its end to what the worker has waited. Until then the worker is idle, unless
+// it is done.
 class WaitingTime {
  public:
   explicit WaitingTime(Worker& worker)
       : idle_(worker.state().idle),
+        is_idle_(!worker.is_done()),
         sum_(worker.state().workers[worker.number()].waited_ticks),
         begin_(read_time_stamp()) {
-    ++idle_;
+    idle_ += is_idle_;
   }
   ~WaitingTime() {
-    --idle_;
+    idle_ -= is_idle_;
     sum_ += read_time_stamp() - begin_;
   }
   WaitingTime(const WaitingTime&) = delete;
@@ -231,6 +237,7 @@ class WaitingTime {
 
  private:
   std::atomic<int>& idle_;
+  const int is_idle_;
   uint64_t& sum_;
   const uint64_t begin_;
 };

@@ -144,6 +144,19 @@ TEST(Workers, TheTimeThatAWorkerWaitsIsCounted) {
   EXPECT_EQ(memory->state().workers[0].waited_ticks, 0U);
 }
 
+TEST(Workers, OneThatIsDoneIsNotIdleWhileItWaits) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  Worker worker(*memory, 0);
+  const auto idle = [&] {
+    const WaitingTime waiting(worker);
+    return memory->state().idle.load();
+  };
+  EXPECT_EQ(idle(), 1);
+  worker.set_done();
+  EXPECT_EQ(idle(), 0);
+  EXPECT_EQ(memory->state().idle.load(), 0);
+}
+
 // The sender waits for space, and only it can send more: until then there is nothing to take.
 TEST(Workers, APartThatWasTakenIsNoArrival) {
   const auto memory = SharedMemory::create(2, kRingBytes).value();

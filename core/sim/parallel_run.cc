@@ -218,6 +218,7 @@ SimTime ParallelRun::look_ahead() const { return look_ahead_of(world_); }
 
 void ParallelRun::join(const Scenario& scenario) {
   worker_ = std::make_unique<pdes::Worker>(*memory_, number_);
+  left_ = std::ranges::count(worker_of_, number_);
   if (scenario.shuffle)
     worker_->delay_at_random(*scenario.shuffle + static_cast<uint64_t>(number_));
   const auto take_any = [this](std::span<const char> frame) { take(frame); };
@@ -307,6 +308,10 @@ void ParallelRun::fail(const Error& error) {
     std::fprintf(stderr, "error: %s\n", error.to_string().c_str());
   std::fflush(nullptr);
   _exit(2);
+}
+
+void ParallelRun::end_rank() {
+  if (--left_ == 0) worker_->set_done();
 }
 
 void ParallelRun::set_progress(const RunProgress& progress) {

@@ -75,6 +75,8 @@ class ParallelRun {
   // The job ends, for the first reason that a worker gives.
   void end_job(int status, const std::string& why);
   bool can_record() const { return recorder_ == nullptr || recorder_->error_number() == 0; }
+  // The program of one of this worker's ranks has ended.
+  void end_rank();
   void set_progress(const RunProgress& progress);
   void set_startup(double seconds) { shared_->workers[number_].startup_seconds = seconds; }
   int number() const { return number_; }
@@ -144,6 +146,7 @@ class ParallelRun {
   std::unique_ptr<pdes::SharedMemory> memory_;
   SharedRun* shared_ = nullptr;
   int number_ = -1;     // of this worker; -1: the supervisor
+  int64_t left_ = 0;    // its ranks that have not ended
   sigset_t signals_{};  // that the supervisor blocked before it had workers
   std::vector<std::FILE*> records_;
   std::vector<std::FILE*> states_;

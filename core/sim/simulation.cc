@@ -117,6 +117,7 @@ struct Hooks {
     rank.main.ended = true;
     rank.exit_status = status;
     ++running->ended_ranks_;
+    if (running->parallel_ != nullptr) running->parallel_->end_rank();
     rank.world.executive.finish([](pdes::Fiber*) {});
   }
 
