@@ -46,6 +46,14 @@ bool AsynchronousProtocol::synchronize(const SimTime& earliest) {
   return step == Step::kContinue;
 }
 
+// In the order of advance(): frames that the input time does not cover are in the rings.
+void AsynchronousProtocol::catch_up(const SimTime& earliest) {
+  earliest_ps_ = earliest.ps();
+  next_send_ps_ = next_send_ ? next_send_().ps() : 0;
+  const int64_t input = input_ps();
+  if (!worker_.take_frames(take_)) announce_output(input);
+}
+
 AsynchronousProtocol::Step AsynchronousProtocol::await_step() {
   const WaitingTime waiting(worker_);
   // After an announcement an answer may come soon: it begins to wait anew.

@@ -40,6 +40,7 @@ class AsynchronousProtocol final : public WorkerSynchronizer {
   void set_next_send(std::function<SimTime()> next_send) { next_send_ = std::move(next_send); }
 
   bool synchronize(const SimTime& earliest) override;
+  void catch_up(const SimTime& earliest) override;
 
  private:
   enum class Step : uint8_t { kWait, kContinue, kEnd };

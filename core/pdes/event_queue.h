@@ -65,6 +65,10 @@ class ConditionalEvent {
   // Called at time() of the simulation, when no fiber is ready. Must not block; may make fibers
   // ready and schedule events, this one too, no earlier than time().
   virtual void fire() = 0;
+  // Whether nothing that other workers of a parallel simulation do can have an effect on this
+  // event, so that it may fire at any bound. Called when no fiber is ready and no other event of
+  // this worker is earlier. False if it is not known.
+  virtual bool is_independent() { return false; }
   // Starts loading into the cache what fire() will need. Called shortly before it, or not at all.
   virtual void load_ahead() const {}
 
@@ -86,6 +90,8 @@ class EventQueue {
   EventKey first() const {
     return heap_.empty() ? EventKey::never() : EventKey{heap_[0].time_ps, heap_[0].order};
   }
+  // REQUIRES: !empty()
+  ConditionalEvent& first_event() const { return *heap_[0].event; }
   bool first_is_exclusive() const { return !heap_.empty() && heap_[0].is_exclusive; }
 
   // Schedules an event of the class kModel, or moves it if it is scheduled already; of equal times

@@ -25,6 +25,11 @@ constexpr size_t kStackBytes = 16 * kCacheLineBytes;
 // each other without an end does not keep the others waiting.
 constexpr uint64_t kWakesPerAppend = 1 << 10;
 
+// How many independent events fire before frames of other workers are taken. A choice: an event
+// takes about a microsecond, and a worker that waits looks at the rings for some hundred
+// microseconds before it sleeps (Worker::wait_until()).
+constexpr uint32_t kEventsPerCatchUp = 64;
+
 }  // namespace
 
 void Executive::make_ready(Fiber& fiber) {
@@ -95,6 +100,8 @@ bool Executive::await_outside() {
 void Executive::fire_next() {
   const bool is_model = is_model_next();
   has_turn_ = !is_model && events_.first_is_exclusive();
+  if (!is_model && !has_turn_ && needs_independence()) [[unlikely]]
+    if (++independent_events_ % kEventsPerCatchUp == 0) return catch_up();
   if (has_turn_) end_turn();
   is_firing_ = true;
   (is_model ? model_events_ : events_).take_earliest().fire();
@@ -114,7 +121,17 @@ bool Executive::may_fire_in_parallel() const {
   if (is_model_next()) return may_fire_model();
   if (events_.empty()) return false;
   if (events_.first_is_exclusive() || model_waits_ > 0) return events_.first() <= turn_limit_;
-  return events_.earliest() < bound_;
+  return !needs_independence() || is_first_independent();
+}
+
+// Whether the bound does not allow the first own event, which is not exclusive.
+bool Executive::needs_independence() const {
+  return synchronizer_ != nullptr && model_waits_ == 0 && events_.earliest() >= bound_;
+}
+
+// Not while models have events: these may wake any rank.
+bool Executive::is_first_independent() const {
+  return fires_independent_ && model_events_.empty() && events_.first_event().is_independent();
 }
 
 // Messages of other workers have their effects as if an event fired.
@@ -124,6 +141,12 @@ bool Executive::synchronize() {
   const bool continues = synchronizer_->synchronize(earliest());
   is_firing_ = false;
   return continues;
+}
+
+void Executive::catch_up() {
+  is_firing_ = true;
+  synchronizer_->catch_up(events_.earliest());
+  is_firing_ = false;
 }
 
 // All fibers that it makes ready run before the outside is waited for again: what they do next may

@@ -99,6 +99,9 @@ class Executive {
     bound_ = SimTime::zero();
   }
   void allow_until(const SimTime& bound) { bound_ = bound; }
+  // From now on events also fire if they are independent of the other executives
+  // (ConditionalEvent::is_independent()).
+  void fire_independent_events() { fires_independent_ = true; }
   // Gives fibers time slices (yield_after_slice()). REQUIRES: there is a synchronizer.
   void use_time_slices() { has_slices_ = true; }
   // The executives that simulate together have copies of some models (shared file systems). The
@@ -194,6 +197,8 @@ class Executive {
   }
   bool may_fire_in_parallel() const;
   bool may_fire_model() const { return first_model_event() < turn_limit_; }
+  bool needs_independence() const;
+  bool is_first_independent() const;
   bool is_model_next() const {
     return synchronizer_ != nullptr && first_model_event() < events_.first();
   }
@@ -203,6 +208,7 @@ class Executive {
   bool await_outside();
   void fire_next();
   bool synchronize();
+  void catch_up();
   void resume_later();
   Fiber* take_ready();
   void prefetch_next();
@@ -237,6 +243,8 @@ class Executive {
   EventKey turn_limit_{INT64_MIN, 0};
   bool has_turn_ = false;
   int model_waits_ = 0;
+  bool fires_independent_ = false;
+  uint32_t independent_events_ = 0;  // that have fired after the bound
   bool is_firing_ = false;
   bool confirms_receives_ = false;
   // Fibers that resume together, none before `resumes_`.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -256,6 +257,7 @@ struct Steps : Synchronizer {
     std::exchange(arrival, nullptr)();
     return true;
   }
+  void catch_up(const SimTime&) override { world->log += 'c'; }
   std::vector<std::function<void()>> steps;
   size_t next = 0;
   bool awaited = false;
@@ -389,6 +391,71 @@ TEST_F(ExecutiveTest, WithoutSlicesRunsAFiberUntilItBlocks) {
   spawn('b', append_name);
   world_.executive.run();
   EXPECT_EQ(world_.log, "aab|");
+}
+
+// The event fires every nanosecond until its time.
+struct IndependentEvent : NamedEvent {
+  using NamedEvent::NamedEvent;
+  void fire() override {
+    NamedEvent::fire();
+    if (time() < end)
+      world->executive.events().schedule(*this, time() + SimTime::from_ns(1),
+                                         {EventClass::kMatch, 0, 0});
+  }
+  bool is_independent() override { return time() > of_others; }
+  SimTime end;
+  SimTime of_others;
+};
+
+TEST_F(ExecutiveTest, IndependentEventsNeedNoBound) {
+  Executive& executive = world_.executive;
+  IndependentEvent event('i');
+  event.end = SimTime::from_ns(5);
+  event.of_others = SimTime::from_ns(3);
+  Steps steps;
+  executive.set_synchronizer(&steps);
+  executive.fire_independent_events();
+  executive.events().schedule(event, SimTime::from_ns(1), {EventClass::kMatch, 0, 0});
+  steps.steps = {[&] { executive.allow_until(SimTime::from_ns(3)); },
+                 [&] { executive.allow_until(SimTime::from_ns(4)); }};
+  executive.run();
+  EXPECT_EQ(world_.log, "|ii|iii|");
+}
+
+TEST_F(ExecutiveTest, IndependentEventsWaitUnlessTheyAreAllowed) {
+  IndependentEvent event('i');
+  Steps steps;
+  world_.executive.set_synchronizer(&steps);
+  world_.executive.events().schedule(event, SimTime::from_ns(1), {EventClass::kMatch, 0, 0});
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "|");
+}
+
+TEST_F(ExecutiveTest, NoEventIsIndependentWhileModelsHaveEvents) {
+  Executive& executive = world_.executive;
+  IndependentEvent event('i');
+  NamedEvent model('m');
+  Steps steps;
+  executive.set_synchronizer(&steps);
+  executive.fire_independent_events();
+  executive.events().schedule(event, SimTime::from_ns(1), {EventClass::kMatch, 0, 0});
+  executive.model_events().schedule(model, SimTime::from_ns(2));
+  steps.steps = {[&] { executive.allow_turn(EventKey::never()); }};
+  executive.run();
+  EXPECT_EQ(world_.log, "||");
+}
+
+TEST_F(ExecutiveTest, TakesWhatArrivesNowAndThenWhileEventsNeedNoBound) {
+  Executive& executive = world_.executive;
+  IndependentEvent event('i');
+  event.end = SimTime::from_ns(200);
+  Steps steps;
+  executive.set_synchronizer(&steps);
+  executive.fire_independent_events();
+  executive.events().schedule(event, SimTime::from_ns(1), {EventClass::kMatch, 0, 0});
+  executive.run();
+  EXPECT_EQ(std::ranges::count(world_.log, 'c'), 3);  // after 64, 128 and 192 events
+  EXPECT_EQ(std::ranges::count(world_.log, 'i'), 200);
 }
 
 TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {

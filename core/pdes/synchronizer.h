@@ -19,6 +19,10 @@ class Synchronizer {
   // False: nothing is left to do on any worker, or the run is being stopped. Must not switch
   // fibers.
   virtual bool synchronize(const SimTime& earliest) = 0;
+  // Called now and then while events fire that need no bound, so that other workers do not wait for
+  // space in rings or for announcements meanwhile. No fiber is ready; the first event is at
+  // `earliest`. Delivers what has arrived. Does not wait. Must not switch fibers.
+  virtual void catch_up(const SimTime& /*earliest*/) { take_arrivals(); }
   // Whether it gives turns, which uses of shared models need (Executive::allow_turn()).
   virtual bool gives_turns() const { return false; }
 

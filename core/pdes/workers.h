@@ -179,7 +179,7 @@ class Worker {
   // called again once it is.
   template <typename Condition>
   void wait_until(Condition&& is_there);
-  // Its ranks have all ended: when it waits from now on, nobody keeps it from computing.
+  // Its ranks have all ended: when it waits from now on, it has nothing to compute.
   void set_done() { is_done_ = true; }
   bool is_done() const { return is_done_; }
   // Stops this worker for up to a millisecond now and then, when it takes frames.

@@ -22,6 +22,7 @@
 #include "core/mpi/io/shared_files.h"
 #include "core/mpi/rma/remote_target.h"
 #include "core/pdes/fiber.h"
+#include "core/sim/expected_sources.h"
 #include "core/sim/rank_division.h"
 #include "core/sim/recording.h"
 #include "core/sim/worker_protocol.h"
@@ -224,10 +225,19 @@ void ParallelRun::join(const Scenario& scenario) {
   const auto take_any = [this](std::span<const char> frame) { take(frame); };
   messages_ = std::make_unique<mpi::WorkerMessages>(
       world_, *worker_, worker_of_,
-      [this](const std::string& why, const std::string& hint) { refuse(why, hint); }, take_any);
+      [this](const std::string& why, const std::string& hint) { refuse(why, hint); },
+      [this](const std::string& why, const std::string& hint) {
+        fail({why, hint, {}, 0});
+      },
+      take_any);
   protocol_ = make_protocol(scenario, look_ahead(), *worker_, world_.executive, take_any,
                             [this] { return messages_->next_send(); });
   if (has_null_messages(scenario)) messages_->announce_sends();
+  if (scenario.sources == Sources::kMembers) world_.executive.fire_independent_events();
+  if (scenario.sources == Sources::kTags || scenario.sources == Sources::kExpected) {
+    messages_->refuse_threads();
+    if (auto read = expect_sources(scenario, *messages_, world_); !read) fail(read.error());
+  }
   world_.executive.set_confirms_receives(scenario.confirm_receives);
   world_.remote = messages_.get();
   world_.remote_windows = mpi::make_remote_windows(world_);

@@ -138,6 +138,23 @@ Result<> read_hosts(const Json& json, Scenario* scenario) {
   return {};
 }
 
+Result<> read_sources(const Json& json, Scenario* scenario) {
+  static constexpr std::pair<const char*, Sources> kNames[] = {
+      {"any", Sources::kAny},
+      {"members", Sources::kMembers},
+      {"tags", Sources::kTags},
+      {"expected", Sources::kExpected},
+  };
+  const std::string given = json.value("sources", "any");
+  scenario->expected_sources = json.value("expected_sources", "");
+  for (const auto& [name, sources] : kNames) {
+    if (given != name) continue;
+    scenario->sources = sources;
+    return {};
+  }
+  return error("there are no sources " + given, "there are any, members, tags and expected");
+}
+
 Result<Scenario> from_json(const Json& json) {
   if (json.value("settings", "options") == "arguments") spell_settings_as_arguments();
   Scenario scenario;
@@ -175,6 +192,7 @@ Result<Scenario> from_json(const Json& json) {
   scenario.protocol = json.value("protocol", scenario.protocol);
   scenario.quantum = SimTime::from_ps(json.value("quantum_ps", int64_t{0}));
   scenario.inexact = json.value("inexact", false);
+  if (auto read = read_sources(json, &scenario); !read) return std::unexpected(read.error());
   scenario.confirm_receives = json.value("confirm_receives", false);
   scenario.progress_descriptor = json.value("progress_fd", -1);
   if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());

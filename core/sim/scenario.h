@@ -34,6 +34,14 @@ struct HostScenario {
   }
 };
 
+// What several workers take for granted about receives from any source (docs/models/parallel.md).
+enum class Sources : uint8_t {
+  kAny,       // nothing
+  kMembers,   // ranks communicate by MPI alone: only members of a communicator matter
+  kTags,      // each tag has one source at each rank; checked
+  kExpected,  // messages arrive in the order of an earlier run; checked
+};
+
 struct Scenario {
   std::string program;
   std::vector<std::string> arguments;
@@ -72,6 +80,8 @@ struct Scenario {
   std::string protocol = "quantum";  // between several (worker_protocol.h)
   SimTime quantum;                   // of this protocol; zero: the look-ahead
   bool inexact = false;              // whether the quantum may be longer than that
+  Sources sources = Sources::kAny;   // of receives from any source
+  std::string expected_sources;      // kExpected: path; docs/formats/scenario.md has its layout
   bool confirm_receives = false;     // without the deterministic shortcut, for comparisons
   int progress_descriptor = -1;      // gets lines with the progress; -1: none
 };

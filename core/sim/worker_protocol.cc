@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/spelling.h"
 #include "core/base/units.h"
 #include "core/pdes/asynchronous.h"
 #include "core/pdes/quantum.h"
@@ -28,6 +29,19 @@ bool has_links(const machine::Machine& machine) {
          machine.topology.kind != machine::TopologyKind::kCrossbar;
 }
 
+// Where messages share cards, events at these cards wait for the protocol anyway.
+Result<> check_sources(const Scenario& scenario, const machine::Machine& machine) {
+  if (scenario.sources == Sources::kAny) return {};
+  const std::string named = spelled("--sources", "sources");
+  if (machine.sharing.mode != machine::SharingMode::kNone)
+    return error(named + " is not for a network whose cards messages share",
+                 "leave it out, or use network.sharing = \"none\"");
+  if (scenario.sources == Sources::kExpected && scenario.hosts.are_several())
+    return error(named + " with an earlier run is for workers on one host",
+                 "use " + named + " tags, or leave it out");
+  return {};
+}
+
 }  // namespace
 
 bool has_null_messages(const Scenario& scenario) {
@@ -41,6 +55,7 @@ SimTime quantum_of(const Scenario& scenario, SimTime look_ahead) {
 
 Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
                         SimTime look_ahead) {
+  if (auto checked = check_sources(scenario, machine); !checked) return checked;
   if (scenario.quantum < SimTime::zero()) return error("a quantum is a time of 0 or more");
   if (scenario.protocol == "quantum") {
     if (scenario.quantum <= look_ahead || scenario.inexact) return {};

@@ -15,8 +15,9 @@
 
 namespace sesame::sim {
 
-// The Error says which protocols there are, that the quantum needs `inexact`, or that null messages
-// do not know when the machine's cards and its network's collectives send.
+// The Error says which protocols there are, where expected sources are of no use, that the quantum
+// needs `inexact`, or that null messages do not know when the machine's cards and its network's
+// collectives send.
 Result<> check_protocol(const Scenario& scenario, const machine::Machine& machine,
                         SimTime look_ahead);
 // How long a round of the protocol quantum is.

@@ -104,6 +104,10 @@ QueuedMessage* AnySource::next_for_receives() const {
   return best;
 }
 
+QueuedMessage* AnySource::first_with_tag(uint32_t context, int tag) const {
+  return contexts_.at(context).by_tag.at(tag).messages.top();
+}
+
 QueuedMessage* AnySource::next_unclaimed(const Selector& selector) const {
   const ContextQueues& context = contexts_.at(selector.context);
   if (context.all_tags.first_receive != nullptr) return nullptr;

@@ -51,9 +51,11 @@ class AnySource {
   // null if there is none. If several messages of the channel arrive at this time, the one returned
   // is not always the first.
   QueuedMessage* next_for_receives() const;
-  // The same among the messages that the selector (from any source) accepts, but no posted receive
-  // from any source.
-  // REQUIRES: the selector is watched.
+  // The earliest message of this context and tag; null if there is none. It may be any of those of
+  // its channel that arrive at the same time. REQUIRES: there is a receive from any source for it.
+  QueuedMessage* first_with_tag(uint32_t context, int tag) const;
+  // The same as next_for_receives() among the messages that the selector (from any source) accepts,
+  // but no posted receive from any source. REQUIRES: the selector is watched.
   QueuedMessage* next_unclaimed(const Selector& selector) const;
 
  private:

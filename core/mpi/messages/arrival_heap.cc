@@ -6,7 +6,7 @@
 
 namespace sesame::mpi {
 
-bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
+bool arrives_before(const MessageEnvelope& a, const MessageEnvelope& b) {
   if (a.arrival != b.arrival) return a.arrival < b.arrival;
   return a.source != b.source ? a.source < b.source : a.context < b.context;
 }

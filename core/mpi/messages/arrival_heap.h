@@ -12,11 +12,12 @@
 
 namespace sesame::mpi {
 
+struct MessageEnvelope;
 struct QueuedMessage;
 
 // The order in which messages of different channels match a receive from any source: by arrival,
 // then by source, then by context. (Messages of one channel match in the order sent.)
-bool arrives_before(const QueuedMessage& a, const QueuedMessage& b);
+bool arrives_before(const MessageEnvelope& a, const MessageEnvelope& b);
 
 class ArrivalHeap {
  public:

@@ -2,6 +2,7 @@
 // (MPI 4.1, sections 3.7 to 3.9).
 #include <array>
 
+#include "core/base/spelling.h"
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/buffered.h"
@@ -379,6 +380,7 @@ int Start(Request* handle) {
   if (request->active) return fail(MPI_ERR_REQUEST, "the request is active already");
   request->active = true;
   request->complete = false;
+  request->matched_early = false;
   request->error = MPI_SUCCESS;
   request->status = Status{};
   request->receive_overhead = SimTime::zero();
@@ -409,6 +411,20 @@ int Startall(int count, Request* handles) {
   return MPI_SUCCESS;
 }
 
+namespace {
+
+// A receive from any source that matched before its message was known to be the first: whether a
+// cancel comes too late is certain only if the receive has taken effect by now.
+void check_early_match(Rank& rank, const RequestObject& request) {
+  yield_until_now(self());
+  if (request.complete && request.ready <= self().now) return;
+  rank.world.remote->end_run(
+      rank.name() + ": MPI_Cancel of a receive from any source, whose message was expected",
+      std::string("leave out ") + spelled("--sources", "sources"));
+}
+
+}  // namespace
+
 int Cancel(Request* handle) {
   RequestObject* request = nullptr;
   MPI_TRY(check_request(*handle, &request));
@@ -424,6 +440,7 @@ int Cancel(Request* handle) {
   InFlight::of(rank.world).deliver_all();  // one of them may match the request
   // A message from any source that has arrived by now matches first.
   if (request->wildcard_queued) yield_until_now(self());
+  if (request->matched_early) check_early_match(rank, *request);
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {

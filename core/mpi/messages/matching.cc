@@ -119,7 +119,7 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverF
     watch(selector_of(receive));
     any_source_->post(receive);
     schedule_event();
-    return nullptr;
+    return expected_ == nullptr ? nullptr : take_expected(receive);
   }
   Channel& from = channel(receive.context, receive.peer);
   for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
@@ -146,18 +146,28 @@ void Matching::schedule_event() {
   }
 }
 
-// Fires when nothing can arrive before the earliest message any more, so its match is certain.
-void Matching::match_earliest() {
+// The message that the event will match; null if there is none. If several messages of the channel
+// arrive at this time, it is the one sent first.
+QueuedMessage* Matching::next_match() {
   QueuedMessage* message = any_source_->next_for_receives();
-  CHECK(message != nullptr);
-  // If several messages of the channel arrive at this time, the one sent first is matched.
+  if (message == nullptr) return nullptr;
   message = channel(message->context, message->source).first_message;
   while (claim_on(*message) == nullptr) message = message->next;
+  return message;
+}
+
+// Fires when nothing can arrive before the earliest message any more, so its match is certain.
+void Matching::match_earliest() {
+  QueuedMessage* message = next_match();
+  CHECK(message != nullptr);
   RequestObject* receive = claim_on(*message);
   remove_any_source(*receive);
   unlink(message);
+  const uint32_t context = message->context;
+  const int tag = message->tag;
   deliver_(*world_, rank_, *receive, message);
   match_released();
+  if (expected_ != nullptr) match_all_expected(context, tag);
 }
 
 void Matching::remove_any_source(RequestObject& receive) {

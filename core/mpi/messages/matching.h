@@ -21,6 +21,9 @@
 // channels again, in the order of their keys, which does not depend on the order in which the ranks
 // ran.
 //
+// With expect() a receive from any source with a tag also matches at once if its message is the one
+// that is expected. A message that contradicts such a match ends the run.
+//
 // Ownership: queued messages belong to the queue until they are unlinked. Posted receives belong to
 // the caller and must not move until they are matched or withdrawn. Nothing here fails. Times are
 // simulated. One thread; the functions of a probe block the strand that calls them.
@@ -28,11 +31,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.h"
 #include "core/mpi/messages/any_source.h"
 #include "core/mpi/messages/channel_table.h"
+#include "core/mpi/messages/expected_sources.h"
 #include "core/mpi/messages/message.h"
 #include "core/pdes/event_queue.h"
 #include "core/pdes/executive.h"
@@ -57,6 +62,12 @@ class Matching {
     executive_ = &executive;
     rank_ = rank;
   }
+
+  // Before any message arrives, where other workers take part.
+  void expect(ExpectedSources sources) {
+    expected_ = std::make_unique<ExpectedSources>(std::move(sources));
+  }
+  bool has_expected() const { return expected_ != nullptr; }
 
   // Makes the channel if it is new, which invalidates all references to channels.
   Channel& channel(uint32_t context, int source) {
@@ -86,6 +97,8 @@ class Matching {
   // message must be queued. `queued`: the message itself, if it is in the queue already.
   RequestObject* match_posted_receive(Channel& channel, uint32_t context, int tag,
                                       const QueuedMessage* queued = nullptr);
+  // To be called then if has_expected(), with its result: a receive that expects the message.
+  RequestObject* match_expected(const MessageEnvelope& message, RequestObject* receive);
   // Queues a message and takes ownership. REQUIRES: match_posted_receive() returned null for it,
   // and this is its channel.
   void enqueue(Channel& channel, QueuedMessage* message);
@@ -133,10 +146,12 @@ class Matching {
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
     void fire() override { matching.match_earliest(); }
+    bool is_independent() override { return matching.is_next_match_independent(); }
     Matching& matching;
   };
   struct Probe : pdes::ConditionalEvent {
     void fire() override;
+    bool is_independent() override;
     Selector selector{};
     SimTime latest;            // when to resume if no message arrives
     Strand* strand = nullptr;  // null: it is about to resume
@@ -155,8 +170,16 @@ class Matching {
   QueuedMessage* find_from_any(const Selector& selector);
   QueuedMessage* find_among_held(const Selector& selector);
   void schedule_event();
+  QueuedMessage* next_match();
   void match_earliest();
+  bool is_next_match_independent();
   void match_released();
+  bool may_match_early() const;
+  QueuedMessage* find_expected(uint32_t context, int tag);
+  QueuedMessage* take_expected(RequestObject& receive);
+  void match_all_expected(uint32_t context, int tag);
+  void match_early(const MessageEnvelope& message, RequestObject& receive);
+  [[noreturn]] void end_contradicted(int tag, int source_world);
   void schedule_probe(Probe& probe);
 
   // Members that every message reads come first, in the cache line before the channels.
@@ -173,6 +196,7 @@ class Matching {
   // Keys of the channels that were marked as held; some may have nothing to match any more.
   std::vector<uint64_t> held_;
   WildcardEvent event_;
+  std::unique_ptr<ExpectedSources> expected_;  // null: nothing is expected
 };
 
 }  // namespace sesame::mpi

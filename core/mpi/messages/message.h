@@ -16,6 +16,7 @@
 namespace sesame::mpi {
 
 struct AttachedBuffer;
+struct CommObject;
 struct RequestObject;
 
 // What the receiver knows of a message, whether it matches a posted receive or has to be queued.
@@ -81,8 +82,9 @@ static_assert(sizeof(QueuedMessage) == 128 || sizeof(SimTime) > sizeof(int64_t))
 // What a receive or a probe asks for.
 struct Selector {
   uint32_t context;
-  int source;  // or MPI_ANY_SOURCE
-  int tag;     // or MPI_ANY_TAG
+  int source;                        // or MPI_ANY_SOURCE
+  int tag;                           // or MPI_ANY_TAG
+  const CommObject* comm = nullptr;  // of a probe: the communicator, which has the context
 
   bool accepts_tag(int message_tag) const { return tag == MPI_ANY_TAG || tag == message_tag; }
   bool accepts(const QueuedMessage& message) const {

@@ -34,7 +34,7 @@ QueuedMessage* wait_for_message(Strand& strand, CommObject& comm, int source, in
   describe_operation(probed, RequestObject::Kind::kReceive, nullptr, 0,
                      *predefined_object(MPI_BYTE), source, tag, comm);
   strand.waiting_request = &probed;
-  QueuedMessage* message = strand.rank->matching.wait_for({comm.context, source, tag});
+  QueuedMessage* message = strand.rank->matching.wait_for({comm.context, source, tag, &comm});
   strand.waiting_request = nullptr;
   strand.waited += strand.wait_until(message->arrival);
   return message;
@@ -119,7 +119,7 @@ int Iprobe(int source, int tag, Comm handle, int* flag, Status* status) {
     set_no_process_status(status);
     return MPI_SUCCESS;
   }
-  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag});
+  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag, comm});
   *flag = message != nullptr ? 1 : 0;
   if (message != nullptr) set_message_status(*message, status);
   return MPI_SUCCESS;
@@ -150,7 +150,7 @@ int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle
     return MPI_SUCCESS;
   }
   Strand& strand = self();
-  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag});
+  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag, comm});
   *flag = message != nullptr ? 1 : 0;
   if (message == nullptr) {
     *message_handle = MPI_MESSAGE_NULL;

@@ -90,6 +90,8 @@ class RemoteRanks {
   virtual void check_thread() const = 0;
   // Ends the run: "rank 3: … is not simulated with several workers yet".
   [[noreturn]] virtual void refuse(const std::string& what) const = 0;
+  // Ends the run for this reason. Also outside fibers.
+  [[noreturn]] virtual void end_run(const std::string& why, const std::string& hint) const = 0;
   // Whether some are on another host, which does not see this one's files.
   virtual bool are_on_several_hosts() const = 0;
   [[noreturn]] virtual void refuse_on_several_hosts(const std::string& what) const = 0;

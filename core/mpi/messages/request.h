@@ -75,6 +75,7 @@ struct alignas(64) RequestObject : Pooled<RequestObject>, Operation {
   bool active : 1 = true;            // false: a persistent request that is not started
   bool wildcard_queued : 1 = false;  // receive: is in the list of receives from any source
   bool freed : 1 = false;            // MPI_Request_free: to be deleted on completion
+  bool matched_early : 1 = false;    // receive: Matching::expect() says which
   bool holds_objects : 1 = false;    // owns references to its type and communicator
 
   SimTime receive_overhead;           // CPU time that the waiting call charges

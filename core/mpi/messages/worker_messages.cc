@@ -118,11 +118,12 @@ bool is_refused(CallId call) {
 }  // namespace
 
 WorkerMessages::WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers,
-                               Refuse refuse, pdes::Worker::Take take_any)
+                               Refuse refuse, Refuse end_run, pdes::Worker::Take take_any)
     : RemoteRanks(std::move(workers), worker.number()),
       world_(world),
       worker_(worker),
       refuse_(std::move(refuse)),
+      end_run_(std::move(end_run)),
       take_any_(std::move(take_any)) {
   if (world_.traffic != nullptr) divide_traffic();
 }
@@ -398,6 +399,10 @@ void WorkerMessages::check_call(uint16_t call) const {
 
 // A thread may begin to call later, with a clock before those of its rank's other threads.
 void WorkerMessages::check_thread() const {
+  if (refuses_threads_)
+    refuse_(this_rank().name() + ": calls from several threads are not simulated with " +
+                spelled("--sources", "sources") + " yet",
+            "leave it out");
   if (!announces_sends_) return;
   refuse_(
       this_rank().name() + ": calls from several threads are not simulated with null messages yet",
@@ -406,6 +411,11 @@ void WorkerMessages::check_thread() const {
 
 void WorkerMessages::refuse(const std::string& what) const {
   refuse_(this_rank().name() + ": " + what + " is not simulated with several workers yet", "");
+  __builtin_unreachable();
+}
+
+void WorkerMessages::end_run(const std::string& why, const std::string& hint) const {
+  end_run_(why, hint);
   __builtin_unreachable();
 }
 

@@ -25,9 +25,10 @@ class WorkerMessages final : public RemoteRanks {
   // simulates it. Must not return.
   using Refuse = std::function<void(const std::string& why, const std::string& hint)>;
 
-  // `workers`: by rank, the number of its worker. `take_any` takes a frame of any subject.
+  // `workers`: by rank, the number of its worker. `end_run` is as Refuse, but may be called outside
+  // fibers. `take_any` takes a frame of any subject.
   WorkerMessages(World& world, pdes::Worker& worker, std::vector<int> workers, Refuse refuse,
-                 pdes::Worker::Take take_any);
+                 Refuse end_run, pdes::Worker::Take take_any);
 
   void take(std::span<const char> frame);
   // A time before which no rank of this worker sends anything, whatever it receives: a lower bound
@@ -36,6 +37,8 @@ class WorkerMessages final : public RemoteRanks {
   // For null messages: from now on what other modules send, and threads that call, end the run,
   // since next_send() does not know of them.
   void announce_sends() { announces_sends_ = true; }
+  // From now on threads that call end the run: in which order they post receives is not known.
+  void refuse_threads() { refuses_threads_ = true; }
 
   void send(int target, const MessageEnvelope& message, const Data& data,
             const network::Passage* passage) override;
@@ -53,6 +56,7 @@ class WorkerMessages final : public RemoteRanks {
   void check_call(uint16_t call) const override;
   void check_thread() const override;
   [[noreturn]] void refuse(const std::string& what) const override;
+  [[noreturn]] void end_run(const std::string& why, const std::string& hint) const override;
   bool are_on_several_hosts() const override { return worker_.memory().is_on_several_hosts(); }
   [[noreturn]] void refuse_on_several_hosts(const std::string& what) const override;
 
@@ -72,8 +76,10 @@ class WorkerMessages final : public RemoteRanks {
   World& world_;
   pdes::Worker& worker_;
   Refuse refuse_;
+  Refuse end_run_;
   pdes::Worker::Take take_any_;
   bool announces_sends_ = false;
+  bool refuses_threads_ = false;
 };
 
 }  // namespace sesame::mpi

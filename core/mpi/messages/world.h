@@ -130,6 +130,7 @@ struct World {
   std::set<std::string> host_files;  // opened by MPI-IO, on no file system of the machine
   // Uses of simulated files that take no simulated time, and the ranks that may have made them.
   std::map<std::string, std::set<int>> uses_without_time;
+  bool has_windows = false;  // a rank here has made memory of one-sided communication
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};

@@ -129,6 +129,7 @@ WindowObject* new_window(Rank& rank, const CommObject& parent, const WindowArgum
 
 int create(CommObject& comm, const WindowArguments& arguments, Win* win, void* baseptr) {
   Rank& rank = this_rank();
+  rank.world.has_windows = true;  // before any other rank can reach it
   *win = MPI_WIN_NULL;
   return run_collective(comm, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);

@@ -13,7 +13,7 @@ from sesame import native
 from sesame.api.arguments import check_one, words_of
 from sesame.api.machine import Machine
 from sesame.api.trace_driven import place, played, storage_of, write_inputs
-from sesame.datasets import is_data_set
+from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
@@ -27,6 +27,7 @@ from sesame.simulation.settings import (
     parse_placement,
     with_strategy,
 )
+from sesame.simulation.sources import NAMES, parse_sources
 
 # The limits of core/sim/scenario.cc, in bytes. Calls of the simulator need the least.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
@@ -59,6 +60,7 @@ class RunSettings:
     protocol: str
     hosts: Sequence[str]
     launcher: str
+    sources: str | Path | DataSet
     files: str | Path | None = None
     sensitivity: bool = False
 
@@ -229,6 +231,7 @@ def _check_trace_settings(settings: RunSettings) -> None:
 
 def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
     """What programs and traced runs have in common."""
+    sources, expected_sources = parse_sources(os.fspath(settings.sources))
     return Scenario(
         program="",
         arguments=(),
@@ -246,15 +249,23 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         protocol=settings.protocol,
         hosts=tuple(settings.hosts),
         launcher=settings.launcher,
+        sources=sources,
+        expected_sources=expected_sources,
         sensitivity=settings.sensitivity,
         notes=_notes(settings),
     )
 
 
 def _notes(settings: RunSettings) -> tuple[str, ...]:
-    if settings.workers > 1 or settings.protocol == PROTOCOLS[0]:
+    if settings.workers > 1:
         return ()
-    return (f"{setting('protocol', settings.protocol)} has no effect with one worker",)
+    given = {"protocol": settings.protocol, "sources": os.fspath(settings.sources)}
+    default = {"protocol": PROTOCOLS[0], "sources": NAMES[0]}
+    return tuple(
+        f"{setting(name, value)} has no effect with one worker"
+        for name, value in given.items()
+        if value != default[name]
+    )
 
 
 def _check_files(settings: RunSettings, compute: Compute, *, is_series: bool) -> None:

@@ -62,6 +62,7 @@ def simulate(
     protocol: str = PROTOCOLS[0],
     hosts: Sequence[str] = (),
     launcher: str = LAUNCHER,
+    sources: str | Path | DataSet = "any",
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -84,18 +85,17 @@ def simulate(
     those of an earlier run (a data set, or "recorded:NAME.sesame"); of a traced run, times
     `scale_compute`. `repeat` N times: the median counts. `files` is a directory that keeps
     simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
-    ({"/scratch/run": "."}). `collective` is the strategy of collective accesses. `sensitivity`: for
-    `sesame.what_if`. `workers` processes simulate together under `protocol`, also on `hosts` that
-    `launcher` reaches. `output` is the data set's path, which otherwise ends with its last
-    reference; `force` replaces one. Without `records` it has sums only; `keep_raw` keeps raw
-    streams. Output is dropped unless `show_output`; `label` names ranks in it. Times are s in
-    `info.result`, ps in tables. Raises InputError, OutputError, SimulationError (no result).
+    ({"/scratch/run": "."}). `collective`: of collective accesses. `sensitivity`: for `what_if`.
+    `workers` processes simulate together under `protocol`, also on `hosts` that `launcher` reaches,
+    and take `sources` for granted. `output` is the data set's path, else it ends with its last
+    reference. `force` replaces one. Without `records` it has sums only. `label` names ranks in the
+    output. Times: s (ps in tables). Raises InputError, OutputError, SimulationError (no result).
     """
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), _source_of(compute), repeat,
         scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
         shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
-        files, sensitivity,
+        sources, files, sensitivity,
     )  # fmt: skip
     shown = display or CapturedOutput(quiet=not show_output)
     return _simulate(wanted, ranks, Keep(records, keep_raw), shown, _Output(output, force))
@@ -124,6 +124,7 @@ def series(
     protocol: str = PROTOCOLS[0],
     hosts: Sequence[str] = (),
     launcher: str = LAUNCHER,
+    sources: str | Path | DataSet = "any",
     ranks_as: str | None = None,
     stack_size: str = "8MiB",
     private_libraries: Sequence[str] = (),
@@ -149,6 +150,7 @@ def series(
         program, arguments, next(iter(machines.values())), _source_of(compute), repeat,
         scale_compute, placement, environment, cwd, mappings, discard_data, collective, seed,
         shuffle, ranks_as, label, stack_size, private_libraries, workers, protocol, hosts, launcher,
+        sources,
     )  # fmt: skip
     counts = counts_of_ranks(ranks)
     shown = display or CapturedOutput(quiet=not show_output)

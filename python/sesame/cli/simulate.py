@@ -63,6 +63,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
             "protocol",
             "hosts",
             "launcher",
+            "sources",
         ),
         Machine=("machine", "overrides", "placement"),
         Program=("environment", "cwd", "label", "stack_size", "private_libraries", "ranks_as"),
@@ -240,6 +241,14 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help=f"What starts a command on a host; by default {LAUNCHER}.",
 )
 @click.option(
+    "--sources",
+    default="any",
+    metavar="any|members|tags|NAME.sesame",
+    help="What workers take for granted, so that receives from any source wait less: ranks talk by "
+    "MPI alone; each tag has one source at a rank; messages come in the order of an earlier run. "
+    "The last two are checked.",
+)
+@click.option(
     "--sensitivity",
     is_flag=True,
     help="Also calculate how the time depends on each key of the machine, for `sesame whatif`, and "
@@ -323,6 +332,7 @@ def _shared_settings(options: SimulateOptions) -> dict[str, Any]:
         "protocol": options.protocol,
         "hosts": options.hosts.split(",") if options.hosts else [],
         "launcher": options.launcher,
+        "sources": options.sources,
         "label": options.label,
         "stack_size": options.stack_size,
         "private_libraries": options.private_libraries,

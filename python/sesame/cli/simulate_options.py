@@ -39,6 +39,7 @@ class SimulateOptions:
     protocol: str
     hosts: str
     launcher: str
+    sources: str
     sensitivity: bool
     # what is written
     output: Path | None

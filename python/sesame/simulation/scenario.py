@@ -35,6 +35,9 @@ class Scenario:
     protocol: str = "quantum"  # between them
     quantum_ps: int = 0  # of this protocol; 0: the look-ahead
     inexact: bool = False  # whether the quantum may be longer than that
+    # What workers take for granted about receives from any source: any, members, tags or expected.
+    sources: str = "any"
+    expected_sources: Path | None = None  # the data set of an earlier run, for "expected"
     # Whether receives that name their source wait for safety, too, for comparisons of protocols.
     confirm_receives: bool = False
     files_directory: Path | None = None  # where simulated files are kept; None: they are removed
@@ -90,5 +93,6 @@ class Scenario:
             "protocol": self.protocol,
             "quantum_ps": self.quantum_ps,
             "inexact": self.inexact,
+            "sources": self.sources,
             "confirm_receives": self.confirm_receives,
         }
