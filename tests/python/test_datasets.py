@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.some_info import some_info
 
-from sesame.datasets import DataSet, DataSetWriter, all_record_types
+from sesame.datasets import DataSet, DataSetWriter, all_record_types, record_type
 from sesame.errors import InputError, OutputError
 
 
@@ -210,3 +211,20 @@ def test_a_batch_that_cannot_be_written_is_an_error(tmp_path, wrong):
     with pytest.raises(pa.ArrowInvalid), DataSetWriter(tmp_path / "a.sesame") as writer:
         writer.write_batches("figure", batches)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_are_stored_without_a_dictionary(tmp_path):
+    """Its search takes longer than all other work on a column, and gives larger files."""
+    times = np.cumsum(np.random.default_rng(1).integers(1, 10_000, 100_000))
+    columns = {field.name: times % 7 for field in record_type("io").fields}
+    columns |= {"begin_ns": times, "call": pa.array(["read"] * len(times)).dictionary_encode()}
+    with DataSetWriter(tmp_path / "run.sesame") as writer:
+        writer.write_records("io", columns)
+        writer.finish(some_info())
+    path = tmp_path / "run.sesame/io.parquet"
+    row_group = pq.ParquetFile(path).metadata.row_group(0)
+    stored = {column.path_in_schema: column for column in map(row_group.column, range(14))}
+    assert "RLE_DICTIONARY" in stored.pop("call").encodings
+    assert all("RLE_DICTIONARY" not in column.encodings for column in stored.values())
+    assert stored["begin_ns"].total_compressed_size < 2.5 * len(times)
+    assert pq.read_table(path)["begin_ns"].to_pylist() == times.tolist()

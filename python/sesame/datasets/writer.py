@@ -123,6 +123,8 @@ class DataSetWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        from sesame.datasets.encodings import fast_encodings
+
         self._described[described.name] = described
         schema = described.arrow_schema()
         self.rows[described.name] = 0
@@ -133,14 +135,17 @@ class DataSetWriter:
             self.rows[described.name] += len(next(iter(present.values()), ()))
 
         path = self.directory / f"{described.name}.parquet"
-        with pq.ParquetWriter(path, schema, compression="zstd") as file:
+        with pq.ParquetWriter(path, schema, **fast_encodings(schema)) as file:
             yield append
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Writes an Arrow table as it is; its columns must be those of the record type `name`."""
         import pyarrow.parquet as pq
 
-        pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
+        from sesame.datasets.encodings import fast_encodings
+
+        path = self.directory / f"{name}.parquet"
+        pq.write_table(table, path, **fast_encodings(table.schema))
         self.rows[name] = table.num_rows
 
     def finish(self, info: Info) -> None:

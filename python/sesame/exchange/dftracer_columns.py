@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -21,6 +22,7 @@ import pyarrow.json as pj
 from sesame.exchange.dftracer_calls import CALLS_OF_FILES, call_name, check, is_transfer
 
 COMPLETE = {"X", 1}
+NEWLINE = ord("\n")
 MOST_PID = (1 << 31) - 1
 LATEST = 1 << 62  # ns; also the largest size and position
 NONE = -(1 << 62)  # a missing argument
@@ -235,18 +237,22 @@ def coded_numbers(values: Ints) -> Coded:
 
 
 class _Lines:
-    """The lines of a block as events, split at first use."""
+    """The lines of a block as events. The ends of lines are looked for at first use."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._lines: list[bytes] = []
 
     def event(self, number: int) -> Event:
-        self._lines = self._lines or self._data.split(b"\n")
-        found = orjson.loads(self._lines[number])
+        begin = int(self._ends[number - 1]) + 1 if number else 0
+        found = orjson.loads(self._data[begin : self._ends[number]])
         if not isinstance(found, dict):
             raise TypeError("no object")
         return found
+
+    @cached_property
+    def _ends(self) -> Ints:
+        ends = np.flatnonzero(np.frombuffer(self._data, np.uint8) == NEWLINE)
+        return np.append(ends, len(self._data))
 
 
 def _array(column: Any) -> Any:

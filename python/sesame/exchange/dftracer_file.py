@@ -29,6 +29,7 @@ from sesame.exchange.dftracer_columns import (
     COMPLETE,
     LATEST,
     MOST_PID,
+    NEWLINE,
     Block,
     Coded,
     Event,
@@ -46,7 +47,6 @@ BLOCK_BYTES = 1 << 22  # read at once
 SMALL_BLOCK_BYTES = 1 << 17  # as long as Arrow does not know the types of the fields
 BLOCK_LINES = 512  # per group where Arrow refused the block: a group fits the processor's cache
 LONGEST_LINE = 16 << 20
-NEWLINE = ord("\n")
 METADATA = {"M", 4}
 OWN = "dftracer"  # the category of the tracer's own metadata
 NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}

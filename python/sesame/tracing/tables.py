@@ -1,9 +1,7 @@
 """Writes the tables of a traced run fast: a row group for each batch, a thread for each file.
 
 Writing Parquet costs most, so each column has the encoding that is fastest for it. Columns without
-nulls need no definition levels. Times and offsets grow, so differences to the row before are small.
-The high bytes of other numbers hardly change: split by bytes, they compress fast with LZ4, and no
-dictionary is searched.
+nulls need no definition levels.
 """
 
 from __future__ import annotations
@@ -18,13 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sesame.datasets import record_type
+from sesame.datasets.encodings import fast_encodings
 
 # With statistics, readers can skip row groups.
 STATISTICS = ["rank", "begin_ns"]
 BATCHES_WAITING = 2
-GROWING = {"begin_ns", "offset"}
-# Columns for which zstd saves enough space to be worth its time.
-ZSTD = {"begin_ns"}
 
 
 class FastTable:
@@ -40,19 +36,11 @@ class FastTable:
         self._schema = pa.schema([field.with_nullable(False) for field in described])
         self._schema = self._schema.with_metadata(described.metadata)
         self._names = pa.array(call_names, pa.string())
-        names = [f.name for f in self._schema if pa.types.is_dictionary(f.type)]
-        numbers = [f.name for f in self._schema if f.name not in names]
         self._file = pq.ParquetWriter(
             directory / f"{name}.parquet",
             self._schema,
-            compression={f.name: "zstd" if f.name in ZSTD else "lz4" for f in self._schema},
-            compression_level=dict.fromkeys(ZSTD, 1),
-            use_dictionary=names,
-            column_encoding={
-                name: "DELTA_BINARY_PACKED" if name in GROWING else "BYTE_STREAM_SPLIT"
-                for name in numbers
-            },
             write_statistics=STATISTICS,
+            **fast_encodings(self._schema),
         )
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(BATCHES_WAITING)
         self._failure: BaseException | None = None
