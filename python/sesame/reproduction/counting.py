@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sesame.datasets import DataSet
+from sesame.datasets.writer import DataSetWriter
 from sesame.errors import WorkloadError
 from sesame.machines import find_machine
 from sesame.simulation import Host, RunResult, Scenario, simulate
 from sesame.simulation.compute import Compute
 from sesame.simulation.host import inspect_program
+from sesame.simulation.run import Keep, simulate_into
 from sesame.workloads import Built, build_workload, find_compiler, find_workload, run_simulated
 
 MACHINE = "sp2"
@@ -108,6 +111,17 @@ class Counting:
             self._alone[key] = self._run(benchmark, ranks, Setup(1, variant=variant), compute)
         return self._alone[key]
 
+    def recorded(self, benchmark: str, ranks: int, variant: Variant) -> DataSet:
+        """The data set, with records, of a run with the same computation."""
+        self.alone(benchmark, ranks, variant)
+        path = self._directory / f"{benchmark}{variant.name}-{ranks}.sesame"
+        if not path.exists():
+            times = self._times(benchmark, ranks, variant)
+            compute = Compute("recorded", times=times, text="recorded")
+            with DataSetWriter(path) as writer:
+                self._run(benchmark, ranks, Setup(1, variant=variant), compute, writer)
+        return DataSet(path)
+
     def count(self, benchmark: str, ranks: int, setup: Setup) -> Count:
         self.alone(benchmark, ranks, setup.variant)
         times = self._times(benchmark, ranks, setup.variant)
@@ -130,7 +144,14 @@ class Counting:
     def _times(self, benchmark: str, ranks: int, variant: Variant) -> Path:
         return self._directory / f"{benchmark}{variant.name}-{ranks}"
 
-    def _run(self, benchmark: str, ranks: int, setup: Setup, compute: Compute) -> RunResult:
+    def _run(
+        self,
+        benchmark: str,
+        ranks: int,
+        setup: Setup,
+        compute: Compute,
+        writer: DataSetWriter | None = None,
+    ) -> RunResult:
         how = f"{setup.workers} workers, {setup.protocol}" if setup.workers > 1 else "1 worker"
         variant = setup.variant
         self._show(f"{' '.join([benchmark, variant.name]).strip()}, {ranks} ranks, {how}")
@@ -149,7 +170,10 @@ class Counting:
                 protocol=setup.protocol,
                 confirm_receives=not setup.shortcut,
             )
-            results.append(simulate(here, host))
+            if writer is None:
+                results.append(simulate(here, host))
+            else:
+                results.append(simulate_into(writer, here, host, Keep()))
             return results[-1]
 
         ratio = () if self._ratio is None else (f"node.compute_ratio={self._ratio:.6g}",)
