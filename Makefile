@@ -72,13 +72,15 @@ build-tests: $(VENV)/.ready-to-build-tests
 	$(MEANWHILE) compile-tests $(VENV)/.ready
 
 # Only parts of the targets above.
-.PHONY: compile compile-tested compile-tests
+.PHONY: compile compile-tested compile-tests demo-parts compile-demo
 compile: $(VENV)/.ready-to-build
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
+	@rm -f $(ONLY_DEMO)
 
 # What Python tests run; tools/run_tests.py builds the C++ tests.
 compile-tested: $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
+	@rm -f $(ONLY_DEMO)
 	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
 compile-tests: compile-tested
@@ -96,8 +98,20 @@ test-long: $(VENV)/.ready-to-build-tests
 	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test-long
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --long
 
-demo: build
+# Where nothing is installed, only the parts of the package that the demo needs: the Python module
+# and one or two simulators. `make build` adds the others.
+ONLY_DEMO := $(VENV)/.only-demo
+demo: $(if $(wildcard $(ONLY_DEMO)),demo-parts,$(if $(wildcard $(VENV)/bin/sesame),build,demo-parts))
 	@bash tools/demo.sh $(VENV)
+
+demo-parts: $(VENV)/.ready-to-build
+	$(MEANWHILE) compile-demo $(VENV)/.ready
+
+compile-demo: $(VENV)/.ready-to-build
+	@bash tools/demo.sh $(VENV) --compile >/dev/null
+	@parts="_native;$$(cat demo/simulators)"; $(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF \
+	  --config-settings=build.targets="$$parts" --config-settings=install.components="$$parts"
+	@touch $(ONLY_DEMO)
 
 docs: build
 	@$(PYTHON) tools/website/build.py

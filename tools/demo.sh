@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# demo.sh VENV: compiles examples/heat.c with the mpicc that it finds, of MPICH, Open MPI or another
-# MPI, and predicts it on two machines.
+# demo.sh VENV [--compile]: compiles examples/heat.c with the mpicc that it finds, of MPICH, Open MPI
+# or another MPI, and predicts it on two machines.
 # The second run repeats the computation that the first one measured, so that the two differ in
 # the machine alone.
+# With --compile, only compiles, and writes the names of the simulators that the program needs into
+# demo/simulators: that for its MPI, and the one that inspects programs.
 set -euo pipefail
 venv=$1
 ranks=16
@@ -22,6 +24,15 @@ fi
 mkdir -p demo
 echo "\$ $mpicc -O2 -o demo/heat examples/heat.c -lm"
 "$mpicc" -O2 -o demo/heat examples/heat.c -lm
+if [ "${2-}" = --compile ]; then
+  case $(readelf --dynamic demo/heat) in
+    *libmpi.so.40*) more=";sesame-simulator-openmpi" ;;
+    *libmpi_abi.so*) more=";sesame-simulator-mpiabi" ;;
+    *) more= ;;
+  esac
+  echo "sesame-simulator-mpich$more" >demo/simulators
+  exit
+fi
 
 predict() {  # predict MACHINE OPTIONS…
   echo

@@ -51,7 +51,11 @@ def test_the_demonstration_takes_the_mpi_that_it_finds(mpi, tmp_path, monkeypatc
     (tmp_path / "examples").symlink_to(EXAMPLES)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     demo = EXAMPLES.parent / "tools/demo.sh"
-    outcome = run(["bash", str(demo), str(EXAMPLES.parent / ".venv")], tmp_path)
+    command = ["bash", str(demo), str(EXAMPLES.parent / ".venv")]
+    assert run([*command, "--compile"], tmp_path).status == 0
+    wanted = {"sesame-simulator-mpich", f"sesame-simulator-{mpi}"}
+    assert set((tmp_path / "demo/simulators").read_text().strip().split(";")) == wanted
+    outcome = run(command, tmp_path)
     assert outcome.status == 0, outcome.stderr
     assert "Predicted from one measurement of the computation" in outcome.stdout
     needed = run(["readelf", "-d", "demo/heat"], tmp_path).stdout
