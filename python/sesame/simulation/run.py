@@ -49,6 +49,7 @@ SCALARS = (
     "startup_s",
     "parallel",
     "peak_rss_bytes",
+    "deepest_stack_bytes",
     "io_time_s",
     "file_bytes_read",
     "file_bytes_written",
