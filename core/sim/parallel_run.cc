@@ -106,7 +106,8 @@ Result<> check_workers(const Scenario& scenario, const machine::Machine& machine
     const std::string wholes = nodes_together(world) == 1 ? "nodes" : "groups of the dragonfly";
     return error(
         asked + "each simulates whole " + wholes + ", and the ranks are on fewer " + wholes,
-        "use fewer workers");
+        std::string("use fewer workers, or ") +
+            spelled("--placement cyclic", "placement='cyclic'") + ", which uses more nodes");
   }
   if (world.network.least_latency() <= SimTime::zero())
     return error(asked + "they need a latency between nodes, and this machine has none",

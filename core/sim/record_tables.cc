@@ -18,6 +18,8 @@ using trace::parquet::ColumnType;
 using trace::parquet::RecordSpan;
 
 constexpr int64_t kPsPerNs = 1000;
+constexpr char kOtherVersion[] =
+    "this simulator and the command that started it are of different versions: build both again";
 
 struct NamedSource {
   std::string_view name;
@@ -105,7 +107,7 @@ Result<std::unique_ptr<RecordTables>> RecordTables::open(
     }
   }
   if (!opened->call_table_ || !opened->message_table_ || !opened->io_table_) {
-    return error("a table is missing: expected call, message and io");
+    return error("a table is missing: expected call, message and io", kOtherVersion);
   }
   return opened;
 }
@@ -148,7 +150,7 @@ Result<> RecordTables::open_table(const trace::parquet::Table& table,
                 message_table_);
   }
   if (table.name == "io") return make(kIoSources, sizeof(IoRow), io_table_);
-  return error("table " + table.name + ": unknown, expected call, message or io");
+  return error("table " + table.name + ": unknown, expected call, message or io", kOtherVersion);
 }
 
 void RecordTables::add_ranks(int ranks) {
