@@ -84,10 +84,14 @@ def in_mpi_io(builder: TraceBuilder, *, open_ns: int, inside_ns: int) -> dict[st
     return {"file": [{"index": 0, "path": "/scratch/data", "kind": "regular"}]}
 
 
-def test_time_inside_mpi_io_beside_its_accesses_is_no_computation(tmp_path):
-    """It is the library's, and the simulated MPI has its own."""
+@pytest.mark.parametrize("lost_ms", [0, 30])
+def test_time_inside_mpi_io_beside_its_accesses_is_no_computation(lost_ms, tmp_path):
+    """It is the library's, and the simulated MPI has its own; also where others had the processor
+    in one half of the call only."""
     trace = TraceBuilder(1)
     tables = in_mpi_io(trace, open_ns=76_000_000, inside_ns=1000)
+    half = {"rank": 0, "begin_ns": trace.io[0][0]["begin_ns"], "duration_ns": 38_000_000}
+    tables["preempted"] = [{**half, "lost_ns": lost_ms * 1_000_000}]
     data_set = DataSet(trace.write(tmp_path / "run.sesame", **tables))
     placed = place_files(data_set, ["/scratch"], [], "/")
     run = plan_run(data_set, placed)

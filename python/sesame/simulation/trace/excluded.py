@@ -75,12 +75,17 @@ def keep_computation(
     ends = (events.end, preempted.end, left_out.end, span.end)
     stride = 1 + max(int(times.max(initial=0)) for times in ends)
     lost = Amounts(preempted.rank, preempted.begin, preempted.end, preempted.lost, stride)
-    rank, begin, end = left_out.rank, left_out.begin, left_out.end
-    in_calls = Amounts(rank, begin, end, (end - begin) - lost.between(rank, begin, end), stride)
-    since = events.begin - events.gap
-    no_computation = lost.between(events.rank, since, events.begin)
-    no_computation += in_calls.between(events.rank, since, events.begin)
-    events.gap = np.maximum(events.gap - no_computation, 0)
+
+    def own(rank: Array, time: Array) -> Array:
+        """The time that the rank itself had up to this one: a call whose first half was lost has
+        all of its own time in its second half."""
+        return np.asarray(time - lost.between(rank, np.zeros_like(time), time))
+
+    begin, end = own(left_out.rank, left_out.begin), own(left_out.rank, left_out.end)
+    in_calls = Amounts(left_out.rank, begin, end, end - begin, stride)
+    since, until = own(events.rank, events.begin - events.gap), own(events.rank, events.begin)
+    computation = until - since - in_calls.between(events.rank, since, until)
+    events.gap = np.maximum(computation, 0)
     ranks = np.arange(span.ranks)
     left: Array = np.maximum(after - lost.between(ranks, span.end - after, span.end), 0)
     return left
