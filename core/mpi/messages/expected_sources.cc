@@ -14,14 +14,16 @@ void ExpectedSources::add(uint32_t context, int tag, int source, uint64_t count)
 }
 
 void ExpectedSources::arrive(const MessageEnvelope& message) {
-  Flow& flow = flows_[key_of(message.context, message.tag)];
   if (is_single_) {
+    Flow& flow = flows_[key_of(message.context, message.tag)];
     flow.has_several |= flow.only_source >= 0 && flow.only_source != message.source_world;
     flow.only_source = message.source_world;
     return;
   }
-  ++flow.too_soon[message.source_world];
-  pass(flow);
+  const auto found = flows_.find(key_of(message.context, message.tag));
+  if (found == flows_.end()) return;  // nothing is expected of this tag
+  ++found->second.too_soon[message.source_world];
+  pass(found->second);
 }
 
 // Advances over all messages that have arrived.
