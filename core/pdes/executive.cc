@@ -100,8 +100,13 @@ bool Executive::await_outside() {
 void Executive::fire_next() {
   const bool is_model = is_model_next();
   has_turn_ = !is_model && events_.first_is_exclusive();
-  if (!is_model && !has_turn_ && needs_independence()) [[unlikely]]
-    if (++independent_events_ % kEventsPerCatchUp == 0) return catch_up();
+  if (!is_model && !has_turn_ && needs_independence()) [[unlikely]] {
+    if (independent_events_ == kEventsPerCatchUp) {
+      independent_events_ = 0;
+      return catch_up();
+    }
+    ++independent_events_;
+  }
   if (has_turn_) end_turn();
   is_firing_ = true;
   (is_model ? model_events_ : events_).take_earliest().fire();

@@ -244,7 +244,7 @@ class Executive {
   bool has_turn_ = false;
   int model_waits_ = 0;
   bool fires_independent_ = false;
-  uint32_t independent_events_ = 0;  // that have fired after the bound
+  uint32_t independent_events_ = 0;  // that have fired after the bound since the last catch_up()
   bool is_firing_ = false;
   bool confirms_receives_ = false;
   // Fibers that resume together, none before `resumes_`.

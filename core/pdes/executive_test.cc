@@ -455,6 +455,8 @@ TEST_F(ExecutiveTest, TakesWhatArrivesNowAndThenWhileEventsNeedNoBound) {
   executive.events().schedule(event, SimTime::from_ns(1), {EventClass::kMatch, 0, 0});
   executive.run();
   EXPECT_EQ(std::ranges::count(world_.log, 'c'), 3);  // after 64, 128 and 192 events
+  const std::string until_first = world_.log.substr(0, world_.log.find('c'));
+  EXPECT_EQ(std::ranges::count(until_first, 'i'), 64);
   EXPECT_EQ(std::ranges::count(world_.log, 'i'), 200);
 }
 

@@ -1,4 +1,4 @@
-// What a worker takes for granted about the sources of its ranks' receives, as the scenario says
+// What a worker assumes about the sources of its ranks' receives, as the scenario says
 // (docs/models/parallel.md).
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace sesame::sim {
 
-// Gives each rank of this worker what is expected of the messages that it receives. An unreadable
-// file is an Error. REQUIRES: the scenario's sources are kTags or kExpected; no rank has run.
+// Gives each rank of this worker what is expected of the messages that it receives. A file
+// that is unreadable or wrong is an Error. REQUIRES: the scenario's sources are kTags or kExpected;
+// no rank has run.
 Result<> expect_sources(const Scenario& scenario, const mpi::RemoteRanks& workers,
                         mpi::World& world);
 

@@ -34,7 +34,7 @@ struct HostScenario {
   }
 };
 
-// What several workers take for granted about receives from any source (docs/models/parallel.md).
+// What several workers assume about receives from any source (docs/models/parallel.md).
 enum class Sources : uint8_t {
   kAny,       // nothing
   kMembers,   // ranks communicate by MPI alone: only members of a communicator matter

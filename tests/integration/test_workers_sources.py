@@ -1,4 +1,4 @@
-"""What workers take for granted about the sources of receives (`--sources`) saves synchronisation,
+"""What workers assume about the sources of receives (`--sources`) saves synchronisation,
 and changes no result: a run that it would change ends."""
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from tests.integration.orders import differences
 
+import sesame
+from sesame.datasets import DataSet
+from sesame.errors import InputError
 from sesame.simulation.settings import PROTOCOLS
 
 SOURCES = "tests/programs/model/sources.c"
@@ -81,36 +84,98 @@ def test_random_programs_keep_their_result_or_end(seed, sources, workers, run):
         assert "was expected" in found
 
 
-def test_another_order_than_expected_ends_the_run(run):
-    """With a slow network of another machine the requests come in another order."""
-    alone = run(SOURCES, 8, ("master", 20))
-    slow = ("--set", "network.latency=30us", "--set", "node.compute_ratio=9")
-    options = ("--workers", 4, "--shuffle", 1, "--compute", "fixed:3us", *slow)
-    other = run(SOURCES, 8, ("master", 20), *options)
-    found = run(SOURCES, 8, ("master", 20), *options, "--sources", alone)
-    if isinstance(found, Path):
-        assert differences(other, found) == []
-        pytest.fail("the orders do not differ")
-    assert "comes before another one that was expected to be the first" in found
-    assert "leave out --sources" in found
+CONTRADICTED = "comes before another one that was expected to be the first"
+# Rank 0 and near are of one worker, far is of the other: rank 0 learns of far's messages last.
+NEAR, FAR = 1, 3
+TWO_WORKERS = ("--workers", 2)
 
 
-def test_tags_with_several_sources_end_the_run_or_wait(run):
-    alone = run(SOURCES, 8, ("master", 20))
-    found = run(SOURCES, 8, ("master", 20), "--workers", 4, "--sources", "tags")
-    assert isinstance(found, str) or differences(alone, found) == []
+def order_of(directory: Path) -> list[int]:
+    """The sources of what rank 0 received, in the order of the arrivals of the data."""
+    messages = DataSet(directory).table("message", ["destination", "source", "arrival_ps", "flags"])
+    rows = sorted(messages.to_pylist(), key=lambda row: row["arrival_ps"])
+    return [row["source"] for row in rows if row["destination"] == 0 and row["flags"] & 2 == 0]
 
 
 @pytest.mark.parametrize("sources", ["tags", "earlier"])
-def test_a_cancelled_receive_that_is_expected_ends_the_run(sources, run):
-    arguments = ("cancel", 3)
-    alone = run(SOURCES, 4, arguments)
+def test_another_order_than_expected_ends_the_run(sources, run):
+    """Near sends before far in the earlier run, and behind it in the run that expects this."""
+    alone = run(SOURCES, 4, ("pair", 1))
+    other = run(SOURCES, 4, ("pair", 40))
+    assert order_of(alone) == [NEAR, FAR]
+    assert order_of(other) == [FAR, NEAR]
     named = alone if sources == "earlier" else sources
-    found = run(SOURCES, 4, arguments, "--workers", 4, "--sources", named)
-    if isinstance(found, Path):  # the message came after the cancel
-        assert differences(alone, found) == []
+    found = run(SOURCES, 4, ("pair", 40), *TWO_WORKERS, "--sources", named)
+    assert isinstance(found, str)
+    assert f"a message of rank {FAR} with tag 4 {CONTRADICTED}" in found
+    assert "leave out --sources" in found
+    right = run(SOURCES, 4, ("pair", 40), *TWO_WORKERS, "--sources", other)
+    assert differences(other, right) == []
+
+
+def test_tags_with_several_sources_keep_their_order_or_end_the_run(run):
+    near_first, master = ("pair", 1), ("master", 20)
+    alone = run(SOURCES, 4, near_first)
+    kept = run(SOURCES, 4, near_first, *TWO_WORKERS, "--sources", "tags")
+    assert differences(alone, kept) == []
+    alone = run(SOURCES, 8, master)
+    found = run(SOURCES, 8, master, "--workers", 4, "--sources", "tags")
+    if isinstance(found, str):
+        assert CONTRADICTED in found
     else:
-        assert "MPI_Cancel of a receive from any source, whose message was expected" in found
+        assert differences(alone, found) == []
+
+
+@pytest.mark.parametrize("sources", ["tags", "earlier"])
+@pytest.mark.parametrize("is_first", [0, 1])
+def test_a_receive_that_names_its_source_is_among_others(is_first, sources, run):
+    """With one source for each tag, near's message matches before far's is known. Far's is not for
+    the receive that names it, but for the one that was posted before."""
+    alone = run(SOURCES, 4, ("named", is_first))
+    assert order_of(alone) == [FAR, NEAR, NEAR, FAR]
+    named = alone if sources == "earlier" else sources
+    found = run(SOURCES, 4, ("named", is_first), *TWO_WORKERS, "--sources", named)
+    if sources == "tags" and not is_first:
+        assert isinstance(found, str)
+        assert CONTRADICTED in found
+    else:
+        assert differences(alone, found) == []
+
+
+@pytest.mark.parametrize("near_bytes", [8, 200_000])
+def test_large_messages_match_in_the_order_of_their_announcements(near_bytes, run):
+    """Far's is announced before near's is sent, and its data come later."""
+    arguments = ("large", near_bytes)
+    alone = run(SOURCES, 4, arguments)
+    assert order_of(alone) == [NEAR, FAR]
+    found = run(SOURCES, 4, arguments, *TWO_WORKERS, "--sources", alone)
+    assert differences(alone, found) == []
+
+
+def test_messages_of_the_same_time_match_in_the_order_of_the_communicator(run):
+    alone = run(SOURCES, 4, ("ties", 1))
+    messages = DataSet(alone).table("message", ["destination", "source", "tag", "arrival_ps"])
+    rows = [row for row in messages.to_pylist() if row["tag"] == 4 and row["destination"] == 0]
+    assert {row["source"] for row in rows} == {NEAR, FAR}
+    assert len({row["arrival_ps"] for row in rows}) == 1
+    found = run(SOURCES, 4, ("ties", 1), *TWO_WORKERS, "--sources", alone)
+    assert differences(alone, found) == []
+
+
+@pytest.mark.parametrize("sources", ["tags", "earlier"])
+def test_a_cancel_ends_the_run_if_the_expected_message_comes_later(sources, run):
+    before, after = ("cancel", 1), ("cancel", 50)
+    runs = {arguments: run(SOURCES, 4, arguments) for arguments in (before, after)}
+    found = {
+        arguments: run(
+            *(SOURCES, 4, arguments, *TWO_WORKERS),
+            *("--sources", alone if sources == "earlier" else sources),
+        )
+        for arguments, alone in runs.items()
+    }
+    assert differences(runs[before], found[before]) == []
+    assert isinstance(found[after], str)
+    assert "MPI_Cancel of a receive from any source, whose message was expected" in found[after]
 
 
 def test_wrong_sources_are_refused_in_words(run, tmp_path):
@@ -123,3 +188,27 @@ def test_wrong_sources_are_refused_in_words(run, tmp_path):
         assert text in run(SOURCES, 8, ("master", 2), "--workers", 2, *options)
     cards = ("--workers", 2, "--set", "network.sharing=interface", "--sources", "tags")
     assert "is not for a network whose cards" in run(SOURCES, 8, ("master", 2), *cards)
+
+
+def test_wrong_sources_are_found_before_any_run(run, compiled, tmp_path):
+    alone = run(SOURCES, 4, ("master", 2))
+    without = tmp_path / "without.sesame"
+    run(SOURCES, 4, ("master", 2), "--no-records", "-o", without)
+
+    def refused(**settings: object) -> str:
+        with pytest.raises(InputError) as error:
+            sesame.series(compiled(SOURCES), ["master", 2], machine="infiniband", **settings)
+        return str(error.value)
+
+    several = {"ranks": [4, 8], "compute": "fixed:1us", "workers": 2}
+    assert "it has 4 ranks, this run has 8" in refused(**several, sources=alone)
+    assert "no records of simulated messages" in refused(**several, sources=without)
+    assert "sources: expected any, members, tags or the" in refused(**several, sources=None)
+
+
+def test_one_worker_reads_no_earlier_run(run):
+    alone = run(SOURCES, 4, ("master", 2))
+    found = run(SOURCES, 8, ("master", 2), "--sources", alone)
+    assert isinstance(found, Path)
+    info = json.loads((found / "info.json").read_text())
+    assert f"--sources {alone} has no effect with one worker" in info["notes"]

@@ -9,23 +9,31 @@
 
 namespace sesame::mpi {
 
-// Not where a message is on a card or link when it becomes known, nor where memory changes without
-// a message, nor while receives that name their source wait behind others.
-bool Matching::may_match_early() const {
-  return held_.empty() && world_->traffic == nullptr && !world_->has_windows;
+// The receive from any source with this tag that may match a message of it early; null if there is
+// none. Not where a message is on a card or link when it becomes known, nor where memory changes
+// without a message, nor while receives that name their source wait behind others or before it.
+RequestObject* Matching::find_early_receive(uint32_t context, int tag) const {
+  if (any_source_ == nullptr || !held_.empty()) return nullptr;
+  if (world_->traffic != nullptr || world_->has_windows) return nullptr;
+  RequestObject* const receive = any_source_->first_for(context, tag);
+  const bool may_match = receive != nullptr && receive->tag == tag &&
+                         expected_->is_first(context, tag, receive->order);
+  return may_match ? receive : nullptr;
 }
 
 RequestObject* Matching::match_expected(const MessageEnvelope& message, RequestObject* receive) {
-  if (&table(message.context) == &collective_channels_) return receive;  // all name their source
-  if (expected_->contradicts(message, receive == nullptr ? 0 : receive->order))
-    end_contradicted(message.tag, message.source_world);
+  if (!expects(message.context)) return receive;
+  if (expected_->contradicts(message)) end_contradicted(message.tag, message.source_world);
   expected_->arrive(message);
-  if (receive != nullptr || any_source_ == nullptr || !may_match_early()) return receive;
-  RequestObject* const waiting = any_source_->first_for(message.context, message.tag);
-  if (waiting == nullptr || waiting->tag != message.tag) return nullptr;
+  if (receive != nullptr) {
+    match_all_expected(message.context, message.tag);  // its message may be what others waited for
+    return receive;
+  }
+  RequestObject* const waiting = find_early_receive(message.context, message.tag);
+  if (waiting == nullptr) return nullptr;
   const QueuedMessage* first = any_source_->first_with_tag(message.context, message.tag);
   if (first != nullptr && !arrives_before(message, *first)) return nullptr;
-  if (expected_->too_soon(message) > 0) return nullptr;
+  if (expected_->early_arrivals(message) > 0) return nullptr;
   match_early(message, *waiting);
   match_all_expected(message.context, message.tag);
   return waiting;
@@ -48,15 +56,14 @@ QueuedMessage* Matching::find_expected(uint32_t context, int tag) {
   // If several messages of the channel arrive at this time, the one sent first is matched.
   first = channel(context, first->source).first_message;
   while (first->tag != tag) first = first->next;
-  uint64_t too_soon = expected_->too_soon(*first);
-  for (const QueuedMessage* m = first->next; m != nullptr && too_soon > 0; m = m->next)
-    too_soon -= m->tag == tag;
-  return too_soon == 0 ? first : nullptr;
+  uint64_t early = expected_->early_arrivals(*first);
+  for (const QueuedMessage* m = first->next; m != nullptr && early > 0; m = m->next)
+    early -= m->tag == tag;
+  return early == 0 ? first : nullptr;
 }
 
 QueuedMessage* Matching::take_expected(RequestObject& receive) {
-  if (receive.tag == MPI_ANY_TAG || !may_match_early() ||
-      any_source_->first_for(receive.context, receive.tag) != &receive)
+  if (receive.tag == MPI_ANY_TAG || find_early_receive(receive.context, receive.tag) != &receive)
     return nullptr;
   QueuedMessage* message = find_expected(receive.context, receive.tag);
   if (message == nullptr) return nullptr;
@@ -66,9 +73,7 @@ QueuedMessage* Matching::take_expected(RequestObject& receive) {
 }
 
 void Matching::match_all_expected(uint32_t context, int tag) {
-  while (may_match_early()) {
-    RequestObject* const receive = any_source_->first_for(context, tag);
-    if (receive == nullptr || receive->tag != tag) return;
+  while (RequestObject* const receive = find_early_receive(context, tag)) {
     QueuedMessage* message = find_expected(context, tag);
     if (message == nullptr) return;
     unlink(message);
@@ -80,7 +85,7 @@ void Matching::match_all_expected(uint32_t context, int tag) {
 void Matching::match_early(const MessageEnvelope& message, RequestObject& receive) {
   remove_any_source(receive);
   receive.matched_early = true;
-  expected_->match(message, receive.order);
+  expected_->match(message);
   schedule_event();
   for (Probe* probe = probes_; probe != nullptr; probe = probe->next) schedule_probe(*probe);
 }

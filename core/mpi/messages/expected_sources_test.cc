@@ -24,49 +24,88 @@ TEST(ExpectedSources, AMessageIsNextWhenAllBeforeItHaveArrived) {
   expected.add(kContext, kTag, 2, 1);
   expected.add(kContext, kTag, 1, 1);
   expected.arrive(message(2, 30));
-  EXPECT_EQ(expected.too_soon(message(2, 30)), 1U);  // behind two of rank 1
+  EXPECT_EQ(expected.early_arrivals(message(2, 30)), 1U);  // behind two of rank 1
   expected.arrive(message(1, 10));
-  EXPECT_EQ(expected.too_soon(message(1, 10)), 0U);
-  EXPECT_EQ(expected.too_soon(message(2, 30)), 1U);
+  EXPECT_EQ(expected.early_arrivals(message(1, 10)), 0U);
+  EXPECT_EQ(expected.early_arrivals(message(2, 30)), 1U);
   expected.arrive(message(1, 20));
-  EXPECT_EQ(expected.too_soon(message(2, 30)), 0U);
+  EXPECT_EQ(expected.early_arrivals(message(2, 30)), 0U);
   expected.arrive(message(1, 40));
-  EXPECT_EQ(expected.too_soon(message(1, 40)), 0U);
+  EXPECT_EQ(expected.early_arrivals(message(1, 40)), 0U);
   expected.arrive(message(1, 50));  // more than are expected
-  EXPECT_EQ(expected.too_soon(message(1, 50)), 1U);
+  EXPECT_EQ(expected.early_arrivals(message(1, 50)), 1U);
 }
 
 TEST(ExpectedSources, TagsAndContextsAreIndependent) {
   ExpectedSources expected = ExpectedSources::ordered();
   expected.add(kContext, kTag, 1, 1);
   expected.add(kContext, kTag + 1, 2, 1);
-  EXPECT_EQ(expected.too_soon(message(2, 10, kTag + 2)), ExpectedSources::kUnknown);
+  EXPECT_EQ(expected.early_arrivals(message(2, 10, kTag + 2)), ExpectedSources::kUnknown);
   expected.arrive(message(2, 10, kTag + 1));
-  EXPECT_EQ(expected.too_soon(message(2, 10, kTag + 1)), 0U);
+  EXPECT_EQ(expected.early_arrivals(message(2, 10, kTag + 1)), 0U);
 }
 
 TEST(ExpectedSources, NothingIsExpectedOfATagWithSeveralSources) {
-  ExpectedSources expected = ExpectedSources::single();
+  ExpectedSources expected = ExpectedSources::one_source_per_tag();
   expected.arrive(message(1, 10));
   expected.arrive(message(1, 20));
-  EXPECT_EQ(expected.too_soon(message(1, 10)), 0U);
+  EXPECT_EQ(expected.early_arrivals(message(1, 10)), 0U);
   expected.arrive(message(2, 30));
-  EXPECT_EQ(expected.too_soon(message(1, 10)), ExpectedSources::kUnknown);
+  EXPECT_EQ(expected.early_arrivals(message(1, 10)), ExpectedSources::kUnknown);
+}
+
+TEST(ExpectedSources, OfTiedMessagesNoneIsNextBeforeAllHaveArrived) {
+  ExpectedSources expected = ExpectedSources::ordered();
+  expected.add(kContext, kTag, 1, 1);
+  expected.add(kContext, kTag, 1, 1);  // of a time with those of 2 and 3
+  expected.add(kContext, kTag, 2, 2, true);
+  expected.add(kContext, kTag, 3, 1, true);
+  expected.add(kContext, kTag, 3, 1);
+  const auto arrive = [&](int source) { expected.arrive(message(source, 10)); };
+  const auto early = [&](int source) { return expected.early_arrivals(message(source, 10)); };
+  arrive(1);
+  EXPECT_EQ(early(1), 0U);
+  arrive(1);
+  arrive(2);
+  arrive(3);
+  EXPECT_EQ(early(1), 1U);
+  EXPECT_EQ(early(2), 1U);
+  EXPECT_EQ(early(3), 1U);
+  arrive(3);
+  EXPECT_EQ(early(3), 2U);
+  arrive(2);
+  for (const int source : {1, 2, 3}) EXPECT_EQ(early(source), 0U) << source;
 }
 
 TEST(ExpectedSources, WhatComesBeforeAMatchContradictsIt) {
-  ExpectedSources expected = ExpectedSources::single();
+  ExpectedSources expected = ExpectedSources::one_source_per_tag();
   expected.arrive(message(3, 20));
-  EXPECT_FALSE(expected.contradicts(message(2, 10), 0));  // nothing was matched
-  expected.match(message(3, 20), 5);
-  EXPECT_TRUE(expected.contradicts(message(2, 10), 0));
-  EXPECT_TRUE(expected.contradicts(message(2, 20), 0));  // of equal times, the lower source
-  EXPECT_FALSE(expected.contradicts(message(4, 20), 0));
-  EXPECT_FALSE(expected.contradicts(message(2, 30), 0));
-  EXPECT_FALSE(expected.contradicts(message(2, 10, kTag + 1), 0));
-  // A receive that names its source takes it, posted before or after the other one.
-  EXPECT_FALSE(expected.contradicts(message(2, 10), 4));
-  EXPECT_TRUE(expected.contradicts(message(2, 10), 6));
+  EXPECT_FALSE(expected.contradicts(message(2, 10)));  // nothing was matched
+  expected.match(message(3, 20));
+  EXPECT_TRUE(expected.contradicts(message(2, 10)));
+  EXPECT_TRUE(expected.contradicts(message(2, 20)));  // of equal times, the lower source
+  EXPECT_FALSE(expected.contradicts(message(4, 20)));
+  EXPECT_FALSE(expected.contradicts(message(2, 30)));
+  EXPECT_FALSE(expected.contradicts(message(2, 10, kTag + 1)));
+}
+
+TEST(ExpectedSources, NoReceiveIsFirstBehindOneThatNamesItsSource) {
+  ExpectedSources expected = ExpectedSources::one_source_per_tag();
+  const auto is_first = [&](int tag, uint64_t order) {
+    return expected.is_first(kContext, tag, order);
+  };
+  expected.post(kContext, kTag, 2);
+  expected.post(kContext, kTag, 4);
+  EXPECT_TRUE(is_first(kTag, 1));
+  EXPECT_FALSE(is_first(kTag, 3));
+  EXPECT_TRUE(is_first(kTag + 1, 3));
+  EXPECT_TRUE(expected.is_first(kContext + 2, kTag, 3));
+  expected.remove(kContext, kTag, 2);
+  EXPECT_TRUE(is_first(kTag, 3));
+  EXPECT_FALSE(is_first(kTag, 5));
+  expected.post(kContext, MPI_ANY_TAG, 6);
+  EXPECT_TRUE(is_first(kTag + 1, 5));
+  EXPECT_FALSE(is_first(kTag + 1, 7));
 }
 
 }  // namespace

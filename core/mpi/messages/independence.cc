@@ -39,11 +39,7 @@ class Sources {
   // A rank that waits for `receive`, or whose program is blocked as `prober`, waits for the event.
   Sources(const World& world, const SimTime& time, const RequestObject* receive,
           const Strand* prober)
-      : world_(world),
-        time_(time),
-        receive_(receive),
-        prober_(prober),
-        seen_(static_cast<size_t>(world.size())) {}
+      : world_(world), time_(time), receive_(receive), prober_(prober) {}
 
   // Adds possible sources: ranks of the run. False: one of them is of another worker, or they are
   // too many.
@@ -59,15 +55,13 @@ class Sources {
   const SimTime time_;
   const RequestObject* receive_;
   const Strand* prober_;
-  std::vector<bool> seen_;  // by rank
-  std::vector<int> ranks_;
+  std::vector<int> ranks_;  // so few that they are searched
 };
 
 bool Sources::add(int rank) {
   if (!world_.is_here(rank)) return false;
-  if (seen_[static_cast<size_t>(rank)]) return true;
+  if (std::ranges::find(ranks_, rank) != ranks_.end()) return true;
   if (ranks_.size() >= kMostVisited) return false;
-  seen_[static_cast<size_t>(rank)] = true;
   ranks_.push_back(rank);
   return true;
 }

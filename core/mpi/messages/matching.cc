@@ -59,6 +59,8 @@ void Matching::remove_receive(Channel& channel, RequestObject* previous, Request
   (previous == nullptr ? channel.first_receive : previous->next) = receive->next;
   if (channel.last_receive == receive) channel.last_receive = previous;
   receive->next = nullptr;
+  if (expects(receive->context)) [[unlikely]]
+    expected_->remove(receive->context, receive->tag, receive->order);
 }
 
 void Matching::enqueue(Channel& channel, QueuedMessage* message) {
@@ -72,6 +74,8 @@ void Matching::enqueue(Channel& channel, QueuedMessage* message) {
   }
   for (Probe* probe = probes_; probe != nullptr; probe = probe->next)
     if (probe->selector.accepts(*message)) schedule_probe(*probe);
+  if (expects(message->context)) [[unlikely]]
+    match_all_expected(message->context, message->tag);
 }
 
 void Matching::unlink(QueuedMessage* message) {
@@ -133,6 +137,8 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverF
   }
   (from.last_receive == nullptr ? from.first_receive : from.last_receive->next) = &receive;
   from.last_receive = &receive;
+  if (expects(receive.context)) [[unlikely]]
+    expected_->post(receive.context, receive.tag, receive.order);
   return nullptr;
 }
 

@@ -22,7 +22,8 @@
 // ran.
 //
 // With expect() a receive from any source with a tag also matches at once if its message is the one
-// that is expected. A message that contradicts such a match ends the run.
+// that is expected, and no receive posted before may take messages of its tag. A message that
+// contradicts such a match ends the run.
 //
 // Ownership: queued messages belong to the queue until they are unlinked. Posted receives belong to
 // the caller and must not move until they are matched or withdrawn. Nothing here fails. Times are
@@ -99,8 +100,8 @@ class Matching {
                                       const QueuedMessage* queued = nullptr);
   // To be called then if has_expected(), with its result: a receive that expects the message.
   RequestObject* match_expected(const MessageEnvelope& message, RequestObject* receive);
-  // Queues a message and takes ownership. REQUIRES: match_posted_receive() returned null for it,
-  // and this is its channel.
+  // Queues a message and takes ownership. REQUIRES: match_posted_receive() and match_expected()
+  // returned null for it, and this is its channel.
   void enqueue(Channel& channel, QueuedMessage* message);
 
   // Posts a receive. Returns the message that it matches, unlinked and now the caller's, or null:
@@ -141,8 +142,11 @@ class Matching {
  private:
   // Contexts of the program are even, those of collectives odd (CommObject::context).
   ChannelTable& table(uint32_t context) {
-    return (context & 1) == 0 ? program_channels_ : collective_channels_;
+    return is_of_program(context) ? program_channels_ : collective_channels_;
   }
+  static bool is_of_program(uint32_t context) { return (context & 1) == 0; }
+  // Receives of collectives all name their source.
+  bool expects(uint32_t context) const { return expected_ != nullptr && is_of_program(context); }
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
     void fire() override { matching.match_earliest(); }
@@ -174,7 +178,7 @@ class Matching {
   void match_earliest();
   bool is_next_match_independent();
   void match_released();
-  bool may_match_early() const;
+  RequestObject* find_early_receive(uint32_t context, int tag) const;
   QueuedMessage* find_expected(uint32_t context, int tag);
   QueuedMessage* take_expected(RequestObject& receive);
   void match_all_expected(uint32_t context, int tag);

@@ -27,7 +27,7 @@ from sesame.simulation.settings import (
     parse_placement,
     with_strategy,
 )
-from sesame.simulation.sources import NAMES, parse_sources
+from sesame.simulation.sources import NAMES, other_ranks, parse_sources, write_expected
 
 # The limits of core/sim/scenario.cc, in bytes. Calls of the simulator need the least.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
@@ -102,6 +102,7 @@ def prepared(
             scenario, executable = _of_program(settings, ranks)
         _check_files(settings, scenario.compute, is_series=is_series)
         scenario = _with_files(scenario, settings)
+        scenario = _with_sources(scenario, settings, Path(directory))
         native.read_machine(str(scenario.machine), list(scenario.overrides))  # all keys together
         yield Prepared(
             replace(scenario, program_stdout=program_stdout), executable, settings.repeat
@@ -195,10 +196,16 @@ def _of_trace(settings: RunSettings, ranks: int | None, directory: Path) -> tupl
     return scenario, find_host("mpich", sensitivity=settings.sensitivity)
 
 
-def check_traced_ranks(scenario: Scenario, counts: Sequence[int]) -> None:
-    """A traced run has the number of ranks with which it was traced. Raises InputError."""
-    if scenario.trace is not None and set(counts) != {scenario.ranks}:
+def check_ranks_of_points(settings: RunSettings, scenario: Scenario, counts: Sequence[int]) -> None:
+    """A traced run has the number of ranks with which it was traced, and the runs of a series that
+    of the earlier run whose order they expect. Raises InputError."""
+    other = next((count for count in counts if count != scenario.ranks), None)
+    if other is None:
+        return
+    if scenario.trace is not None:
         raise _other_ranks(counts, scenario.name, scenario.ranks)
+    if scenario.expected_sources is not None:
+        raise other_ranks(settings.sources, scenario.ranks, other)
 
 
 def _other_ranks(asked: Sequence[int | None], name: str, ranks: int) -> InputError:
@@ -231,7 +238,6 @@ def _check_trace_settings(settings: RunSettings) -> None:
 
 def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
     """What programs and traced runs have in common."""
-    sources, expected_sources = parse_sources(os.fspath(settings.sources))
     return Scenario(
         program="",
         arguments=(),
@@ -249,17 +255,28 @@ def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
         protocol=settings.protocol,
         hosts=tuple(settings.hosts),
         launcher=settings.launcher,
-        sources=sources,
-        expected_sources=expected_sources,
         sensitivity=settings.sensitivity,
         notes=_notes(settings),
     )
 
 
+def _with_sources(scenario: Scenario, settings: RunSettings, directory: Path) -> Scenario:
+    """With what workers assume about the sources of receives; one worker does not need it."""
+    kind, earlier = parse_sources(settings.sources)
+    if settings.workers == 1:
+        return scenario
+    if earlier is None:
+        return replace(scenario, sources=kind)
+    path = directory / "expected_sources"
+    write_expected(earlier, scenario.ranks, path)
+    return replace(scenario, sources=kind, expected_sources=path)
+
+
 def _notes(settings: RunSettings) -> tuple[str, ...]:
     if settings.workers > 1:
         return ()
-    given = {"protocol": settings.protocol, "sources": os.fspath(settings.sources)}
+    kind, earlier = parse_sources(settings.sources)
+    given = {"protocol": settings.protocol, "sources": os.fspath(earlier or kind)}
     default = {"protocol": PROTOCOLS[0], "sources": NAMES[0]}
     return tuple(
         f"{setting(name, value)} has no effect with one worker"

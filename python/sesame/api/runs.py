@@ -16,7 +16,7 @@ from sesame.api.arguments import check_one, counts_of_ranks, mapping_of
 from sesame.api.data_set import DataSet, Kept, kept_or_temporary
 from sesame.api.display import CapturedOutput, Display, show_point
 from sesame.api.machine import Machine, Value, machine_of, machines_by_label, value_text
-from sesame.api.preparing import Prepared, RunSettings, check_traced_ranks, prepared
+from sesame.api.preparing import Prepared, RunSettings, check_ranks_of_points, prepared
 from sesame.api.series import Series
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
@@ -87,7 +87,7 @@ def simulate(
     simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
     ({"/scratch/run": "."}). `collective`: of collective accesses. `sensitivity`: for `what_if`.
     `workers` processes simulate together under `protocol`, also on `hosts` that `launcher` reaches,
-    and take `sources` for granted. `output` is the data set's path, else it ends with its last
+    and assume `sources`. `output` is the data set's path, else it ends with its last
     reference. `force` replaces one. Without `records` it has sums only. `label` names ranks in the
     output. Times: s (ps in tables). Raises InputError, OutputError, SimulationError (no result).
     """
@@ -221,7 +221,7 @@ def _simulate_series(
         labels = list(found) if len(found) > 1 else []
         first = next(iter(found.values()))
         points = points_of(counts or [first.scenario.ranks], sweeps, labels)
-        check_traced_ranks(first.scenario, [point.ranks for point in points])
+        check_ranks_of_points(wanted, first.scenario, [point.ranks for point in points])
         for point in points:  # every wrong value is found before the first run
             machine = machines[point.machine] if point.machine else wanted.machine
             native.read_machine(str(machine.path), [*machine.overrides, *point.overrides])

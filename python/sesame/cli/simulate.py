@@ -244,9 +244,9 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--sources",
     default="any",
     metavar="any|members|tags|NAME.sesame",
-    help="What workers take for granted, so that receives from any source wait less: ranks talk by "
-    "MPI alone; each tag has one source at a rank; messages come in the order of an earlier run. "
-    "The last two are checked.",
+    help="What workers assume, so that receives from any source wait less: ranks communicate by "
+    "MPI alone; each tag has one source at a rank; messages come in the order of an earlier run, "
+    "which excludes --hosts. The last two are checked. Needs network.sharing = none.",
 )
 @click.option(
     "--sensitivity",

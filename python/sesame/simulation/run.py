@@ -67,7 +67,6 @@ SCALARS = (
 MOST_FILES_NAMED = 3  # in a note
 # KiB; of the largest, four share a page of the page table, which reaches over 2 MiB.
 SMALL_STACKS = (64, 128, 256, 512)
-EXPECTED_FILE = "expected_sources"  # of sesame.simulation.sources, beside the result
 # Tables that the simulator writes.
 RECORDED = ("call", "message", "io")
 
@@ -346,7 +345,6 @@ def _run(
         if scenario.files_directory is not None:
             _remove_empty(scenario, scenario.files_directory)
     recorded_file.unlink(missing_ok=True)
-    (directory / EXPECTED_FILE).unlink(missing_ok=True)
     result = _checked(run)
     if recorded is not None and scenario.trace is None:
         calls = {call["name"]: call["count"] for call in result["calls"]}
@@ -362,7 +360,7 @@ def _run(
 
 
 def _text_of(scenario: Scenario, directory: Path, keep: Keep) -> dict[str, Any]:
-    """The scenario for the simulator, which writes into the directory. Writes its inputs there."""
+    """The scenario for the simulator, which writes into the directory."""
     text = scenario.to_json()
     text |= {
         "settings": spelling(),
@@ -372,11 +370,7 @@ def _text_of(scenario: Scenario, directory: Path, keep: Keep) -> dict[str, Any]:
     if keep.records:
         text["tables"] = _recorded_tables()
     if scenario.expected_sources is not None:
-        from sesame.simulation.sources import write_expected
-
-        path = directory / EXPECTED_FILE
-        write_expected(scenario.expected_sources, scenario.ranks, path)
-        text["expected_sources"] = str(path.resolve())
+        text["expected_sources"] = str(scenario.expected_sources.resolve())
     return text
 
 

@@ -35,9 +35,9 @@ class Scenario:
     protocol: str = "quantum"  # between them
     quantum_ps: int = 0  # of this protocol; 0: the look-ahead
     inexact: bool = False  # whether the quantum may be longer than that
-    # What workers take for granted about receives from any source: any, members, tags or expected.
+    # What workers assume about receives from any source: any, members, tags or expected.
     sources: str = "any"
-    expected_sources: Path | None = None  # the data set of an earlier run, for "expected"
+    expected_sources: Path | None = None  # a file of sesame.simulation.sources, for "expected"
     # Whether receives that name their source wait for safety, too, for comparisons of protocols.
     confirm_receives: bool = False
     files_directory: Path | None = None  # where simulated files are kept; None: they are removed

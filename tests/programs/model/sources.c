@@ -6,7 +6,16 @@
  *                           distance: a tag has several sources, in a known order
  *   sources master ROUNDS   rank 0 answers the others in the order in which they ask, who have
  *                           different work to do
- *   sources cancel ROUNDS   a receive from any source is cancelled while its message is on its way
+ *
+ * In the others rank 0 receives from any source what rank 1 ("near") and the last rank ("far")
+ * send. Far computes for some time of the host, but none that is simulated. If another worker
+ * simulates it, rank 0 learns of its messages last, whatever their times. It sends after 10 calls.
+ *
+ *   sources pair CALLS      each sends one message, near after CALLS calls
+ *   sources cancel CALLS    near sends after CALLS calls; far's message makes rank 0 cancel
+ *   sources named FIRST     a receive names far: it is the first one, or is between two others
+ *   sources large BYTES     far sends 10 MB, then near BYTES
+ *   sources ties CALLS      both send at the same time; ranks of the communicator are reversed
  *
  * Each rank prints a sum of what it received, weighted by the order.
  */
@@ -15,17 +24,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kSouth, kNorth, kWest, kEast, kAsk, kAnswer, kDoubles = 16 };
+enum { kSouth, kNorth, kWest, kEast, kAsk, kAnswer };
+enum { kNear = 1, kDoubles = 16, kLarge = 10000000 };
 
 static int rank, ranks;
 static double sum, weight = 1;
 static double edge[kDoubles];
+static char large[2][kLarge];
+
+static void count(int source, double value) {
+  sum += weight * (source + value);
+  weight = weight > 1e6 ? 1 : weight * 1.01;
+}
 
 static int receive(int tag) {
   MPI_Status status;
   MPI_Recv(edge, kDoubles, MPI_DOUBLE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
-  sum += weight * (status.MPI_SOURCE + edge[0]);
-  weight = weight > 1e6 ? 1 : weight * 1.01;
+  count(status.MPI_SOURCE, edge[0]);
   return status.MPI_SOURCE;
 }
 
@@ -80,22 +95,93 @@ static void serve(int rounds) {
   }
 }
 
-static void cancel(void) {
+/* Far's part of all kinds begins so. */
+static void be_late(void) {
+  for (volatile long i = 0; i < 200000000; ++i) {
+  }
+  compute(10);
+}
+static int is_far(void) { return rank == ranks - 1; }
+
+static void pair(int calls) {
+  if (is_far()) be_late();
+  if (rank == kNear) compute(calls);
+  if (rank == kNear || is_far()) send(0, kAsk);
+  for (int i = 0; rank == 0 && i < 2; ++i) receive(kAsk);
+}
+
+static void cancel(int calls) {
   MPI_Request request;
   MPI_Status status;
   int cancelled = 0;
   if (rank == 0) {
     MPI_Irecv(edge, kDoubles, MPI_DOUBLE, MPI_ANY_SOURCE, kAsk, MPI_COMM_WORLD, &request);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(large[0], kDoubles, MPI_DOUBLE, ranks - 1, kAnswer, MPI_COMM_WORLD, &status);
     MPI_Cancel(&request);
     MPI_Wait(&request, &status);
     MPI_Test_cancelled(&status, &cancelled);
     if (cancelled) receive(kAsk);
     sum += cancelled;
-  } else {
-    MPI_Barrier(MPI_COMM_WORLD);
-    compute(20);
-    if (rank == ranks - 1) send(0, kAsk);
+  }
+  if (rank == kNear) {
+    compute(calls);
+    send(0, kAsk);
+  }
+  if (is_far()) {
+    be_late();
+    send(0, kAnswer);
+  }
+}
+
+/* If the receive that names far is between the others, in the order of arrivals: far, near, near,
+ * far. Far's second message is received last. */
+static void named(int is_first) {
+  MPI_Request requests[3];
+  MPI_Status statuses[3];
+  static double values[3][kDoubles];
+  if (rank == 0) {
+    for (int i = 0; i < 3; ++i) {
+      const int source = i == !is_first ? ranks - 1 : MPI_ANY_SOURCE;
+      MPI_Irecv(values[i], kDoubles, MPI_DOUBLE, source, kAsk, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(3, requests, statuses);
+    for (int i = 0; i < 3; ++i) count(statuses[i].MPI_SOURCE, values[i][0]);
+    receive(kAsk);
+  }
+  if (is_far()) be_late();
+  for (int i = 0; i < 2 && (rank == kNear || is_far()); ++i) {
+    compute(is_far() ? 400 * i : 100);
+    send(0, kAsk);
+  }
+}
+
+static void send_large(int bytes) {
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  if (rank == 0) {
+    for (int i = 0; i < 2; ++i)
+      MPI_Irecv(large[i], kLarge, MPI_CHAR, MPI_ANY_SOURCE, kAsk, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitall(2, requests, statuses);
+    for (int i = 0; i < 2; ++i) count(statuses[i].MPI_SOURCE, 0);
+  }
+  if (rank == kNear) compute(30);
+  if (is_far()) be_late();
+  if (rank == kNear || is_far())
+    MPI_Send(large[0], is_far() ? kLarge : bytes, MPI_CHAR, 0, kAsk, MPI_COMM_WORLD);
+}
+
+static void tie(void) {
+  MPI_Comm reverse;
+  MPI_Status status;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &reverse);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == kNear) compute(10);
+  if (is_far()) be_late();
+  if (rank == kNear || is_far())
+    MPI_Send(edge, kDoubles, MPI_DOUBLE, ranks - 1, kAsk, reverse);
+  for (int i = 0; rank == 0 && i < 2; ++i) {
+    MPI_Recv(edge, kDoubles, MPI_DOUBLE, MPI_ANY_SOURCE, kAsk, reverse, &status);
+    count(status.MPI_SOURCE, 0);
   }
 }
 
@@ -106,12 +192,16 @@ int main(int argc, char** argv) {
   if (argc < 3) MPI_Abort(MPI_COMM_WORLD, 2);
   const int rounds = atoi(argv[2]);
   if (strcmp(argv[1], "master") == 0) serve(rounds);
+  if (strcmp(argv[1], "pair") == 0) pair(rounds);
+  if (strcmp(argv[1], "cancel") == 0) cancel(rounds);
+  if (strcmp(argv[1], "named") == 0) named(rounds);
+  if (strcmp(argv[1], "large") == 0) send_large(rounds);
+  if (strcmp(argv[1], "ties") == 0) tie();
   for (int round = 0; round < rounds; ++round) {
     if (strcmp(argv[1], "sweeps") == 0)
       for (int back = 0; back < 2; ++back) sweep(round, back);
     if (strcmp(argv[1], "levels") == 0)
       for (int distance = 1; distance < ranks; distance *= 2) exchange(round, distance);
-    if (strcmp(argv[1], "cancel") == 0) cancel();
   }
   printf("%.17g\n", sum);
   MPI_Finalize();
