@@ -140,10 +140,10 @@ def main() -> None:
             rates = {}
             for ranks in (int(n) for n in arguments.ranks.split(",")):
                 rounds = max(TARGET_MESSAGES[arguments.ranks_as] // (ranks * per_round), 10)
+                common = (program, ranks, rounds, arguments.ranks_as)
                 runs = {
                     sharing: [
-                        sesame_run(program, ranks, rounds, arguments.ranks_as, *more)
-                        for more in [(f"--set=network.sharing={sharing}", *stacks)]
+                        sesame_run(*common, f"--set=network.sharing={sharing}", *stacks)
                         for _ in range(arguments.repeat)
                     ]
                     for sharing in arguments.sharing.split(",")

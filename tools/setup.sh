@@ -40,17 +40,15 @@ packages = {
 print(*sorted({package for what in sys.argv[1:] for package in packages[what]}), sep="\n")
 LIST
 }
-# Most files of most packages are never imported: Python compiles those that are. What each command
-# imports is compiled now. uv needs a tenth of pip's processor time, but does not know pip's
-# settings: where these name an index, pip installs.
+# Python compiles files when they are imported, and most are never imported. uv needs a third of pip's
+# processor time, but does not know pip's settings: where these name another index or a proxy, and
+# where uv fails, pip installs.
 list=$venv/requirements-${what// /-}.txt
 requirements $what >"$list"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check)
-if [[ $("${pip[@]}" config list) == *index-url* ]]; then
-  [ "${what%% *}" = build ] && compile=() || compile=(--no-compile)
-  "${pip[@]}" install --quiet "${compile[@]}" -r "$list"
-else
-  [ "${what%% *}" = build ] && compile=(--compile-bytecode) || compile=()
-  [ -x "$venv/bin/uv" ] || "${pip[@]}" install --quiet --no-compile $(requirements setup)
-  "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" "${compile[@]}" -r "$list"
-fi
+install_with_uv() {
+  [[ ! $("${pip[@]}" config list) =~ index|proxy ]] || return
+  [ -x "$venv/bin/uv" ] || "${pip[@]}" install --quiet --no-compile $(requirements setup) || return
+  "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" -r "$list"
+}
+install_with_uv || "${pip[@]}" install --quiet --no-compile -r "$list"

@@ -39,7 +39,7 @@ static inline int sesame_add_to_last(uint64_t begin, uint64_t end, unsigned id,
     return 0;
   }
   uint64_t from = sesame_ns_at(&stream->clock, begin), to = sesame_ns_at(&stream->clock, end);
-  if (to < stream->last_ns || from > stream->last_ns + SESAME_REPEATED_PAUSE_NS) return 0;
+  if (to < stream->last_ns || from >= stream->last_ns + SESAME_REPEATED_PAUSE_NS) return 0;
   uint64_t duration = last->duration + (to - stream->last_ns);
   if (duration > UINT32_MAX || last->calls == UINT32_MAX) return 0;
   last->start.time = (uint32_t)to;

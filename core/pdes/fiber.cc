@@ -107,7 +107,8 @@ size_t StackPool::deepest_use() const {
   for (auto [region, size] : regions_) {
     for (size_t at = kGuardBytes; at < size; at += stride()) {
       if (mincore(region + at, stack_bytes_, is_resident.data()) != 0) return 0;
-      const auto lowest = std::ranges::find(is_resident, 1) - is_resident.begin();
+      const auto first = std::ranges::find_if(is_resident, [](auto page) { return page & 1; });
+      const auto lowest = first - is_resident.begin();
       deepest = std::max(deepest, stack_bytes_ - static_cast<size_t>(lowest) * kGuardBytes);
     }
   }

@@ -44,8 +44,8 @@ class StackPool {
   Result<Stack> take();
   void give_back(Stack stack) { free_.push_back(stack); }
 
-  // Bytes between the end of a stack and the lowest page that was ever used, of the stack where
-  // these are most; 0 if the kernel does not tell. Takes about 1 us for each stack of 8 MiB.
+  // Bytes between the end of a stack and its lowest page in memory, of the stack where these are
+  // most; 0 if the kernel does not tell. Pages that were swapped out do not count.
   size_t deepest_use() const;
 
  private:

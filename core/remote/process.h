@@ -65,7 +65,8 @@ class ProcessMemory {
 
   // Puts the kept writes into the slot; returns their size there.
   uint32_t hand_over_writes();
-  // Puts what has been written at once into the slot, if computation is measured: how many parts.
+  // Puts what has been written at once into the slot, the last part first, if computation is
+  // measured: how many parts.
   uint8_t hand_over_received(Slot& slot);
 
  private:
@@ -99,8 +100,7 @@ class ProcessMemory {
   std::vector<Window> windows_;
   std::vector<Write> writes_;
   std::vector<char> kept_;          // as in a slot: address, size, data, …
-  std::vector<Received> received_;  // at most kMostReceived and kMostReceivedBytes
-  uint64_t received_bytes_ = 0;
+  std::vector<Received> received_;  // in the order of the writes; old ones are dropped
 };
 
 struct Process;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ranges>
 
 #include "core/mpi/messages/world.h"
 #include "core/remote/messages.h"
@@ -105,16 +104,11 @@ void ProcessMemory::write(const mpi::RemoteRange* ranges, size_t count, const ch
   }
 }
 
-// The last bytes of what is larger than the caches are those that stay there.
 void ProcessMemory::note_received(const mpi::RemoteRange* ranges, size_t count) {
-  for (size_t i = count; i-- > 0 && received_.size() < kMostReceived;) {
-    const uint64_t bytes =
-        std::min<uint64_t>(ranges[i].bytes, kMostReceivedBytes - received_bytes_);
-    if (bytes == 0) return;
-    const uint64_t end = mpi::address_there(ranges[i].address) + ranges[i].bytes;
-    received_.push_back({end - bytes, bytes});
-    received_bytes_ += bytes;
-  }
+  for (size_t i = count - std::min(count, kMostReceived); i < count; ++i)
+    received_.push_back({mpi::address_there(ranges[i].address), ranges[i].bytes});
+  if (received_.size() > 2 * kMostReceived)
+    received_.erase(received_.begin(), received_.end() - kMostReceived);
 }
 
 // Makes the kept writes now.
@@ -133,7 +127,6 @@ void ProcessMemory::set_process(pid_t process) {
   writes_.clear();
   kept_.clear();
   received_.clear();
-  received_bytes_ = 0;
 }
 
 uint32_t ProcessMemory::hand_over_writes() {
@@ -144,12 +137,18 @@ uint32_t ProcessMemory::hand_over_writes() {
   return bytes;
 }
 
+// Of what is more than the caches hold, the last bytes are those that stay there.
 uint8_t ProcessMemory::hand_over_received(Slot& slot) {
-  const size_t count = slot.target_time == 0 ? 0 : received_.size();
-  std::ranges::copy(received_ | std::views::take(count), slot.received);
+  size_t count = 0;
+  uint64_t left = kMostReceivedBytes;
+  for (size_t i = received_.size(); i-- > 0 && count < kMostReceived && left > 0;) {
+    const auto [address, bytes] = received_[i];
+    const uint64_t kept = std::min(bytes, left);
+    slot.received[count++] = {address + bytes - kept, kept};
+    left -= kept;
+  }
   received_.clear();
-  received_bytes_ = 0;
-  return static_cast<uint8_t>(count);
+  return static_cast<uint8_t>(slot.target_time == 0 ? 0 : count);
 }
 
 }  // namespace sesame::remote

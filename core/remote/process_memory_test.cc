@@ -63,11 +63,21 @@ TEST_F(WrittenMemory, IsItsEndWhereItIsLargerThanTheCaches) {
   EXPECT_EQ(handed_over(), (Ranges{{address(4'096), kMostReceivedBytes}}));
 }
 
+TEST_F(WrittenMemory, IsThatOfTheLastWritesWhereThereIsMore) {
+  write({kMostReceivedBytes - 4'096});
+  write({4'000, 4'096});
+  EXPECT_EQ(handed_over(), (Ranges{{address(4'000), 4'096},
+                                   {address(0), 4'000},
+                                   {address(4'000), kMostReceivedBytes - 8'096}}));
+}
+
 TEST_F(WrittenMemory, HasOnlySoManyParts) {
+  for (int i = 0; i < 5; ++i) write(std::vector<size_t>(kMostReceived - 4, 1'000));
   write(std::vector<size_t>(kMostReceived + 4, 1'000));
   const Ranges parts = handed_over();
   ASSERT_EQ(parts.size(), kMostReceived);
   EXPECT_EQ(parts.front(), std::pair(uint64_t{address((kMostReceived + 3) * 1'000)}, 1'000UL));
+  EXPECT_EQ(parts.back(), std::pair(uint64_t{address(4 * 1'000)}, 1'000UL));
 }
 
 TEST_F(WrittenMemory, IsNotLoadedWhereComputationIsNotMeasured) {

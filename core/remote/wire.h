@@ -157,6 +157,7 @@ struct Received {
   uint64_t bytes;
 };
 inline constexpr size_t kMostReceived = 16;
+static_assert(kMostReceived <= UINT8_MAX);  // Header::received
 // In all: half of the second cache of today's servers, which has 1 MiB or more (lscpu).
 inline constexpr uint64_t kMostReceivedBytes = 512 << 10;
 

@@ -40,9 +40,17 @@ HostUse host_use() {
           static_cast<double>(delayed_ns) * 1e-9};
 }
 
+// The kernel refuses a set for fewer processors than it has.
 int usable_processors() {
-  cpu_set_t processors;
-  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+  for (int most = CPU_SETSIZE; most <= 64 * CPU_SETSIZE; most *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(most);
+    const size_t bytes = CPU_ALLOC_SIZE(most);
+    const bool is_known = sched_getaffinity(0, bytes, set) == 0;
+    const int count = is_known ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (is_known) return count;
+  }
+  return 1;
 }
 
 }  // namespace sesame::sim

@@ -138,8 +138,7 @@ mpi::ComputeSpread compute_spread(const Simulation& simulation) {
 Json compute_table(const Simulation& simulation) {
   const mpi::ComputeSpread all = compute_spread(simulation);
   const auto seconds = [](int64_t ps) { return SimTime::from_ps(ps).seconds(); };
-  return {{"together", simulation.computed_together()},
-          {"reading_s", simulation.world().meter.reading().seconds()},
+  return {{"reading_s", simulation.world().meter.reading().seconds()},
           {"samples", all.samples},
           {"regions", all.regions},
           {"sampled_s", seconds(all.total_ps)},
@@ -216,6 +215,7 @@ Json to_json(const Simulation& simulation) {
   const ParallelRun* parallel = simulation.parallel();
   json["switches"] = parallel != nullptr ? parallel->totals().switches : world.executive.switches();
   if (parallel != nullptr) json["parallel"] = parallel_table(simulation);
+  json["computed_together"] = simulation.computed_together();
   if (simulation.scenario().compute == mpi::ComputeMode::kMeasured) {
     json["compute"] = compute_table(simulation);
   }

@@ -51,8 +51,8 @@ struct Scenario {
   std::string placement = "block";     // "block", "cyclic" or the path of a file
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
-  // So many ranks computed at the same time, on one node, while the computation was recorded or
-  // copies of this run compute beside it: what that costs is in the times already.
+  // How many ranks computed at the same time, on one node, while the computation was recorded: what
+  // that costs is in the times already. Where it is measured, how many copies of this run compute.
   int together = 1;
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none

@@ -59,7 +59,7 @@ class Simulation {
   double wall_seconds() const { return wall_seconds_; }  // of run(), without writing records
   // Peak resident memory, summed over workers, until run() began to write records.
   int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
-  // The most that a rank used of its stack, bytes; 0: not known, as with several workers.
+  // The most that a rank has in memory of its stack, bytes; 0: not known, as with several workers.
   size_t deepest_stack() const;
   // How many ranks compute at the same time, at most, while their computation is measured; or did
   // when it was recorded.

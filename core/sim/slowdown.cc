@@ -1,5 +1,6 @@
 // How many times as long ranks compute as they would if they were alone on their nodes.
 #include <algorithm>
+#include <cstdint>
 
 #include "core/sim/host_use.h"
 #include "core/sim/simulation.h"
@@ -21,10 +22,11 @@ double Simulation::slowdown_on(int node, const std::vector<int>& taken) const {
 
 int Simulation::computed_together() const {
   if (scenario_.compute != mpi::ComputeMode::kMeasured) return scenario_.together;
-  const int workers = scenario_.workers / std::max(scenario_.hosts.count(), 1);
+  const int hosts = std::max(scenario_.hosts.count(), 1);
   const int processors = usable_processors();
-  const int here = process_ranks_ != nullptr ? processors : std::min(workers, processors);
-  return std::max(here, scenario_.together);
+  if (process_ranks_ != nullptr) return processors;
+  const int64_t workers = (scenario_.workers + hosts - 1) / hosts;  // each has a rank that computes
+  return static_cast<int>(std::min<int64_t>(workers * scenario_.together, processors));
 }
 
 }  // namespace sesame::sim

@@ -121,4 +121,8 @@ def test_what_ranks_that_compute_at_once_cost_is_not_counted_twice(
         return float(pc.sum(predicted).as_py() / (measured * 1e-12))
 
     assert factor() == pytest.approx(3, rel=1e-3)
+    assert factor("--compute", "recorded:run.sesame") == pytest.approx(3, rel=1e-3)
     assert factor(*at_once) == pytest.approx(1, rel=1e-3)
+    # Also when it is recorded, and recorded again.
+    for _ in range(2):
+        assert factor("--compute", "recorded:run.sesame") == pytest.approx(1, rel=1e-3)

@@ -25,15 +25,15 @@ def test_polls_in_a_row_are_few_records_with_their_number(mpi, tmp_path, monkeyp
     command = ["trace", "-o", "run.sesame", "--", *MPIS[mpi].starter, "-n", "2", "./polls"]
     outcome = run([*SESAME, *command], tmp_path)
     assert outcome.status == 0, outcome.stderr
-    failed = {name: int(count) for name, count in map(str.split, outcome.stdout.splitlines())}
-    assert len(failed) == 6
+    polled = [line.split() for line in outcome.stdout.splitlines()]
+    assert len(polled) == 6
 
     rows = DataSet(tmp_path / "run.sesame").table("mpi").to_pylist()
     polls = [row for row in rows if row["flags"] & MpiFlag.POLL]
     assert all(row["calls"] == 1 for row in rows if not row["flags"] & MpiFlag.POLL)
-    for name, count in failed.items():
+    for name, count, polled_us in polled:
         records = [row for row in polls if row["call"] == name]
-        assert sum(row["calls"] for row in records) == count
-        assert len(records) <= max(count // 4, 10)
-        # Rank 0 sends 50 ms after the barrier, in which rank 1 is ready at most 20 ms late.
-        assert sum(row["duration_ns"] for row in records) > 0.3 * 50e6
+        assert sum(row["calls"] for row in records) == int(count)
+        assert sum(row["duration_ns"] for row in records) < 1000 * float(polled_us)
+    # Where a rank yields its processor, some polls are further apart than a record bridges.
+    assert len(polls) < sum(int(count) for _, count, _ in polled) // 2

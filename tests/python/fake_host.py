@@ -100,7 +100,6 @@ def compute_of(scenario: dict) -> list[list[int]] | int:
 def measured_result() -> dict:
     """Samples that differ by a third, on a machine that did nothing else."""
     compute = {
-        "together": 1,
         "reading_s": 2e-8,
         "samples": 40,
         "regions": 5,
@@ -262,6 +261,7 @@ class Run:
         return {
             "predicted_time_s": max(self.end) * 1e-12,
             "ranks": self.ranks,
+            "computed_together": 1,
             "machine": "fake",
             "messages": self.ranks * rounds,
             "bytes": self.ranks * rounds * 64,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sesame.analysis.explain.constants import NO_SOURCE, constants_of
 from sesame.analysis.explain.explanation import used_constants
-from sesame.analysis.explain.limits import _crowding, _unexpected, queueing
+from sesame.analysis.explain.limits import _crowding, _shared_nodes, _unexpected, queueing
 from sesame.analysis.explain.records import IN_NODE, Records
 from sesame.analysis.explain.shares import COMPUTATION, IDLE, LATE_SENDER, divide
 from sesame.machines import find_machine
@@ -209,3 +209,25 @@ def test_waiting_is_by_the_rank_that_was_late():
     known = {share.name: share for share in shares}
     assert known[LATE_SENDER].by == {"rank 3": 600}
     assert (known[COMPUTATION].time_ps, known[IDLE].time_ps) == (150, 50)
+
+
+def test_ranks_that_share_a_node_and_did_not_compute_together_are_a_limit():
+    machine = find_machine("ethernet").read_text(encoding="utf-8")
+
+    def found(together: int, *overrides: str) -> str | None:
+        result = {"measuring": {"compute_share": 0.5}, "computed_together": together}
+        doubt = _shared_nodes(
+            np.array([0, 0, 0, 0, 1]),
+            {
+                "result": result,
+                "target_system": {"machine_file": machine},
+                "scenario": {"overrides": overrides, "compute": {"mode": "measured"}},
+            },
+        )
+        return doubt and doubt.text
+
+    assert "up to 4 ranks share a node" in str(found(1))
+    assert "of one rank at a time" in str(found(1))
+    assert "of 2 ranks at a time" in str(found(2))
+    assert found(4) is None
+    assert found(1, "node.slowdown=[1,1.2]") is None

@@ -132,7 +132,6 @@ def test_doubtful_computation_that_is_used_again_is_doubtful(sesame):
 
 def result(**changes: float) -> dict[str, Any]:
     compute = {
-        "together": 1,
         "reading_s": 2e-8,
         "samples": 40,
         "regions": 5,

@@ -85,11 +85,11 @@ def simulate(
     those of an earlier run (a data set, or "recorded:NAME.sesame"); of a traced run, times
     `scale_compute`. `repeat` N times: the median counts. `files` is a directory that keeps
     simulated files; `discard_data` only their sizes. `mappings` moves a traced run's files
-    ({"/scratch/run": "."}). `collective`: of collective accesses. `sensitivity`: for `what_if`.
-    `workers` processes simulate together under `protocol`, also on `hosts` that `launcher` reaches,
-    and assume `sources`. `output` is the data set's path, else it ends with its last
-    reference. `force` replaces one. Without `records` it has sums only. `label` names ranks in the
-    output. Times: s (ps in tables). Raises InputError, OutputError, SimulationError (no result).
+    ({"/scratch/run": "."}). `collective`: strategy of accesses. `sensitivity`: for `what_if`.
+    `workers` processes simulate together under `protocol`, also on `hosts` (by `launcher`); they
+    assume `sources`: "any", "members", "tags", an earlier run. `output`: the data set's path (else
+    temporary); `force` replaces it. No `records`: sums; `keep_raw`: raw streams. `show_output`:
+    with ranks if `label`. Times: s (ps in tables). Raises InputError, OutputError, SimulationError.
     """
     wanted = RunSettings(
         program, arguments, machine_of(machine).set(settings or {}), _source_of(compute), repeat,

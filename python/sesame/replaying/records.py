@@ -221,8 +221,8 @@ def what_it_holds(trace: Trace) -> str:
     kinds = Counter(file.kind for file in trace.files)
     files = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
     return (
-        f"none of {count_of(len(trace.io), 'call')} on files that the trace holds ({named}) "
-        f"concerns a regular file or directory that is replayed; files by kind: {files or 'none'}"
+        f"the trace holds {count_of(len(trace.io), 'call')} on files ({named}), and none on a "
+        f"regular file or directory that is replayed; files by kind: {files or 'none'}"
     )
 
 

@@ -207,5 +207,5 @@ def schedule(program: Program, hosts: int, costs: Costs) -> Schedule:
     work = _Hosts(program, hosts, costs)
     work.run()
     if work.left > 0:
-        raise RuntimeError(f"{work.left} ranks wait for messages that no rank sends")
+        raise RuntimeError(f"ranks that wait for messages that no rank sends: {work.left}")
     return Schedule(max(host.now_s for host in work.hosts), [host.busy_s for host in work.hosts])

@@ -151,8 +151,7 @@ def computed_together(info: Mapping[str, Any]) -> int:
         return 1
     if compute.get("shared"):  # an older data set: by copies, or in a real run
         return ALL_TOGETHER
-    measuring = info.get("result", {}).get("measuring") or {}
-    return max(int(compute.get("together", 1)), int(measuring.get("together", 1)))
+    return int(info.get("result", {}).get("computed_together", 1))
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:

@@ -36,7 +36,6 @@ class Measuring:
     others_share: float  # of the processors, used by other processes
     steal_share: float  # of the processors, used by other virtual machines
     compute_share: float  # of the ranks' predicted time
-    together: int = 1  # ranks that computed at the same time, at most
     doubts: tuple[Doubt, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -69,7 +68,6 @@ def measuring_of(
         others_share=load.others_share,
         steal_share=load.steal_share,
         compute_share=_share(sum(ranks["compute_s"]), sum(ranks["end_s"])),
-        together=compute["together"],
     )
     return replace(measuring, doubts=tuple(_doubts(measuring, load, in_simulator)))
 

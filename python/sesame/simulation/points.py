@@ -125,7 +125,7 @@ class PointRunner:
             run = self._run_kept(job)
             if run.exit_status:
                 _replay(job)
-        together = 1 if run.measuring is None else run.measuring.together
+        together = run.result["computed_together"]
         compute = Compute("recorded", times=times, measuring=run.measuring, together=together)
         return run, compute
 

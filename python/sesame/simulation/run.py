@@ -60,6 +60,7 @@ SCALARS = (
     "outcome_text",
     "ranks_on_one_node",
     "asks_for_threads",
+    "computed_together",
     "last_rank",
     "sensitivity_s",
     "sensitivity_range",
@@ -162,10 +163,9 @@ class RunResult:
         enough = next((size for size in SMALL_STACKS if size >= 4 * deepest), None)
         if deepest and enough is not None:
             yield (
-                f"no rank used more than {deepest} KiB of its stack; with "
-                f"{setting('stack_size', f'{enough}KiB')} the ranks' page "
-                "tables take less memory, and with messages that share cards such a run was 1.5 to "
-                "1.8 times as fast"
+                f"no rank has more than {deepest} KiB of its stack in memory; with "
+                f"{setting('stack_size', f'{enough}KiB')} the ranks' page tables take less memory, "
+                "and runs with many messages were up to 1.8 times as fast"
             )
 
     def _assumed(self) -> Iterator[str]:

@@ -136,17 +136,19 @@ def _unexpected(messages: dict[str, Array]) -> Doubt | None:
 
 
 def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
-    """Ranks of a node share memory and caches; computation was measured one rank at a time."""
+    """Ranks of a node share memory and caches; computation was measured of fewer at a time."""
     most = int(np.bincount(nodes).max(initial=0))
     measured = info["result"].get("measuring")
     if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
         return None
     machine = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
-    if "node.slowdown" in machine or computed_together(info) > 1:
+    together = computed_together(info)
+    if "node.slowdown" in machine or together >= most:
         return None
     return _limit(
-        f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
-        "sharing memory and caches costs is not in it",
+        f"up to {most} ranks share a node, and computation was measured of "
+        f"{'one rank' if together == 1 else f'{together} ranks'} at a time: what "
+        "sharing memory and caches costs is not all in it",
         f"{setting('compute', 'measured:2')} measures it with this program, "
         "`sesame machine calibrate` with others",
     )
