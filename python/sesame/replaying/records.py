@@ -208,7 +208,8 @@ def _communicators(data_set: DataSet) -> dict[int, Array]:
 def what_it_holds(trace: Trace) -> str:
     """A description of the records, for the error about a trace without I/O to replay."""
     if not len(trace.io):
-        calls = f"{count_of(len(trace.mpi), 'call')} of MPI" if len(trace.mpi) else "no calls"
+        number = int(trace.mpi["calls"].sum())
+        calls = f"{count_of(number, 'call')} of MPI" if number else "no calls"
         if DataSet(trace.path).has("file_total"):
             return (
                 "the data set has counters of files and no single calls; of Darshan, extended "

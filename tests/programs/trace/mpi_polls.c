@@ -1,5 +1,5 @@
 /* Rank 1 polls for each message of rank 0, by another call for each. Rank 0 sends it when rank 1 has
- * polled in vain for a while. Rank 1 prints for each call how often it found nothing, and for how
+ * polled without success for a while. Rank 1 prints for each call how often it found nothing, and for how
  * many microseconds it polled. */
 #include <mpi.h>
 #include <stdio.h>

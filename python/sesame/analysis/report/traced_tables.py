@@ -229,11 +229,11 @@ def call_columns(study: Study) -> dict[str, list[Any]]:
         length = len(records.names) * 2
         key = records.call.astype(np.int64) * 2 + ~records.own
         seconds = (records.end - records.begin) * 1e-9
-        counts = np.bincount(key, minlength=length)
+        counts = np.bincount(key, records.calls, length).astype(np.int64)
         time = np.bincount(key, seconds, length)
         moved = np.bincount(key, records.bytes, length)
         longest = np.zeros(length)
-        np.maximum.at(longest, key, seconds)
+        np.maximum.at(longest, key, seconds / records.calls)  # of merged ones the mean
         kinds = dict(zip(records.call.tolist(), records.kind.tolist(), strict=True))
         for i in np.flatnonzero(counts):
             name = records.names[i // 2]

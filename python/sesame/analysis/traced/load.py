@@ -92,11 +92,16 @@ class IoRecords(Columns):
         )
 
     @cached_property
-    def requests(self) -> Array:
-        """How many requests for data a record stands for: several when calls were merged."""
-        moves = (self.kind == READ) | (self.kind == WRITE)
+    def calls(self) -> Array:
+        """How many calls a record stands for: several of a character each when they were merged."""
         merged = (self.flags & IoFlag.MERGED) != 0
-        return np.where(moves, np.where(merged, np.maximum(self.bytes, 1), 1), 0)
+        return np.where(merged, np.maximum(self.bytes, 1), 1)
+
+    @cached_property
+    def requests(self) -> Array:
+        """How many requests for data a record stands for."""
+        moves = (self.kind == READ) | (self.kind == WRITE)
+        return np.where(moves, self.calls, 0)
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ class MpiRecords(Columns):
     bytes: Array
     completion: Array
     flags: Array
+    calls: Array  # that a record stands for: several of polls that found nothing
 
     @cached_property
     def own(self) -> Array:
@@ -348,6 +354,10 @@ def _with_copies(records: IoRecords, other: Array) -> IoRecords:
 def _mpi(data_set: DataSet) -> MpiRecords:
     wanted = "rank thread begin_ns duration_ns call comm peer tag bytes completion flags"
     found = _columns(data_set, "mpi", wanted.split())
+    if data_set.has("mpi") and "calls" in data_set.schema("mpi").names:
+        calls = _columns(data_set, "mpi", ["calls"])["calls"]
+    else:  # a data set of an earlier version
+        calls = np.ones(len(found["rank"]), np.int64)
     return MpiRecords(
         names=found["names"],
         rank=found["rank"].astype(np.int64),
@@ -362,6 +372,7 @@ def _mpi(data_set: DataSet) -> MpiRecords:
         bytes=found["bytes"],
         completion=found["completion"],
         flags=found["flags"],
+        calls=calls,
     )
 
 
