@@ -4,6 +4,7 @@ and changes no result: a run that it would change ends."""
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.integration.orders import differences
 
 import sesame
 from sesame.datasets import DataSet
-from sesame.errors import InputError
+from sesame.errors import InputError, SesameError
 from sesame.simulation.settings import PROTOCOLS
 
 SOURCES = "tests/programs/model/sources.c"
@@ -212,3 +213,26 @@ def test_one_worker_reads_no_earlier_run(run):
     assert isinstance(found, Path)
     info = json.loads((found / "info.json").read_text())
     assert f"--sources {alone} has no effect with one worker" in info["notes"]
+
+
+def test_a_wrong_file_of_expected_sources_is_refused(run, compiled, monkeypatch):
+    alone = run(SOURCES, 4, ("master", 2))
+    right = (0, 0, 4, 1, 1, 0)
+    wrong = {
+        struct.pack("<6i", *right)[:-4]: "the last of the expected sources are cut off",
+        struct.pack(
+            "<6i", 0, 0, 4, 1, -1, 0
+        ): "-1 messages of rank 1 to rank 0: expected 1 or more",
+        struct.pack("<6i", 0, 0, 4, 4, 1, 0): "1 messages of rank 4 to rank 0: expected 1 or more",
+        struct.pack("<6i", 4, 0, 4, 1, 1, 0): "1 messages of rank 1 to rank 4: expected 1 or more",
+    }
+    for content, text in wrong.items():
+        write = "sesame.api.preparing.write_expected"
+        monkeypatch.setattr(write, lambda _e, _r, path, content=content: path.write_bytes(content))
+        with pytest.raises(SesameError, match=text):
+            sesame.simulate(
+                *(compiled(SOURCES), ["master", 2]),
+                **{"machine": "infiniband", "ranks": 4, "compute": "fixed:1us", "workers": 2},
+                **{"settings": {"network.sharing": "none"}, "placement": "cyclic"},
+                sources=alone,
+            )
