@@ -153,6 +153,17 @@ def test_large_messages_match_in_the_order_of_their_announcements(near_bytes, ru
     assert differences(alone, found) == []
 
 
+def test_a_message_that_waits_for_a_later_one_needs_no_synchronisation(run):
+    """Near's is announced first, but its data come after far's announcement: which was first is
+    known when far's message is."""
+    arguments = ("large", 10_000_000, 1)
+    alone = run(SOURCES, 4, arguments)
+    assert synchronisations(run(SOURCES, 4, arguments, *TWO_WORKERS)) > 0
+    found = run(SOURCES, 4, arguments, *TWO_WORKERS, "--sources", alone)
+    assert differences(alone, found) == []
+    assert synchronisations(found) == 0
+
+
 def test_messages_of_the_same_time_match_in_the_order_of_the_communicator(run):
     alone = run(SOURCES, 4, ("ties", 1))
     messages = DataSet(alone).table("message", ["destination", "source", "tag", "arrival_ps"])

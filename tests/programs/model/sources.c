@@ -14,7 +14,7 @@
  *   sources pair CALLS      each sends one message, near after CALLS calls
  *   sources cancel CALLS    near sends after CALLS calls; far's message makes rank 0 cancel
  *   sources named FIRST     a receive names far: it is the first one, or is between two others
- *   sources large BYTES     far sends 10 MB, then near BYTES
+ *   sources large BYTES [CALLS]   far sends 10 MB, and near BYTES after CALLS calls (30)
  *   sources ties CALLS      both send at the same time; ranks of the communicator are reversed
  *
  * Each rank prints a sum of what it received, weighted by the order.
@@ -155,7 +155,7 @@ static void named(int is_first) {
   }
 }
 
-static void send_large(int bytes) {
+static void send_large(int bytes, int calls) {
   MPI_Request requests[2];
   MPI_Status statuses[2];
   if (rank == 0) {
@@ -164,7 +164,7 @@ static void send_large(int bytes) {
     MPI_Waitall(2, requests, statuses);
     for (int i = 0; i < 2; ++i) count(statuses[i].MPI_SOURCE, 0);
   }
-  if (rank == kNear) compute(30);
+  if (rank == kNear) compute(calls);
   if (is_far()) be_late();
   if (rank == kNear || is_far())
     MPI_Send(large[0], is_far() ? kLarge : bytes, MPI_CHAR, 0, kAsk, MPI_COMM_WORLD);
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "pair") == 0) pair(rounds);
   if (strcmp(argv[1], "cancel") == 0) cancel(rounds);
   if (strcmp(argv[1], "named") == 0) named(rounds);
-  if (strcmp(argv[1], "large") == 0) send_large(rounds);
+  if (strcmp(argv[1], "large") == 0) send_large(rounds, argc > 3 ? atoi(argv[3]) : 30);
   if (strcmp(argv[1], "ties") == 0) tie();
   for (int round = 0; round < rounds; ++round) {
     if (strcmp(argv[1], "sweeps") == 0)
