@@ -165,7 +165,7 @@ class RunResult:
             yield (
                 f"no rank has more than {deepest} KiB of its stack in memory; with "
                 f"{setting('stack_size', f'{enough}KiB')} the ranks' page tables take less memory, "
-                "and runs with many messages were up to 1.8 times as fast"
+                "and runs with many messages were 1.0 to 1.8 times as fast"
             )
 
     def _assumed(self) -> Iterator[str]:
