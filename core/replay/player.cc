@@ -1,7 +1,6 @@
 #include "core/replay/player.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/base/processors.h"
 
 namespace sesame::replay {
 namespace {
@@ -21,12 +21,9 @@ constexpr int kPrintedBytes = 40;
 
 // Processors beyond one for each thread of the replay.
 int64_t processors_left(const Plan& plan) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
   // Threads of a trace that neither did I/O nor waited only sleep.
   const auto busy = std::ranges::count_if(plan.streams, [](const auto& s) { return s.count > 0; });
-  return CPU_COUNT(&set) - busy * plan.header().processes;
+  return usable_processors() - busy * plan.header().processes;
 }
 
 bool processor_for_each_thread(const Plan& plan) { return processors_left(plan) >= 0; }

@@ -1,6 +1,5 @@
 #include "core/sim/host_use.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -38,19 +37,6 @@ HostUse host_use() {
   std::ifstream("/proc/self/schedstat") >> on_cpu_ns >> delayed_ns;  // proc(5)
   return {peak_resident_bytes(), usage.ru_nivcsw, static_cast<double>(on_cpu_ns) * 1e-9,
           static_cast<double>(delayed_ns) * 1e-9};
-}
-
-// The kernel refuses a set for fewer processors than it has.
-int usable_processors() {
-  for (int most = CPU_SETSIZE; most <= 64 * CPU_SETSIZE; most *= 2) {
-    cpu_set_t* const set = CPU_ALLOC(most);
-    const size_t bytes = CPU_ALLOC_SIZE(most);
-    const bool is_known = sched_getaffinity(0, bytes, set) == 0;
-    const int count = is_known ? CPU_COUNT_S(bytes, set) : 0;
-    CPU_FREE(set);
-    if (is_known) return count;
-  }
-  return 1;
 }
 
 }  // namespace sesame::sim

@@ -17,7 +17,5 @@ struct HostUse {
 
 // Of this process until now.
 HostUse host_use();
-// That this process may use.
-int usable_processors();
 
 }  // namespace sesame::sim

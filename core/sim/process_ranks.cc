@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/processors.h"
 #include "core/mpi/call_ids.h"
 #include "core/remote/computing.h"
 #include "core/remote/files.h"
@@ -18,7 +19,6 @@
 #include "core/remote/server.h"
 #include "core/remote/shared_memory.h"
 #include "core/remote/threads.h"
-#include "core/sim/host_use.h"
 #include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/sim/host_use.h"
+#include "core/base/processors.h"
 #include "core/sim/simulation.h"
 
 namespace sesame::sim {

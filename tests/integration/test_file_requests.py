@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.command_line import SESAME, run
-from tests.integration.traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
+from tests.integration.traced_mpi import Bench
 
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
@@ -27,24 +26,14 @@ COMPLETED = [
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
-def traced(request, tmp_path: Path, monkeypatch) -> Path:
-    mpi = request.param
-    compiler = find_compiler(mpi)
-    if shutil.which(MPIS[mpi].starter[0]) is None:
-        pytest.skip(f"{MPIS[mpi].starter[0]} is not installed")
-    for name, value in AS_ROOT.items():
-        monkeypatch.setenv(name, value)
-    built = run([compiler, "-w", str(PROGRAMS / "mpi_files.c"), "-o", "files"], tmp_path)
-    assert built.status == 0, built.stderr
-    starter = [*MPIS[mpi].starter, "-n", str(RANKS)]
-    path = tmp_path / "run.sesame"
-    command = ["trace", "-o", str(path), "--", *starter, "./files", str(tmp_path / "data")]
-    outcome = run([*SESAME, *command], tmp_path)
-    assert outcome.status == 0, outcome.stderr
+def traced(request, tmp_path: Path) -> Path:
+    bench = Bench(tmp_path)
+    program = bench.compile("mpi_files.c", request.param)
+    outcome = bench.trace(request.param, RANKS, program, tmp_path / "data")
     said = re.search(r"(\d+) accesses on each of (\d+) ranks", outcome.stdout)
     assert said is not None and [int(n) for n in said.groups()] == [len(COMPLETED), RANKS]
     (tmp_path / "new").mkdir()
-    return path
+    return tmp_path / "run.sesame"
 
 
 def rows_of(path: Path, name: str, rank: int) -> list[dict[str, Any]]:

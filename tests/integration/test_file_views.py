@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command_line import SESAME, run
-from tests.integration.traced_mpi import AS_ROOT, MPIS, Bench
+from tests.integration.traced_mpi import MPIS, Bench
 
 from sesame.analysis.traced.views import FileViews
 from sesame.datasets import DataSet
@@ -23,15 +22,11 @@ def bench(tmp_path: Path) -> Bench:
 
 
 @EVERY_MPI
-def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path, monkeypatch):
+def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path):
     """MPI_File_get_byte_offset of each etype, and the fragments of an access to all of them."""
     program = bench.compile("mpi_view_places.c", mpi)
     (tmp_path / "data").write_bytes(b"")
-    command = [*MPIS[mpi].starter, "-n", str(RANKS), str(program), "data"]
-    for name, value in AS_ROOT.items():
-        monkeypatch.setenv(name, value)
-    done = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], tmp_path)
-    assert done.status == 0, done.stderr
+    bench.trace(mpi, RANKS, program, "data")
     texts = [(tmp_path / f"data.{rank}").read_text() for rank in range(RANKS)]
     said = [[[int(word) for word in line.split()] for line in text.splitlines()] for text in texts]
     assert [len(lines) for lines in said] == [VIEWS] * RANKS

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from tests.command_line import SESAME, run
-from tests.integration.traced_mpi import AS_ROOT, MPIS, PROGRAMS, find_compiler
+from tests.integration.traced_mpi import MPIS, Bench
 
 from sesame.analysis.report.traced_tables import call_columns
 from sesame.analysis.study import study_run
@@ -16,17 +13,9 @@ from sesame.datasets.traced import MpiFlag
 
 @pytest.mark.few_cases(2)
 @pytest.mark.parametrize("mpi", MPIS)
-def test_polls_in_a_row_are_few_records_with_their_number(mpi, tmp_path, monkeypatch):
-    compiler = find_compiler(mpi)
-    if shutil.which(MPIS[mpi].starter[0]) is None:
-        pytest.skip(f"{MPIS[mpi].starter[0]} is not installed")
-    for name, value in AS_ROOT.items():
-        monkeypatch.setenv(name, value)
-    built = run([compiler, "-w", str(PROGRAMS / "mpi_polls.c"), "-o", "polls"], tmp_path)
-    assert built.status == 0, built.stderr
-    command = ["trace", "-o", "run.sesame", "--", *MPIS[mpi].starter, "-n", "2", "./polls"]
-    outcome = run([*SESAME, *command], tmp_path)
-    assert outcome.status == 0, outcome.stderr
+def test_polls_in_a_row_are_few_records_with_their_number(mpi, tmp_path):
+    bench = Bench(tmp_path)
+    outcome = bench.trace(mpi, 2, bench.compile("mpi_polls.c", mpi))
     polled = [line.split() for line in outcome.stdout.splitlines()]
     assert len(polled) == 6
 

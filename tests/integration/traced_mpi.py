@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.built_programs import build_program
+from tests.command_line import SESAME, Outcome, run
 from tests.integration.raw_records import Record, read_records, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +97,16 @@ class Bench:
         self, mpi: str, ranks: int, *command: str | Path, traced: bool = True, **more: str
     ) -> Run:
         return self.start([*MPIS[mpi].starter, "-n", str(ranks), *command], traced, **more)
+
+    def trace(self, mpi: str, ranks: int, *command: str | Path) -> Outcome:
+        """`sesame trace -o run.sesame` of the command, which must succeed."""
+        starter = MPIS[mpi].starter
+        if shutil.which(starter[0]) is None:
+            pytest.skip(f"{starter[0]} is not installed")
+        words = [*SESAME, "trace", "-o", "run.sesame", "--", *starter, "-n", str(ranks)]
+        outcome = run([*words, *map(str, command)], self.directory, env=os.environ | AS_ROOT)
+        assert outcome.status == 0, outcome.stderr
+        return outcome
 
     def start(self, command: list[str | Path], traced: bool = True, **more: str) -> Run:
         raw = self.directory / "raw"

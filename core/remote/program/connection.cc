@@ -7,13 +7,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include <algorithm>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/prefetch.h"
 #include "core/base/undestroyed.h"
 #include "core/mpi/objects/constants.h"
 #include "core/remote/program/callers.h"
@@ -131,12 +131,8 @@ void apply_writes(Slot& slot) {
 
 // Prefetches do not fault: another thread of the program may have freed a part.
 void load_received(const Slot& slot) {
-  constexpr uint64_t kLine = 64;
-  for (size_t i = 0; i < std::min<size_t>(slot.header.received, kMostReceived); ++i) {
-    const auto [address, bytes] = slot.received[i];
-    for (uint64_t at = address; at < address + bytes; at += kLine)
-      __builtin_prefetch(reinterpret_cast<const void*>(at));
-  }
+  for (size_t i = 0; i < slot.header.received; ++i)
+    prefetch_bytes(reinterpret_cast<const void*>(slot.received[i].address), slot.received[i].bytes);
 }
 
 // Keeps errno: no call of the program fails by this.

@@ -72,6 +72,7 @@ def program_of(run: DataSet, ratio: float) -> Program:
     ranks = run.info["ranks"]
     calls = run.table("call", ["rank", "begin_ps", "compute_before_ps"])
     rank, begin, compute = (column.to_numpy() for column in calls.columns)
+    after_calls = run.table("rank", ["compute_after_calls_ps"]).column(0).to_numpy()
     message = run.table("message", ["source", "destination", "send_ps", "receive_complete_ps"])
     source, destination, sent, received = (column.to_numpy() for column in message.columns)
     others = np.flatnonzero(source != destination)
@@ -87,7 +88,8 @@ def program_of(run: DataSet, ratio: float) -> Program:
         own = np.flatnonzero(rank == one)
         until = np.concatenate([[0], np.cumsum(compute[own])]) * ratio / PS_PER_S
         at = until[np.searchsorted(begin[own], times[mine], side="right")]
-        before = np.diff(np.concatenate([[0.0], at, until[-1:]]))
+        end = until[-1] + after_calls[one] * ratio / PS_PER_S
+        before = np.diff(np.concatenate([[0.0], at, [end]]))
         ends = zip(before, [*number[mine], -1], [*is_send[mine], False], strict=True)
         steps.append([Step(float(s), int(which), bool(send)) for s, which, send in ends])
     return Program(steps, source[others].tolist(), destination[others].tolist())
