@@ -17,7 +17,8 @@ SOURCES = {".c", ".cc", ".def", ".f90", ".h"}
 def build_program(name: str, source: Path, compiler: str, *words: str) -> Path:
     """The program (or library) `name`, made by `compiler WORDS`, in which `source` is a word.
 
-    It is built anew when a file beside the source, the command or the compiler has changed.
+    It is built anew when a file beside the source, one that the command names, the command or the
+    compiler has changed.
     """
     directory = DIRECTORY / _digest(source, compiler, words)
     directory.mkdir(parents=True, exist_ok=True)
@@ -38,6 +39,9 @@ def _digest(source: Path, compiler: str, words: tuple[str, ...]) -> str:
     for path in sorted(source.parent.iterdir()):
         if path.suffix in SOURCES:
             digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    for named in (Path(word) for word in words if word.startswith("/")):
+        if named.is_file() and named.parent != source.parent:
+            digest.update(named.read_bytes())
     return digest.hexdigest()[:16]
 
 
