@@ -119,6 +119,7 @@ static void fill(void* library, const SesameMpiInterface* interface, Wanted want
 }
 
 static void install(void) {
+  const uint64_t since_ns = sesame_system_ns();
   void* library = find_library();
   const SesameMpiInterface* interface = library != NULL ? interface_of(library) : NULL;
   const Wanted wanted = {sesame_settings.cells[0] != '\0' && interface != NULL &&
@@ -130,6 +131,7 @@ static void install(void) {
   if (!wanted.counts && !wanted.records) interface = NULL;
   if (interface != NULL) interface->begin(library);
   for (int i = 0; i < SESAME_SYMBOLS; ++i) fill(library, interface, wanted, i);
+  sesame_process_ready(since_ns);
 }
 
 void* sesame_mpi_resolve(unsigned long entry) {

@@ -23,7 +23,7 @@ static SesameProcessState* state;
 static char name[PATH_MAX + 128]; /* a node's name has at most 64 characters */
 static char state_path[sizeof name + 8];
 static char host[65];
-static uint64_t loaded_ns;
+static uint64_t started_ns;
 static struct stat first_stderr; /* what it was when the program began */
 
 void sesame_say(const char* what, const char* which, int error) {
@@ -280,7 +280,6 @@ void sesame_process_look_up(SesameProcessFacts* facts) {
   read_kernel(facts->kernel, sizeof facts->kernel);
   facts->pid_namespace = namespace_number("pid");
   facts->realtime_offset = realtime_offset();
-  facts->loaded_ns = loaded_ns;
   facts->host = host;
 }
 
@@ -289,15 +288,20 @@ bool sesame_process_prepare(void) {
   if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return false;
   sesame_system_call(SYS_fstat, STDERR_FILENO, &first_stderr);
   if (sesame_settings.kinds == 0) return false;
-  loaded_ns = sesame_system_ns();
+  started_ns = sesame_system_ns();
   struct utsname node;
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
   return true;
 }
 
+uint64_t sesame_process_ready(uint64_t since_ns) {
+  started_ns += sesame_system_ns() - since_ns;
+  return started_ns;
+}
+
 void sesame_process_forget(void) {
   if (state != NULL) munmap(state, sizeof *state);
   state = NULL;
-  loaded_ns = sesame_system_ns();
+  started_ns = sesame_system_ns();
 }

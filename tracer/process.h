@@ -22,6 +22,11 @@ typedef struct {
 
 extern SesameSettings sesame_settings;
 
+/* Since `since_ns` (CLOCK_MONOTONIC) the tracer has made itself ready to record. Returns when the
+ * program began, on the same clock: when its libraries were loaded or the process was forked, and
+ * later by all that the tracer has taken since, which the program alone would not have. */
+uint64_t sesame_process_ready(uint64_t since_ns);
+
 /* Reads the settings. Call it once, before anything else here. False when nothing is recorded. */
 bool sesame_process_prepare(void);
 
@@ -39,7 +44,6 @@ typedef struct {
   char kernel[96]; /* boot id and time namespace; empty when /proc does not say */
   uint64_t pid_namespace;
   int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-  uint64_t loaded_ns;      /* when the tracer was loaded or the process was forked */
 } SesameProcessFacts;
 
 void sesame_process_look_up(SesameProcessFacts* facts);

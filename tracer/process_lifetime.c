@@ -74,9 +74,11 @@ void sesame_process_forked(void) {
 
 __attribute__((constructor)) static void begin(void) {
   if (!sesame_process_prepare()) return;
+  const uint64_t since_ns = sesame_system_ns();
   sesame_clock_start();
   pthread_atfork(NULL, NULL, sesame_process_forked);
   if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(false);
+  sesame_process_ready(since_ns);
 }
 
 __attribute__((destructor)) static void end(void) { sesame_process_end(1); }

@@ -335,16 +335,17 @@ static int begin_thread(SesameStream* stream) {
   return 1;
 }
 
-/* Makes the first record of the process's first stream. Not inlined: it takes kilobytes of stack.
- */
-__attribute__((noinline)) static void put_process(void) {
+/* Makes the first record of the process's first stream, which began to be made at `since_ns`. Not
+ * inlined: it takes kilobytes of stack. */
+__attribute__((noinline)) static void put_process(uint64_t since_ns) {
   SesameProcessFacts facts;
   sesame_process_look_up(&facts);
+  const uint64_t started_ns = sesame_process_ready(since_ns);
   sesame_put_process(sesame_ticks(),
                      &(struct sesame_process){.pid = getpid(),
                                               .parent = getppid(),
                                               .realtime_offset = facts.realtime_offset,
-                                              .loaded = (int64_t)facts.loaded_ns,
+                                              .loaded = (int64_t)started_ns,
                                               .pid_namespace = facts.pid_namespace,
                                               .host = facts.host,
                                               .kernel = facts.kernel,
@@ -360,12 +361,13 @@ int sesame_begin_thread(int kind) {
   }
   if (stream->buffer != NULL || !(sesame_settings.kinds & kind)) return 0;
   int saved = errno;
+  const uint64_t since_ns = sesame_system_ns();
   int started = begin_thread(stream);
   if (!started) {
     sesame_settings.kinds = 0; /* the reason was reported; do not try again at every call */
     *stream = (SesameStream){0};
   } else if (stream->buffer->thread == 0 && stream->state->records == 0) {
-    put_process();
+    put_process(since_ns);
   }
   errno = saved;
   return started;

@@ -94,9 +94,7 @@ def renumbered_workload(tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
 
 @pytest.mark.long
 @pytest.mark.parametrize("run", WORKLOADS.strip().splitlines())
-def test_renumbered_workloads_take_the_same_times(
-    run, renumbered_workload, ends, tmp_path_factory
-):
+def test_renumbered_workloads_take_the_same_times(run, renumbered_workload, ends, tmp_path_factory):
     elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
     name, ranks, *arguments = (elsewhere if w == "elsewhere" else w for w in run.split())
     assert_same_when_renumbered(ends, int(ranks), "--", renumbered_workload(name), *arguments)

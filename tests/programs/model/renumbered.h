@@ -1,8 +1,8 @@
 /* Included in front of a program that knows nothing of it: its ranks have other numbers than those
  * of MPI_COMM_WORLD, and begin at times that have nothing in common.
  *
- * RENUMBERED is the number that each rank of MPI_COMM_WORLD has in the program, as "2,0,1,". What is
- * MPI_COMM_WORLD in the program is a communicator in that order. Rank r of the program begins at
+ * RENUMBERED is the number that each rank of MPI_COMM_WORLD has in the program, as "2,0,1,". What
+ * is MPI_COMM_WORLD in the program is a communicator in that order. Rank r of the program begins at
  * one second and some microseconds of simulated time that follow from r alone, wherever it runs,
  * so that no two messages are ready at the same time by symmetry. In MPI_Finalize each rank
  * writes the time to standard error: "rank 2: 1.234567890123".
