@@ -8,8 +8,9 @@ of the product (`product` below), or give it the mark `skipif`.
 
 Elsewhere this holds for tests with the mark `each_value`.
 
-In any directory, a test with the mark `few_cases(n)` has its first n cases in `make test`, whatever
-their values. It is for costly cases that run the same code; CONTRIBUTING.md says which these are.
+In any directory, a test with the mark `few_cases(n)` has n cases in `make test`: the first ones, or
+where there are several `parametrize` marks, those that together have most values. It is for costly
+cases that run the same code; CONTRIBUTING.md says which these are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ CHOSEN = ("long", "every_case", "few_cases", "skip")
 
 
 def each_value_once(cases: Sequence[Case]) -> list[int]:
-    """The numbers of as few cases as have each value that a case has at its place, in order.
+    """The numbers of as few cases as have each value that a case has at its place, in order."""
+    return sorted(most_values_first(cases))
+
+
+def most_values_first(cases: Sequence[Case]) -> list[int]:
+    """The same numbers, each followed by that of a case with fewer values that are new.
 
     Of cases that serve equally well, the one whose values were chosen least often: so programs that
     outnumber MPIs take turns with them.
@@ -44,7 +50,7 @@ def each_value_once(cases: Sequence[Case]) -> list[int]:
         missing.difference_update(enumerate(cases[best]))
         uses.update(enumerate(cases[best]))
         chosen.append(best)
-    return sorted(chosen)
+    return chosen
 
 
 def product(cases: Sequence[Case], name: Callable[..., str]) -> list[Any]:
@@ -72,16 +78,19 @@ def mark_further_cases(items: Iterable[pytest.Item]) -> None:
 
 
 def mark_beyond_few_cases(items: Iterable[pytest.Item]) -> None:
-    """Marks as `long` all but the first n cases of each test with the mark `few_cases(n)`."""
-    kept: Counter[str] = Counter()
+    """Marks as `long` all but n cases of each test with the mark `few_cases(n)`."""
+    few: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
-        few = item.get_closest_marker("few_cases")
-        if few is None or item.get_closest_marker("long") or _is_skipped(item):
-            continue
-        test = item.nodeid.partition("[")[0]
-        kept[test] += 1
-        if kept[test] > few.args[0]:
-            item.add_marker(pytest.mark.long)
+        mark = item.get_closest_marker("few_cases")
+        if mark is not None and not item.get_closest_marker("long") and not _is_skipped(item):
+            few.setdefault((item.nodeid.partition("[")[0], *mark.args), []).append(item)
+    for (_, kept), cases in few.items():
+        order = list(range(len(cases)))
+        if len(list(cases[0].iter_markers("parametrize"))) > 1:
+            first = most_values_first([_values_of(case) for case in cases])
+            order = [*first, *(number for number in order if number not in first)]
+        for number in order[kept:]:
+            cases[number].add_marker(pytest.mark.long)
 
 
 def _values_of(case: Any) -> Case:

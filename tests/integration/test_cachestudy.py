@@ -79,6 +79,7 @@ def test_real_files_are_refused_in_the_simulator(bench, program):
     assert "caches of this machine, which the simulator does not use" in outcome.stderr
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_files_are_read_as_written_and_removed(ranks, program, mpiexec, tmp_path):
     outcome = mpiexec(ranks, program("cachestudy"), *QUICK, "--report", "report.json")
@@ -96,6 +97,7 @@ def test_files_in_memory_are_not_called_a_disk(bench, program):
     assert any(x.startswith("All of this is memory") for x in outcome.json["findings"])
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

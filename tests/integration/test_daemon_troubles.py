@@ -230,6 +230,7 @@ def test_a_full_disk_is_reported_and_when_there_is_space_again_nothing_is_missin
     assert left == {".received.json"}
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "moment", ["at once", "when their directories are there", "when they serve"]

@@ -76,6 +76,7 @@ def test_mocassin_finds_the_same_nebula(debian_program, simulate, tmp_path):
         assert (ours / same).read_bytes() == (real / same).read_bytes()
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("name", ["xdllt", "xcqr"])
 def test_scalapack_factorises_under_the_simulator(name, debian_program, simulate, tmp_path):
     debian_program("scalapack-mpi-test", str(SCALAPACK / name))

@@ -40,6 +40,7 @@ def answers(report):
     return numbers + [check["value"] for check in report["checks"]]
 
 
+@pytest.mark.few_cases(1)
 def test_same_answer_under_mpiexec_in_the_simulator_and_alone(
     workload, mpiexec, simulate, tmp_path
 ):
@@ -83,6 +84,7 @@ def filters(count: int) -> np.ndarray:
     return matrix
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("ranks", "scratch"), [(1, "files"), (3, "files"), (3, "messages")])
 def test_bands_are_products_with_the_filter_matrices(ranks, scratch, program, mpiexec, tmp_path):
     pixels = np.random.default_rng(5).integers(0, 256, (48, 32), dtype=np.uint8)
@@ -132,6 +134,7 @@ def test_density_of_the_blast_is_written_and_conserved(program, mpiexec, tmp_pat
     assert [line.split()[0] for line in lines] == ["2", "4"]
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [

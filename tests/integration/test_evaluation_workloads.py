@@ -47,6 +47,7 @@ def figures(tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_the_message_curve_comes_with_its_regression(figures):
     found = figures('bench = "messages"\noptions = ["--most", "64KiB", "--repeat", "3"]')
     assert found["latency"].unit == "s" and found["bandwidth"].unit == "B/s"

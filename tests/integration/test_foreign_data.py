@@ -134,11 +134,14 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, set[str]]] = {
 }
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("make", "tool", "types"), CASES.values(), ids=CASES)
-def test_a_file_of_another_tool_has_a_home_page(make, tool, types, served, tmp_path, browser):
+@pytest.mark.parametrize("sizes", [SIZES[:1], SIZES[1:]], ids=["wide", "narrow"])
+def test_a_file_of_another_tool_has_a_home_page(
+    make, tool, types, sizes, served, tmp_path, browser
+):
     address = pushed(served, make(tmp_path))
-    for width, scheme in SIZES:
+    for width, scheme in sizes:
         size = {"width": width, "height": 900}
         page = new_page(browser, viewport=size, color_scheme=scheme)
         assert page.goto(served.url + address).status == 200

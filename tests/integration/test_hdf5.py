@@ -43,7 +43,7 @@ def said(text: str) -> list[str]:
     return sorted(line for line in text.splitlines() if line.startswith("rank "))
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
 def test_every_strategy_leaves_the_file_that_mpich_leaves(
     strategy, hdf5_program, real_run, simulate, tmp_path

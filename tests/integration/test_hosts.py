@@ -46,6 +46,7 @@ def same(tmp_path: Path) -> Callable[..., None]:
     return check
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("hosts", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("sharing", ["none", "interface", "links"])
 def test_a_stencil_has_the_data_set_of_one_process(hosts, sharing, compiled, same):
@@ -54,17 +55,19 @@ def test_a_stencil_has_the_data_set_of_one_process(hosts, sharing, compiled, sam
     same(hosts, ["-n", 8, *machine, "--", program, 48, 20])
 
 
+@pytest.mark.long
 def test_collectives_and_sums_have_the_data_set_of_one_process(program, same):
     same(THREE, ["-n", 8, "--machine", "sp2", "--", program("cg"), "--class", "S"])
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_random_programs_have_the_data_set_of_one_process(seed, compiled, same):
     program = compiled("tests/programs/model/schedule.c")
     same(THREE, ["-n", 4 + seed, "--machine", "ethernet", "--", program, seed, 20, "messages"])
 
 
+@pytest.mark.long
 def test_one_sided_communication_has_the_data_set_of_one_process(compiled, same):
     program = compiled("tests/programs/model/windows.c")
     same(THREE, ["-n", 5, "--machine", "infiniband", "--", program, 1, 10])
@@ -83,6 +86,7 @@ def ring(compiled: Callable) -> Path:
     return compiled("tests/programs/model/endings.c")
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     "more",
     [(), ("--compute", "measured", "--repeat", 2), ("--sweep", "network.latency=1us,2us")],
@@ -129,6 +133,7 @@ def test_the_result_names_the_hosts(ring, simulate):
     assert "2 workers on 2 hosts, protocol quantum" in simulate(*options, "--", ring).stderr
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("how", ENDS)
 def test_a_run_ends_as_with_one_process(how, ring, simulate):
     assert_ends_as_with_one_process(simulate, (*THREE,), *COMMON, "--", ring, how)
@@ -217,6 +222,7 @@ KILLED = {
 }
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("which", KILLED)
 def test_a_killed_process_is_named_and_ends_the_run(which, endless, tmp_path):
     place, message = KILLED[which]
@@ -236,6 +242,7 @@ def test_a_killed_process_is_named_and_ends_the_run(which, endless, tmp_path):
     assert not (tmp_path / "run.sesame").exists()
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_runs_after_the_command_has_ended(number, endless, tmp_path):
     process = endless()

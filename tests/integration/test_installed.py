@@ -69,6 +69,7 @@ def test_the_module_is_the_installed_one(installed, environment):
     assert [Path(name).is_relative_to(environment) for name in printed] == [True, True]
 
 
+@pytest.mark.long
 def test_the_commands_of_the_readme_work(installed, compiled, tmp_path):
     heat = compiled("examples/heat.c")
     options = ("--machine", "infiniband", "-o", "run.sesame", "--report", "run.html")

@@ -30,6 +30,7 @@ def table(tmp_path):
     return read
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("ranks", "interface"), [(1, "posix"), (2, "posix"), (4, "posix"), (2, "mpi")]
 )
@@ -49,6 +50,7 @@ def test_simulated_ranks_read_it_back_right(ranks, iow, simulate, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("files", "map", "sync"),
     [("shared", "block", "none"), ("shared", "cyclic", "each"), ("each", "block", "end")],
@@ -108,6 +110,7 @@ def test_simulation_without_times_of_files_says_so(bench, iow, tmp_path):
     assert any("no time was measured" in text for text in outcome.json["findings"])
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -15,6 +15,7 @@ def troubles(kit_program):
     return kit_program("troubles")
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_temporary_files_are_removed_at_the_end(ranks, troubles, mpiexec, tmp_path):
     outcome = mpiexec(ranks, troubles)
@@ -36,6 +37,7 @@ def test_wrong_usage_removes_temporary_files(troubles, mpiexec, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("trouble", ["write", "write-all"])
 def test_failing_write_ends_all_ranks(trouble, troubles, mpiexec, small_files, tmp_path):
     outcome = mpiexec(4, troubles, "--trouble", trouble, "--megabytes", "16")

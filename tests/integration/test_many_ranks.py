@@ -73,6 +73,7 @@ def kib_a_rank(startup, tmp_path_factory) -> Callable[[str, int], float]:
     return lambda call, ranks: (peak(call, ranks) - peak("none", ranks)) / ranks / 1024
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("call", ["split", "window", "cart", "inter", "group"])
 def test_memory_grows_with_the_number_of_ranks_and_not_with_its_square(call, kib_a_rank):
     # The pools of the simulator's objects grow by whole huge pages.

@@ -329,6 +329,7 @@ def test_the_status_is_that_of_the_command(tmp_path):
     )
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

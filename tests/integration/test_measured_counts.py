@@ -222,6 +222,7 @@ class SlowWriter(TraceWriter):
         super().write(events)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(
     ("writer", "seconds"),

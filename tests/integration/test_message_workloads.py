@@ -97,7 +97,7 @@ def assert_segments(data_set: DataSet, network: dict) -> None:
     assert figures.get("eager limit") == network["eager_limit_bytes"]
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("machine", ["infiniband", "ethernet", "paragon", "sp2"])
 def test_messages_finds_the_segments_of_the_machine_file(machine, simulated):
     assert_segments(simulated(machine), native.read_machine(str(find_machine(machine)))["network"])
@@ -152,6 +152,7 @@ def test_calibration_finds_the_rate_of_reductions(simulated, tmp_path):
     assert again["reduction_bandwidth_bytes_per_s"] == pytest.approx(3e9, rel=1e-3)
 
 
+@pytest.mark.long
 def test_messages_is_verified_under_a_real_mpi(bench, program):
     program("messages")
     outcome = bench("messages", "-n", 2, "--json", "--most", 65536, "--repeat", 1)
@@ -163,6 +164,7 @@ def test_messages_is_verified_under_a_real_mpi(bench, program):
     assert any("up to" in sentence for sentence in outcome.json["findings"])
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("ranks", [1, 5])
 def test_messages_takes_any_number_of_ranks(ranks, program, simulate, tmp_path):
     options = ["-n", ranks, "--machine", "infiniband", "--compute", "none"]
@@ -177,6 +179,7 @@ def test_messages_takes_any_number_of_ranks(ranks, program, simulate, tmp_path):
         assert mean[-1] == pytest.approx(4.2e9, rel=0.02)
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -286,6 +289,7 @@ def test_calibrate_describes_this_machine(sesame, program, tmp_path):
     assert sesame("machine", "calibrate", "--file", "here.toml").status == 2
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_messages_from_memory_are_at_other_places(ranks, bench, program):
     program("messages")

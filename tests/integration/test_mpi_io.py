@@ -23,6 +23,7 @@ def said(text: str) -> list[str]:
     return sorted(line for line in text.splitlines() if line.startswith("rank "))
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(("name", "mpi"), product(CASES, "{}-{}".format))
 def test_a_program_on_files_says_the_same_as_under_mpiexec(
     name, mpi, compiled, mpiexec, simulate, tmp_path
@@ -39,6 +40,7 @@ def test_a_program_on_files_says_the_same_as_under_mpiexec(
         assert said(ours.stdout) == said(real.stdout) != []
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
 @pytest.mark.parametrize("name", ["data.c", "views.c"])
 def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, simulate, tmp_path):

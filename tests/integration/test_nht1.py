@@ -14,6 +14,7 @@ def nht1(program):
     return program("nht1")
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("ranks", "io"), [(1, "posix"), (1, "full"), (4, "posix")])
 def test_all_is_verified_under_a_real_mpi(ranks, io, nht1, mpiexec, tmp_path):
     outcome = mpiexec(ranks, nht1, *SMALL, "--io", io)
@@ -52,6 +53,7 @@ def test_figures_fit_each_other(bench, nht1):
     assert any("I/O changes the time" in text for text in outcome.json["findings"])
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("ranks", "options", "message"),
     [

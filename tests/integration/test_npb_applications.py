@@ -10,6 +10,7 @@ APPLICATIONS = ["bt", "sp", "lu"]
 DUMPS_BYTES = 12 * 12**3 * 40
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.every_case
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("name", APPLICATIONS)
@@ -20,6 +21,7 @@ def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec)
 
 
 # Subdomains of 3 points, of 1 and 2, and for bt and sp of 1 only; lu in oblong and square grids.
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("name", "ranks"),
     product(
@@ -35,6 +37,7 @@ def test_application_is_verified_in_the_simulator(name, ranks, program, simulate
     assert outcome.stdout.endswith("verified\n")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("name", "ranks", "needed"),
     [
@@ -68,6 +71,7 @@ def test_dumps_are_read_back_right_in_the_simulator(mode, ranks, program, simula
 
 
 # With 4 ranks, posix, simple and full write the files that the next test compares, too.
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("mode", "ranks"),
     [(mode, 1) for mode in ("posix", "simple", "full", "epio")]
@@ -82,6 +86,7 @@ def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tm
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_path):
     runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full"), (4, "posix")]
     for ranks, mode in runs:
@@ -95,6 +100,7 @@ def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_pat
     assert all(content == contents[0] for content in contents)
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

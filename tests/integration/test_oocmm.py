@@ -37,6 +37,7 @@ def oocmm(program, mpiexec, tmp_path):
     return execute
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("way", "ranks"), [*((way, 2) for way in WAYS), (WAYS[0], 1), (WAYS[2], 4)]
 )
@@ -47,6 +48,7 @@ def test_product_is_right_in_every_way(way, ranks, oocmm):
 
 # Memory for one row: "N^3 operations directed to the file containing the second matrix", N to the
 # first.
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("access", "ranks"), [("staggered", 1), ("staggered", 4), ("together", 2)])
 def test_second_matrix_gets_a_request_for_every_term(access, ranks, oocmm):
     report = oocmm(ranks, "--order", "24", "--memory", str(3 * 24 * 8), "--access", access)
@@ -83,6 +85,7 @@ def test_product_is_right_in_the_simulator(ranks, program, simulate):
     assert outcome.stdout.endswith("verified\n")
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

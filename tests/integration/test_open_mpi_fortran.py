@@ -180,6 +180,7 @@ def test_data_representations_are_fortran_functions(simulate, tmp_path):
     assert done.stdout.splitlines()[0].split() == ["-1", "-2", "-3"]
 
 
+@pytest.mark.long
 def test_the_tester_of_blacs_finds_no_error(debian_program, simulate, tmp_path):
     """Of the communication library below ScaLAPACK, in Fortran."""
     program = debian_program("scalapack-mpi-test", str(SCALAPACK / "xFbtest"))

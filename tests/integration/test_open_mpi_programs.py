@@ -139,6 +139,7 @@ def compiled_with(library: str, source: str, directory: Path, *flags: str) -> Pa
     return program
 
 
+@pytest.mark.long
 @RANKS
 def test_hpc_challenge_passes_its_checks(ranks, debian_program, simulated, tmp_path):
     hpcc = debian_program("hpcc", "hpcc")
@@ -156,6 +157,7 @@ def test_hpc_challenge_passes_its_checks(ranks, debian_program, simulated, tmp_p
     assert predicted_seconds(done) < 120
 
 
+@pytest.mark.long
 @RANKS
 def test_lammps_melts_the_same_crystal(ranks, debian_program, really, simulated, tmp_path):
     lammps = debian_program("lammps", "lmp")
@@ -202,6 +204,7 @@ def test_hdf5_leaves_the_same_file(debian_program, really, simulated, tmp_path):
 NETCDF = "/usr/lib/x86_64-linux-gnu/netcdf/mpi/include"
 
 
+@pytest.mark.long
 @RANKS
 def test_netcdf_leaves_the_same_file(ranks, debian_program, really, simulated, tmp_path):
     debian_program("libopenmpi-dev", "mpicc.openmpi")

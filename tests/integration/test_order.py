@@ -10,7 +10,7 @@ from tests.integration.orders import assert_same_in_any_order
 COMPUTE = ("--compute", "none", "--placement", "cyclic")
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("seed", range(1, 7))
 def test_random_programs_give_the_same_data_in_any_order(seed, compiled, simulate, tmp_path):
     program = compiled("tests/programs/model/schedule.c")
@@ -45,6 +45,7 @@ def test_a_renumbered_program_takes_the_same_time(ranks, compiled, simulate):
 OPERATIONS = ["isend", "iallreduce", "ibcast", "ialltoall", "put", "iwrite"]
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_non_blocking_operation_behind_work_costs_its_overheads(operation, compiled, simulate):
     """Whatever is sent meanwhile; nothing is shared."""

@@ -29,7 +29,7 @@ def in_any_order(
     return check
 
 
-@pytest.mark.few_cases(8)
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("run", small_runs(ORDER, "fast"))
 def test_some_programs_give_the_same_data_in_any_order(run, in_any_order):
     in_any_order(run)

@@ -54,7 +54,7 @@ def pixel(page: Page, x: int, y: int) -> list[int]:
     )
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_the_page_is_readable_at_every_size(browser, addresses, width, scheme):
     for address in addresses.values():
@@ -133,6 +133,7 @@ def test_two_runs_are_side_by_side_at_the_same_time_or_share(browser, addresses)
     assert page.problems == []
 
 
+@pytest.mark.long
 def test_an_unknown_field_or_time_in_the_address_is_left_out(browser, addresses):
     page = opened(browser, f"{addresses['on a mesh']}?field=%3Cb%3E&t=-7e9&speed=x&node=99")
     assert page.inner_text(part("time")).startswith("0")

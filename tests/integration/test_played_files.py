@@ -40,6 +40,7 @@ def ring(compiled, tmp_path: Path) -> Path:
     return trace_real_run(2, [program, ROUNDS, 100, tmp_path / "data"], tmp_path)
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_posix_calls_take_the_time_of_the_machine(machine, ring, simulate, tmp_path: Path):
     options = ("--machine", machine, "--map", f"{tmp_path}/data=.", "--json")
@@ -97,7 +98,7 @@ def test_files_of_the_working_directory_are_on_its_mount(ring, simulate, tmp_pat
     assert (tmp_path / "data" / "ring.0").read_bytes() == b"of today"
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("io", ["posix", "simple", "full"])
 def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
     io, program, simulate, tmp_path: Path

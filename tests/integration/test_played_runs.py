@@ -272,6 +272,7 @@ def test_a_series_plays_one_trace_on_many_machines(simulate, tmp_path: Path):
     assert (tmp_path / "curve.svg").is_file()
 
 
+@pytest.mark.long
 def test_the_tutorial_plays_a_trace(simulate, tmp_path: Path):
     all_collectives(4).write(tmp_path / "run.sesame")
     text = (ROOT / "docs/tutorial-simulate.md").read_text()

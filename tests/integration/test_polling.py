@@ -23,6 +23,7 @@ def test_a_loop_that_reads_clocks_or_polls_advances(way, order, compiled, simula
     assert MENTIONED not in ours.stderr
 
 
+@pytest.mark.few_cases(2)
 @ORDERS
 @pytest.mark.parametrize(
     ("way", "options"), [("loads", ()), ("loads", ("-O0",)), ("pause", ()), ("library", ("-O0",))]

@@ -65,7 +65,7 @@ def wait_for_view(page: Page) -> None:
     )
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 @pytest.mark.parametrize(
     "query",
@@ -89,7 +89,7 @@ def test_the_page_is_readable_at_every_size(browser, looks, width, scheme, query
     page.close()
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "dark"), (390, "light")])
 def test_program_and_system_are_readable_at_every_size(browser, looks, width, scheme):
     size = {"width": width, "height": 900}
@@ -174,6 +174,7 @@ def test_the_keyboard_zooms(browser, looks):
     page.close()
 
 
+@pytest.mark.long
 def test_both_axes_of_two_fields_are_zoomed(browser, looks):
     page = opened(browser, f"{looks['events']}?look=pair&type=event&x=begin_ns&y=ratio")
     assert "30,000 records" in page.inner_text("[data-part=about]")
@@ -208,6 +209,7 @@ def test_the_form_chooses_and_the_address_is_short(browser, looks):
     page.close()
 
 
+@pytest.mark.long
 def test_another_record_type_is_shown_as_at_first(browser, looks):
     """It does not have the fields that the form had chosen."""
     page = opened(browser, f"{looks['run']}?look=pair&type=message&x=bytes&from=0.5")

@@ -98,6 +98,7 @@ def both_ways(simulate: Simulate, tmp_path: Path) -> Callable[..., None]:
     return check
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(("name", "ranks", "arguments"), WORKLOADS)
 def test_a_workload_as_processes_has_the_records_of_fibers(
     both_ways: Callable[..., None],
@@ -109,6 +110,7 @@ def test_a_workload_as_processes_has_the_records_of_fibers(
     both_ways(ranks, program(name), *arguments)
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize(("source", "arguments", "mpi"), product(CASES, "{0}-{2}".format))
 def test_a_program_as_processes_has_the_records_of_fibers(
     both_ways: Callable[..., None],
@@ -260,6 +262,7 @@ def test_ranks_compute_at_once(simulate: Simulate, compiled: Compiled, tmp_path:
     assert sorted_lines(outcome.stdout) == [f"{rank}: the other computes" for rank in (0, 1)]
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("kind", ["openmp", "pthreads"])
 def test_a_rank_computes_as_long_as_its_threads_do_on_the_cores_that_it_has(
     simulate: Simulate, compiled: Compiled, kind: str

@@ -83,6 +83,7 @@ def check_tables(run: Path) -> dict[str, int]:
     return {name: len(expected) for name, expected in rows.items()}
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(("ranks", "rounds"), [(1, 1), (2, 3000), (9, 40), (64, 10)])
 def test_tables_hold_what_streams_hold(ranks, rounds, compiled, simulate, tmp_path):
     """Fewer calls than a buffer holds, and many more than a page."""

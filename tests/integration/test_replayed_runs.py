@@ -101,6 +101,7 @@ def test_a_new_repository_is_replayed(debian_program, tmp_path):
     assert answer["calls"]["rename"] >= 1
 
 
+@pytest.mark.long
 def test_a_sort_with_temporary_files_moves_all_its_data(tmp_path):
     numbers = "".join(f"{n * 7919 % 100_003}\n" for n in range(200_000))
     (tmp_path / "words.txt").write_text(numbers)

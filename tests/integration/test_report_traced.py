@@ -69,6 +69,7 @@ def test_dd_is_sequential_and_what_it_reads_from_is_no_file(tmp_path):
     assert found["sequential"] == {"reads": 0, "writes": 199}
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("whose", "found"), [("own", set()), ("same", {"ranks read the same"})])
 def test_ranks_that_read_disjoint_columns_do_not_read_the_same(
     whose, found, compiled, tmp_path, report_of

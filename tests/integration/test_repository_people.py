@@ -163,7 +163,7 @@ def test_an_administrator_adds_an_account_that_signs_in(page, browser, served):
     assert "contributor" in other.inner_text("header.page-header")
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_pages_fit_and_can_be_used_by_all(browser, served, width, scheme):
     page = quick_page(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)

@@ -44,7 +44,7 @@ def wait_until_found(page, base: str, words: str) -> str:
     raise AssertionError(f"nothing found: {words}")
 
 
-@pytest.mark.parametrize("sizes", [SIZES[:1], pytest.param(SIZES[1:], marks=pytest.mark.long)])
+@pytest.mark.parametrize("sizes", [(), pytest.param(SIZES, marks=pytest.mark.long)])
 def test_a_message_with_a_pasted_image_and_a_link(served, browser, sizes):
     base = served.partition("/begin")[0]
     page = new_page(browser, viewport={"width": 1400, "height": 900})

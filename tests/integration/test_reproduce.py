@@ -38,6 +38,7 @@ def test_collective_strategies_are_reproduced(cache, program, tmp_path):
     assert all(finding["is_reproduced"] for finding in figure["findings"])
 
 
+@pytest.mark.long
 def test_random_requests_read_less_the_more_caches_cooperate(cache):
     cases = {policy: synthetic(8, 1, 512, policy) for policy in POLICIES}
     results = dict(Runner().run(list(cases.values())))
@@ -54,6 +55,7 @@ def small(policy, strategy=None):
     return replace(case, overrides=(*case.overrides, *caches))
 
 
+@pytest.mark.long
 def test_coordination_wins_and_global_management_disappoints_on_matrices(cache):
     results = dict(Runner().run([small(policy) for policy in POLICIES]))
     read = {policy: results[small(policy)].blocks_read for policy in POLICIES}
@@ -76,6 +78,7 @@ def test_an_unknown_experiment_is_refused(tmp_path):
     assert "table-8-3" in outcome.stderr
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(cache, program, tmp_path):
     for line in commands_of("tutorial-reproduce.md"):
         if line.startswith("sudo"):  # looks into the kernel

@@ -51,6 +51,7 @@ def requests(program, mpiexec, tmp_path):
     return execute
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(("way", "ranks"), [*((way, 2) for way in WAYS), ("", 1), ("", 4)])
 def test_data_are_right_in_every_way(way, ranks, requests):
     report = requests(ranks, *SHORT, *shlex.split(way))
@@ -109,6 +110,7 @@ def test_data_are_right_in_the_simulator(ranks, program, simulate):
     assert outcome.stdout.endswith("verified\n")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("name", "option"),
     [(name, "--interface=mpi") for name in ("requests", "oocmm", "sparse", "iow")]
@@ -179,6 +181,7 @@ WRITES = ["--reads", "0", "--blocks", "64", "--requests", "8", "--warmup", "0"]
 ROWS = ["--order", "17", "--memory", "2KiB"]  # 17 writes for each factor, 3 for the product
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("name", "options", "number", "said"),
     [
@@ -218,6 +221,7 @@ def test_disk_that_becomes_full_ends_all_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -47,6 +47,7 @@ def without_times(text: str) -> list[str]:
     return sorted(TIMES.sub("", text).splitlines())
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize(("source", "mpi", "ranks"), product(CASES, "{}-{}-{}".format))
 def test_a_program_gives_the_same_answer_as_under_mpiexec(
     source, mpi, ranks, compiled, mpiexec, simulate

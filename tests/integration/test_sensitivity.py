@@ -140,7 +140,7 @@ def has_right_slopes(program: Callable, compiled: Callable, tmp_path: Path) -> C
     return check
 
 
-@pytest.mark.few_cases(8)
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize("case", cases("fast"))
 def test_slopes_are_those_of_finite_differences(case, has_right_slopes):
     has_right_slopes(case)
@@ -308,6 +308,7 @@ def test_measured_computation_is_that_of_the_run(heat, simulate, tmp_path):
     assert found.simulated_s == pytest.approx(found.predicted_s, rel=1e-6)
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -352,6 +353,7 @@ def test_the_page_shows_what_would_help_and_the_path(measured, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(heat, tmp_path):
     (tmp_path / "app").symlink_to(heat)
     lines = commands_of("tutorial-whatif.md")

@@ -57,7 +57,7 @@ def file_sharing(machine: str) -> list[str]:
     return on_machine(machine, changes)
 
 
-@pytest.mark.few_cases(4)
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("sharing", sorted(SHARED, key=lambda one: one not in FIRST))
 def test_random_programs_give_the_same_data_in_any_order(sharing, compiled, simulate, tmp_path):
     program = compiled("tests/programs/model/schedule.c")

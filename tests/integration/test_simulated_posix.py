@@ -24,6 +24,7 @@ def machine(tmp_path):
     return write
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_a_program_finds_in_its_files_what_it_finds_in_a_real_run(
     source, compiled, mpiexec, simulate, machine, tmp_path

@@ -9,6 +9,7 @@ OUTSIDE = "tests/programs/model/waits.c"
 QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
 @pytest.mark.parametrize(
     "way",

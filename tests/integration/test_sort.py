@@ -28,6 +28,7 @@ def numbers(tmp_path):
     return made
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_file_is_what_another_sort_makes_of_it(ranks, sesame_sort, mpiexec, numbers, tmp_path):
     outcome = mpiexec(ranks, sesame_sort, "--input", "numbers", "--output", "sorted")
@@ -101,6 +102,7 @@ def test_time_of_messages_shows_in_the_phases(sesame_sort, simulate, tmp_path):
     assert min(spent["read"], spent["write"]) > 0
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -48,6 +48,7 @@ def test_compressed_form_is_that_of_figure_1(kit_program, mpiexec):
     assert products == (FIGURE_1 @ vectors).flatten().tolist()
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("mode", "ranks"), [*((mode, 2) for mode in MODES), ("async", 1), ("sync", 4)]
 )
@@ -60,6 +61,7 @@ def test_every_mode_of_mpi_io_reads_every_row_once(mode, ranks, sparse, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("mode", "ranks"), [*((mode, 2) for mode in MODES if mode != "log"), ("sync", 1)]
 )
@@ -92,6 +94,7 @@ def test_products_are_right_in_the_simulator(options, ranks, program, simulate):
 
 
 # Table 1 of the paper.
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("name", "order", "nonzeros", "sparsity"),
     [
@@ -149,6 +152,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
         assert DataSet(tmp_path / data_set).info["result"]["options"] == ["--matrix", name]
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

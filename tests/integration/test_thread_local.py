@@ -11,6 +11,7 @@ MACHINE = ("--machine", "infiniband", "--compute", "none")
 DIRECTORY = "tests/programs/answers"
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("source", "flags"),
     [

@@ -82,7 +82,7 @@ CANNOT_CONNECT = ("mpich", "wheel")
 CONNECTING = {"MPI_Open_port", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Close_port"}
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @EVERY_MPI
 def test_every_recorded_function_makes_a_record(mpi, bench, table):
     program = bench.compile("mpi_coverage.c", mpi)
@@ -244,13 +244,13 @@ def test_files_are_seen_below_calls_on_files_only(mpi, bench):
 def test_threads_are_recorded_apart(mpi, bench):
     run = bench.run(mpi, 2, bench.compile("mpi_threads.c", mpi, "-pthread"))
     assert run.status == 0, run.stderr
-    assert int(run.stdout) == 4 * sum(i + 1 for i in range(50))
+    assert int(run.stdout) == 4 * sum(i + 1 for i in range(15))
     for rank in (0, 1):
         threads = {r.thread for r in run.of("MPI_Send", rank)}
         assert len(threads) == 4
         dups = run.of("MPI_Comm_dup", rank)
-        assert len(dups) == len({r.comm for r in dups}) == 204
-        assert [r.peer for r in run.shaped("completed", rank)] == [1 - rank] * 200
+        assert len(dups) == len({r.comm for r in dups}) == 64
+        assert [r.peer for r in run.shaped("completed", rank)] == [1 - rank] * 60
         for thread in threads:
             made = [r.comm for r in dups if r.thread == thread]
             freed = [r.comm for r in run.of("MPI_Comm_free", rank) if r.thread == thread]

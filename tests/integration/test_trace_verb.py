@@ -55,7 +55,7 @@ def writer(tmp_path: Path) -> list[str]:
     return [sys.executable, "-S", "writer.py"]
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize("mpi", ["debian", "openmpi"])
 def test_the_tutorial_of_tracing_runs(mpi, compiled, tmp_path, monkeypatch):
     (tmp_path / "heat").symlink_to(compiled("examples/heat.c", mpi))

@@ -87,7 +87,7 @@ def made_and_kept(trace: Path) -> Counter[str]:
     return calls
 
 
-@pytest.mark.few_cases(4)
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("name", DEBIAN)
 def test_a_program_of_debian_does_the_same_when_it_is_traced(name, debian_program, tmp_path):
     debian_program(name, name)

@@ -55,7 +55,7 @@ def run_is_same(same: Callable, compiled: Callable, program: Callable) -> Callab
     return check
 
 
-@pytest.mark.few_cases(6)
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("run", small_runs(WORKERS, "fast"))
 def test_some_programs_give_the_same_data_with_workers(run, run_is_same):
     run_is_same(run, (2, 4))

@@ -76,7 +76,7 @@ def same(machine_of: Callable, simulate: Callable, tmp_path: Path) -> Callable[.
     return check
 
 
-@pytest.mark.few_cases(4)
+@pytest.mark.few_cases(1)
 @WORKERS
 @pytest.mark.parametrize("topology", sorted(TOPOLOGIES, key=lambda one: one not in FIRST))
 def test_random_programs(topology, workers, compiled, same):
@@ -84,6 +84,7 @@ def test_random_programs(topology, workers, compiled, same):
     same(topology, 12, compiled(SCHEDULE), seed, 16, workers=workers)
 
 
+@pytest.mark.few_cases(1)
 @WORKERS
 @pytest.mark.parametrize("topology", ["torus", "tree", "dragonfly valiant"])
 def test_random_programs_of_one_sided_communication(topology, workers, compiled, same):
@@ -92,13 +93,14 @@ def test_random_programs_of_one_sided_communication(topology, workers, compiled,
     same(topology, 7, program, seed, 16, workers=workers)
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("size", [512, 100_000])
 @pytest.mark.parametrize("topology", ["dragonfly adaptive", "torus", "tree", "dragonfly valiant"])
 def test_all_pairs(topology, size, compiled, same):
     same(topology, 12, compiled("bench/programs/published.c"), "alltoall", size)
 
 
+@pytest.mark.long
 def test_a_halo(compiled, same):
     same("torus", 12, compiled("examples/heat.c"), 96, 20)
 
@@ -116,6 +118,7 @@ def test_adaptive_routes_lead_through_places_without_nodes(nodes, compiled, same
     same("dragonfly adaptive", 8, compiled(SCHEDULE), 760, 16, settings=settings, workers=(2, 3))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("nodes", [(2, 5, 8), (5, 2, 8, 4), (11, 1, 7, 2, 5)])
 @pytest.mark.parametrize("topology", ["dragonfly adaptive", "two groups"])
 def test_ranks_on_some_nodes_of_each_group(nodes, topology, compiled, same, tmp_path):

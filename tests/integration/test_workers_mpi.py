@@ -61,7 +61,7 @@ def same(simulate: Callable, tmp_path: Path) -> Callable[..., None]:
     return check
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
 def test_random_programs_of_messages(machine, workers, compiled, same):
@@ -70,7 +70,7 @@ def test_random_programs_of_messages(machine, workers, compiled, same):
     same(6, MACHINES[machine], program, seed, 16, workers=workers)
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @WORKERS
 @pytest.mark.parametrize("machine", MACHINES)
 def test_random_programs_of_one_sided_communication(machine, workers, compiled, same):
@@ -113,6 +113,7 @@ def with_collectives(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("machine", ["infiniband", "azure-hb"])
 def test_collectives_of_the_network(machine, compiled, same, with_collectives):
     same(7, (str(with_collectives(machine)),), compiled("tests/programs/model/reductions.c"))

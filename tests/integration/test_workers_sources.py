@@ -46,6 +46,7 @@ def synchronisations(directory: Path) -> int:
 WITHOUT_WAITING = {"sweeps": ("tags", "earlier"), "levels": ("earlier",), "master": ("earlier",)}
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.every_case
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("pattern", WITHOUT_WAITING)
@@ -67,6 +68,7 @@ def test_expected_sources_need_no_synchronisation(pattern, protocol, run):
             assert synchronisations(found) <= most
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("sources", ["tags", "earlier"])
 @pytest.mark.parametrize("seed", [3, 4, 5, 6])
@@ -98,6 +100,7 @@ def order_of(directory: Path) -> list[int]:
     return [row["source"] for row in rows if row["destination"] == 0 and row["flags"] & 2 == 0]
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("sources", ["tags", "earlier"])
 def test_another_order_than_expected_ends_the_run(sources, run):
     """Near sends before far in the earlier run, and behind it in the run that expects this."""
@@ -143,6 +146,7 @@ def test_a_receive_that_names_its_source_is_among_others(is_first, sources, run)
         assert differences(alone, found) == []
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("near_bytes", [8, 200_000])
 def test_large_messages_match_in_the_order_of_their_announcements(near_bytes, run):
     """Far's is announced before near's is sent, and its data come later."""
@@ -174,6 +178,7 @@ def test_messages_of_the_same_time_match_in_the_order_of_the_communicator(run):
     assert differences(alone, found) == []
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("sources", ["tags", "earlier"])
 def test_a_cancel_ends_the_run_if_the_expected_message_comes_later(sources, run):
     before, after = ("cancel", 1), ("cancel", 50)

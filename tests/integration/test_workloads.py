@@ -22,6 +22,7 @@ def verdicts(kit_program) -> Path:
     return kit_program("verdicts")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernel_is_verified_under_a_real_mpi(name, ranks, program, mpiexec, tmp_path):
@@ -34,6 +35,7 @@ def test_kernel_is_verified_under_a_real_mpi(name, ranks, program, mpiexec, tmp_
 
 
 # 8 and 64 ranks are oblong and square grids for cg, slabs for ft; 128 makes ft's pencils.
+@pytest.mark.few_cases(5)
 @pytest.mark.every_case
 @pytest.mark.parametrize("ranks", [8, 64])
 @pytest.mark.parametrize("name", KERNELS)
@@ -80,6 +82,7 @@ def test_wrong_options_are_reported_once(options, message, program, mpiexec):
     outcome.assert_refused(message)
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("options", "status", "verified"),
     [

@@ -227,6 +227,7 @@ def test_a_prediction_states_the_past_error_of_its_model(sesame, predicted, tmp_
     assert "past_error" not in changed
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -248,6 +249,7 @@ def test_what_is_no_pair_is_refused(sesame, predicted, tmp_path, words, message)
     assert sesame("accuracy", "list", "--json").json == {"pairs": [], "damaged_lines": 0}
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path, environment):
     (tmp_path / "here.toml").write_text(Path(MODEL).read_text())
     for i, name in enumerate(("measured", "run1", "run2", "run3")):

@@ -118,6 +118,7 @@ def test_classes_of_sizes_and_bands(tmp_path):
     assert profile.sizes[4096] == 3
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("rows", [7, 1000, 1 << 20])
 def test_batches_and_coarser_units_change_only_what_they_must(tmp_path, monkeypatch, rows):
     random = np.random.default_rng(5)

@@ -47,6 +47,7 @@ def baseline(made_baseline, tmp_path):
     return Path(shutil.copytree(made_baseline, tmp_path / "b.sesame"))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("more", [(), ("--", "ring"), ("--", "elsewhere/ring", "20")])
 def test_the_same_program_passes_whatever_is_given(sesame, baseline, more):
     outcome = sesame(*CHECK, "--at-most", "0%", "--json", *more)
@@ -101,6 +102,7 @@ def test_what_disagrees_with_the_baseline_is_refused(sesame, baseline, words, me
     assert message in outcome.stderr
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("made", "given", "message"),
     [
@@ -139,6 +141,7 @@ def test_the_run_is_not_kept_in_the_baseline(sesame, baseline, more):
     assert (baseline / "info.json").read_text() == before
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("key", "value"), [("compute", "measured"), ("format_version", 1)])
 def test_update_replaces_a_baseline_that_cannot_serve(sesame, baseline, key, value):
     info = json.loads((baseline / "info.json").read_text())
@@ -300,6 +303,7 @@ def test_the_plugin_loads_nothing_of_sesame_until_it_is_used(pytester, pytest_al
     pytest_alone().assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path):
     lines = commands_of("tutorial-check.md")
     assert len(lines) > 3

@@ -189,6 +189,7 @@ def memory_within(most: float, after: float = float("inf")) -> Iterator[None]:
     assert left < after
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("line", [b'{"\n', b"events \n"])
 def test_a_request_of_too_many_items_is_refused_before_all_are_read(line, intake):
     """2.8 million wrong lines fit into a request."""
@@ -321,6 +322,7 @@ def journal_of(directory: Path, *items: Reading | Block) -> bytes:
     return text
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants_of_journals_cost_what_is_damaged_only(seed, tmp_path):
     """What is before and after the damage is in the data set; the rest is in a file."""

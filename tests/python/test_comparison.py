@@ -341,6 +341,7 @@ def test_values_of_machines_are_compared_and_not_their_text():
     ]
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path):
     for side, slow in (("old", 1.0), ("new", 2.0)):
         (tmp_path / f"{side}-runs").mkdir()
@@ -358,6 +359,7 @@ def test_the_tutorial_runs(sesame, tmp_path):
     assert (tmp_path / "difference.html").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_the_python_of_the_tutorial_runs(sesame, tmp_path, monkeypatch, capsys):
     for line in commands_of("tutorial-diff.md")[:2]:
         assert sesame(*shlex.split(line)[1:]).status == 0

@@ -41,6 +41,7 @@ def test_overflow_is_located_between_sizes(known):
     assert edge.size == pytest.approx(known, rel=0.05)
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("model", [cliff, overflow])
 def test_interval_holds_the_truth_as_often_as_it_says(model):
     known = 24 * MIB
@@ -51,6 +52,7 @@ def test_interval_holds_the_truth_as_often_as_it_says(model):
     assert held >= 44
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])
 def test_no_cache_is_invented_from_noise(noise):
     false = sum(

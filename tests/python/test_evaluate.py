@@ -27,6 +27,7 @@ timeout = "20s"
 )
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path):
     lines = commands_of("tutorial-evaluate.md")
     assert len(lines) > 6

@@ -240,6 +240,7 @@ def test_the_reason_of_a_failed_step_has_the_error_that_it_printed(small_disk, t
     assert reason.endswith(": No space left on device")
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(
     ("printed", "said"),
     [

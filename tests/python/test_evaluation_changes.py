@@ -178,6 +178,7 @@ def test_the_interval_of_a_shift_holds_it_as_often_as_stated():
     assert shift([1.0], [2.0]).doubts[0].reason is Reason.FEW_SAMPLES
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("runs", [(100, 100), (30, 10)])
 @pytest.mark.parametrize("correlation", bench.CORRELATIONS)
 def test_the_interval_of_a_shift_holds_it_in_correlated_noise_too(correlation, runs):

@@ -194,8 +194,8 @@ def test_a_note_takes_the_offset_of_summer_time(sesame, site):
     assert note.began == moment("2026-03-29T00:30", "")
 
 
-@pytest.mark.parametrize("sizes", [SIZES[:1], pytest.param(SIZES[1:], marks=pytest.mark.long)])
-def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, browser, sizes):
+@pytest.mark.parametrize("sizes", [(), pytest.param(SIZES, marks=pytest.mark.long)])
+def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, request, sizes):
     rng = random.Random(1)
     ran = []
     for at in hourly(BEGIN, END):
@@ -227,7 +227,9 @@ def test_averages_of_use_and_curves_have_their_tables_and_plots(site, tmp_path, 
     (plain,) = (tmp_path / "pages").glob("probe-p-t-*.html")
     for page in (index, speed, plain):
         for width, scheme in sizes:
-            seen = look(browser, page.as_uri(), axe_script(), width, scheme)
+            seen = look(
+                request.getfixturevalue("browser"), page.as_uri(), axe_script(), width, scheme
+            )
             assert seen.problems == [], page.name
             assert seen.charts == seen.drawn
     assert math.isclose(found.series[0].whole.mean, 3.0)

@@ -235,6 +235,7 @@ def as_line(result: Result, **fields: object) -> str:
     return json.dumps({**asdict(result), **fields})
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("fields", "why"),
     [

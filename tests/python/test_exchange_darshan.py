@@ -74,7 +74,7 @@ def test_there_are_logs_to_check():
     assert len(TRACED) == 2
 
 
-@pytest.mark.few_cases(6)
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name[:24])
 def test_totals_are_what_pydarshan_reads(log, peer, tmp_path):
     totals = rows(imported(log, tmp_path), "file_total")

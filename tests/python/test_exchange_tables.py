@@ -181,6 +181,7 @@ def test_text_that_is_wrong_is_named_by_its_line(content, said, tmp_path):
         list(read_packets(tmp_path / "x.sddf"))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("form", SDDF)
 def test_damaged_sddf_is_read_or_refused(form, files, tmp_path):
@@ -215,6 +216,7 @@ def test_sddf_refuses_numbers_that_it_cannot_hold(tmp_path):
     assert not (tmp_path / "run.sddf").exists()
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("form", EXPORTS)
 def test_an_export_writes_over_nothing_unless_asked_to(form, sesame, tmp_path):
     traced(tmp_path / "run.sesame")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 
+import pytest
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
 from tests.python.ctf_writer import write_trace
@@ -14,6 +15,7 @@ from tests.tutorials import DOCS, commands_of
 from sesame.exchange import EXPORTS, IMPORTS, export_data_set
 
 
+@pytest.mark.long
 def test_the_tutorial_runs(sesame, tmp_path):
     counters = {"OPENS": 1, "WRITES": 10, "BYTES_WRITTEN": 520, "F_WRITE_TIME": 0.5}
     write_log(

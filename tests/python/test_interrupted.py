@@ -36,6 +36,7 @@ def test_an_interrupt_that_the_interpreter_ignores_comes_again(number):
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("name", WRITERS)
 def test_an_interrupt_at_any_moment_leaves_no_half_written_file(name, tmp_path):
     """In a process of its own: what an interrupt in a finalizer leaves behind would reach the tests

@@ -192,6 +192,7 @@ def test_what_is_seen_first_decides_about_the_rest_of_the_interval():
     assert cost < BUDGET_NS
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("rate", [1, 4000, 1_000_000])
 def test_who_asks_what_was_spent_changes_nothing(rate):
     quiet, asked = Machine("fs"), Machine("fs")

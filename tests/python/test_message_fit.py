@@ -40,7 +40,7 @@ def with_times(times):
     return made
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize("curve", [TWO_STEPS, STEP, ONE_LINE], ids=["steps", "step", "line"])
 def test_constants_lie_within_their_intervals(curve):
     times, (latency, bandwidth) = curve
@@ -63,6 +63,7 @@ def busy(seed):
     return np.where(waits, times + generator.uniform(1e-3, 12e-3, len(X)), times)
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_times_of_a_busy_machine_are_refused(seed):
     fit = fit_network(with_times(busy(seed)))
@@ -71,6 +72,7 @@ def test_times_of_a_busy_machine_are_refused(seed):
     assert all(doubt.hint for doubt in fit.doubts())
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.each_value
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("curve", ["busy", "steps", "falling"])

@@ -50,6 +50,7 @@ def test_functions_are_those_of_scipy(family):
     np.testing.assert_allclose(quantile(one, cdf(one, x)), x, rtol=1e-6)
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("family", TEXTS)
 def test_the_family_of_random_data_is_found_again(family):
     true = parse_distribution(TEXTS[family])

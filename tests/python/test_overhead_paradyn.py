@@ -55,6 +55,7 @@ def test_means_of_the_model_are_those_of_the_measured_requests():
     assert outcome.tables[0].rows[0][1:5] == ["2213", "2213", "3034", "3034"]
 
 
+@pytest.mark.long
 def test_more_daemons_and_batches_are_compared():
     nine, ten = (make(lambda _: None, 1) for make in (paradyn.figure_9, paradyn.figure_10))
     assert set(nine.diagrams[0].curves) == {"1", "2", "4"}

@@ -29,6 +29,7 @@ def test_one_server_with_exponential_service():
     check(response(queue("exponential(2ms)", "exponential(1ms)"), 120), 1e-3 / (1 - 0.5))
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("service", "seconds"), [("lognormal(1ms, 1.4ms)", 400), ("gamma(4, 250us)", 60), ("1ms", 60)]
 )
@@ -48,7 +49,7 @@ def erlang_c(servers: int, offered: float) -> float:
     return last / (sum(terms) + last)
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("servers", "quantum"), [(2, "1000000s"), (4, "1000000s"), (2, "100us"), (4, "100us")]
 )

@@ -151,8 +151,8 @@ def evaluated(path: Path, sesame: Callable, run_path: Path) -> None:
 # The first ones have the kinds of charts and tables of the others.
 PAGES = (
     simulated,
-    traced_in_cells,
     measured,
+    traced_in_cells,
     evaluated,
     simulated_files,
     series,
@@ -167,7 +167,7 @@ PAGES = (
 )
 
 
-@pytest.mark.few_cases(4)
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("make", PAGES, ids=lambda make: make.__name__)
 def test_everybody_can_use_the_page(make, browser, axe, sesame, run_path, tmp_path):
     """Wide and light, narrow and dark: no error, every chart is drawn, axe finds nothing

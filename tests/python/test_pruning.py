@@ -152,6 +152,7 @@ def expected_numbers(model: Model, kept: set[int]) -> Kept:
     return messages, messages, {number for number in kept - messages if number > 0}
 
 
+@pytest.mark.few_cases(1)
 @PROGRAMS
 @pytest.mark.parametrize("in_order", [True, False], ids=["in order", "in any order"])
 def test_keeps_what_the_piggyback_algorithm_logs(

@@ -70,6 +70,7 @@ def test_both_sides_of_a_join_exist_in_a_kind(join):
     )
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize("join", JOINS, ids=str)
 def test_the_example_of_a_join_runs(with_every_table, join):
     query = " ".join(join.query.split())
@@ -79,6 +80,7 @@ def test_the_example_of_a_join_runs(with_every_table, join):
     assert len(rows) == (0 if "data_bytes < extent" in query else 1)
 
 
+@pytest.mark.few_cases(6)
 @pytest.mark.parametrize("join", JOINS, ids=str)
 def test_joins_run_on_the_kinds_that_have_both_tables(of_every_kind, join):
     ran = 0

@@ -122,6 +122,7 @@ def test_a_relay_forwards_readings_and_events_in_the_time_of_the_other_collector
     assert list((tmp_path / "relay").glob("*.sesame")) == []
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_each_item_arrives_once_whatever_fails(tmp_path, upstream, seed):
     chance = random.Random(seed)

@@ -129,6 +129,7 @@ def test_an_info_file_that_no_database_holds_is_refused(text, tmp_path, run_path
         check_data_set(tmp_path / "run.sesame")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tar.xz"])
 def test_a_data_set_in_an_archive_is_unpacked(kind, tmp_path, received, run_path):
     form = {"zip": "zip", "tar": "tar", "tar.gz": "gztar", "tar.xz": "xztar"}[kind]

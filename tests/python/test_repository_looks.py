@@ -52,7 +52,7 @@ def refuse(_: object):
 # ---- Sums ----
 
 
-@pytest.mark.few_cases(3)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(("rows", "ranks"), [(1, 1), (20_000, 3000), (60_000, 16), (37, 3)])
 def test_prepared_sums_are_those_of_the_records(tmp_path, rows, ranks):
     data_set = write_events(tmp_path / "run.sesame", rows, ranks)
@@ -221,6 +221,7 @@ def test_a_view_is_its_address():
         assert read_view(parse_qsl(view.query(), keep_blank_values=True)) == view
 
 
+@pytest.mark.few_cases(12)
 @pytest.mark.parametrize(
     "query",
     [
@@ -500,6 +501,7 @@ def array_of(*shape: object, type: str = "<f8") -> dict[str, object]:
     return {"name": "x", "type": type, "shape": list(shape)}
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     "header",
     [

@@ -420,6 +420,7 @@ def test_only_files_of_the_play_back_are_given(client, repository, name):
     assert client.get(f"{address_of(repository)}/1/{name}").status_code == 404
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     "path",
     [

@@ -61,6 +61,7 @@ def outcome(rounds: int):
     return outcome_of({ranks: points(ranks) for ranks in (*TARGETS, LARGE_RANKS)})
 
 
+@pytest.mark.long
 def test_the_speed_ups_are_those_of_the_program_without_many_rounds():
     few = outcome(rounds=0)
     assert few.judgements[0].is_reproduced

@@ -88,6 +88,7 @@ def levels(tokens, tmp_path) -> Iterator[tuple[Process, Process]]:
             one.end()
 
 
+@pytest.mark.long
 def test_a_reading_goes_from_a_node_over_a_relay_into_a_data_set(levels, tokens):
     top, relay = levels
     token = (tokens / "node-tokens/node0001").read_text().strip()

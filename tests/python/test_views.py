@@ -44,6 +44,7 @@ def added():
     registry._added.clear()
 
 
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize("kind", [kind.value for kind in Kind])
 def test_every_view_is_a_picture_and_a_page(every_kind, tmp_path, kind):
     data_set = library.open(every_kind[kind])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -31,6 +32,7 @@ def module_of(requirement: str) -> str:
     return MODULES.get(name[0], name[0].replace("-", "_"))
 
 
+@functools.cache
 def imported() -> set[str]:
     """The first word of each name that a source file of the package imports."""
     found = set()

@@ -97,7 +97,7 @@ def test_further_cases_of_products_are_long(tmp_path):
         *(f"test_long[{case}]" for case in ("a-1", "b-1")),
         *(f"test_skipped[{case}]" for case in ("1-a", "1-b", "2-a", "2-b")),
         *(f"test_names[{case}]" for case in ("1-same0", "2-same1")),
-        *(f"test_few[{case}]" for case in ("2-a", "2-b")),
+        *(f"test_few[{case}]" for case in ("2-a", "3-b")),
         *(f"test_each[{case}]" for case in ("1-a", "2-b")),
         *(f"test_fixture[{case}]" for case in ("one-1", "two-2")),
     ], done.stdout + done.stderr

@@ -37,6 +37,7 @@ def repeat(tmp_path):
     return execute
 
 
+@pytest.mark.long
 def test_repetitions_that_fail_are_counted(repeat):
     assert repeat("--only", "busy", "--times", "2") == (1, ["busy: 1 of 2 repetitions passed"])
 

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   }
   volatile double sum = 0;
   for (int round = 0; round < 20; ++round) {
-    for (int i = 0; i < 10000000; ++i) sum += i;
+    for (int i = 0; i < 3000000; ++i) sum += i;
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();

@@ -96,7 +96,7 @@ static int storm(void) {
   log_file = data_file("storm.log");
   signal(SIGALRM, handle);
   setitimer(ITIMER_REAL, &every, NULL);
-  for (int i = 0; i < 300000 || handled < 200; ++i, ++calls) {
+  for (int i = 0; i < 100000 || handled < 200; ++i, ++calls) {
     errno = 77;
     ssize_t moved = pwrite(file, block, 64, (i & 1023) * 64);
     if (moved != 64 || errno != 77) wrong++;
