@@ -119,6 +119,7 @@ struct ImageGroup {
   std::vector<ChosenFixup> chosen;
   std::vector<Clone> clones;
   std::vector<uint32_t> start_order;  // images, dependencies first, the first image last
+  bool may_cancel = false;            // one of them refers to MPI_Cancel
 };
 
 // The location of a variable: an offset in an image (or in the block).

@@ -100,6 +100,8 @@ struct SimulationHooks {
   const char* (*node_name)() = nullptr;  // default: the host's name
   // Default: writes to fd.
   void (*write_output)(int rank, int fd, const char* data, size_t size) = nullptr;
+  // It has opened a library that refers to MPI_Cancel, or looked that up; default: nothing.
+  void (*may_cancel)() = nullptr;
   const char* (*current_call)() = nullptr;  // MPI call that the rank is in, or null
   const FileHooks* files = nullptr;         // null: no simulated file systems
   int64_t epoch_ns = 0;  // what the real-time clocks show at simulated time zero, since 1970
@@ -156,6 +158,10 @@ const void* program_function(const RankProcess& process, const char* name);
 // That which the rank's program and private libraries use by this name: the one of the first of
 // them that defines it, in the order in which they were loaded; null: none.
 const void* private_variable(const RankProcess& process, const char* name);
+
+// Whether the program or one of its private libraries refers to MPI_Cancel, those that it has
+// opened while it runs not counted.
+bool may_cancel(const RankProcess& process);
 
 // Addresses that a rank reads whenever it resumes, for prefetching: a few cache lines, the same
 // number for every rank.

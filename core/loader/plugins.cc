@@ -323,6 +323,7 @@ Result<OpenedPlugin> find_or_map(RankProcess& process, const char* name, int fla
   if (process.thread_block != nullptr)
     for (uint32_t i = (*group)->begin; i < (*group)->end; ++i)
       fill_thread_window(process, i, process.thread_block->pointer());
+  if ((*group)->may_cancel) hooks().may_cancel();
   Plugins& plugins = plugins_of(process);
   for (uint32_t i = (*group)->begin; i < (*group)->end; ++i) plugins.loaded.push_back(i);
   return OpenedPlugin{&handle_for(process, (*group)->begin, flags), *group};

@@ -136,6 +136,7 @@ void set_hooks(const SimulationHooks& hooks) {
   if (g_hooks.now == nullptr) g_hooks.now = wall_clock_now;
   if (g_hooks.cpu_time == nullptr) g_hooks.cpu_time = g_hooks.now;
   if (g_hooks.skip_host_time == nullptr) g_hooks.skip_host_time = [] {};
+  if (g_hooks.may_cancel == nullptr) g_hooks.may_cancel = [] {};
   if (g_hooks.sleep == nullptr) g_hooks.sleep = ignore_sleep;
   if (g_hooks.exit_rank == nullptr) g_hooks.exit_rank = exit_host;
   if (g_hooks.abort_job == nullptr) g_hooks.abort_job = abort_host;
@@ -228,6 +229,8 @@ static const void* variable_in(const RankProcess& process, size_t image, const c
   if (symbol == nullptr || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) return nullptr;
   return reinterpret_cast<const void*>(process.bases[image] + symbol->st_value);
 }
+
+bool may_cancel(const RankProcess& process) { return process.images->program.may_cancel; }
 
 const void* program_variable(const RankProcess& process, const char* name) {
   return variable_in(process, 0, name);

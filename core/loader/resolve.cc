@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <unordered_map>
@@ -68,6 +69,18 @@ class StubWriter {
   size_t used_ = kBlock;
 };
 
+// Whether the file calls MPI_Cancel for itself. A library that defines it, as MPICH's Fortran layer
+// does, calls it for those that refer to its names.
+bool may_cancel(const ElfFile& file, bool is_program) {
+  bool refers = false;
+  for (const Elf64_Sym& symbol : file.symbols()) {
+    if (!is_name_of_cancel(file.name_of(symbol))) continue;
+    if (symbol.st_shndx != SHN_UNDEF && !is_program) return false;
+    refers |= symbol.st_shndx == SHN_UNDEF;
+  }
+  return refers;
+}
+
 class Resolver {
  public:
   Resolver(ImageSet& set, const Program& program, ImageGroup& group,
@@ -79,6 +92,7 @@ class Resolver {
     if (group_.begin == 0) place_variables();
     for (uint32_t i = group_.begin; i < group_.end; ++i) {
       image_ = i;
+      group_.may_cancel |= may_cancel(file(), i == 0);
       symbolic_ = file().dynamic(DT_SYMBOLIC).has_value() ||
                   (file().dynamic(DT_FLAGS).value_or(0) & DF_SYMBOLIC) != 0;
       for (const Relocation& relocation : file().relocations()) {
@@ -392,7 +406,16 @@ Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
   return Resolver(set, program, group, scope).run();
 }
 
+bool is_name_of_cancel(std::string_view name) {
+  // Before it "P", behind it "_" or "_f08_": as compilers and MPIs have them, in capitals or not.
+  constexpr std::string_view kPart = "mpi_cancel";
+  const auto found = std::ranges::search(
+      name, kPart, [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return !found.empty();
+}
+
 void* find_outside_images(const char* name) {
+  if (current() != nullptr && is_name_of_cancel(name)) hooks().may_cancel();
   static const auto bindings = all_bindings();
   if (const auto binding = bindings.find(name); binding != bindings.end()) return binding->second;
   return dlsym(RTLD_DEFAULT, name);

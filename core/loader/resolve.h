@@ -19,6 +19,9 @@ Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
 // simulator's own export, or that of a shared library. Null when there is none.
 void* find_outside_images(const char* name);
 
+// Whether it is a name of MPI_Cancel, for C or Fortran.
+bool is_name_of_cancel(std::string_view name);
+
 // Marks the module numbers of copies in calls of __tls_get_addr; the low 32 bits are the image.
 inline constexpr uint64_t kThreadModule = uint64_t{0x5e5a} << 48;
 

@@ -169,6 +169,8 @@ void serve_hello(Channel& channel, Reader values) {
   const char* const interface = values.get_text();
   expect(interface != nullptr, "its MPI has no name");
   begin_process(channel.process);
+  // Whether its program has MPI_Cancel is not known here; a call costs far more than an event.
+  this_rank().matching.allow_cancels();
   on_connected(interface);
   Writer writer = writer_of(channel);
   describe_files(writer);

@@ -326,6 +326,7 @@ void Simulation::set_hooks() {
   hooks.now = mpi::read_clock;
   hooks.cpu_time = Hooks::cpu_time;
   hooks.skip_host_time = [] { mpi::resume_compute(mpi::self()); };
+  hooks.may_cancel = [] { mpi::this_rank().matching.allow_cancels(); };
   hooks.sleep = mpi::sleep_for;
   hooks.exit_rank = Hooks::exit_rank;
   hooks.abort_job = Hooks::abort_from_program;
@@ -346,6 +347,7 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
   rank.process = process.get();
   rank.program_address = loader::program_address(*process);
   rank.loaded_program = loader::loaded_program(*process);
+  if (loader::may_cancel(*process)) rank.matching.allow_cancels();
   rank.interface_handles = abi::handles_of_program(rank);
   for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));

@@ -30,9 +30,11 @@ struct alignas(64) Channel {
   SimTime last_arrival;  // of all messages so far: none may arrive before it
   uint64_t bytes = 0;    // of all messages so far
   uint32_t messages = 0;
-  int32_t source_world : 31 = 0;
+  int32_t source_world : 30 = 0;
   // 1: its messages are held back for a receive from any source (matching.h).
   uint32_t is_held : 1 = 0;
+  // 1: for a receive that may be cancelled (awaited_arrivals.h).
+  uint32_t is_awaited : 1 = 0;
 };
 
 class ChannelTable {

@@ -394,7 +394,7 @@ int Start(Request* handle) {
       post_send(strand, *request);
       break;
     case Kind::kReceive:
-      post_receive(strand, *request);
+      post_cancellable_receive(strand, *request);
       break;
     case Kind::kCollective:
       request->extra->start_collective(*request);
@@ -438,8 +438,10 @@ int Cancel(Request* handle) {
   }
   Rank& rank = this_rank();
   InFlight::of(rank.world).deliver_all();  // one of them may match the request
-  // A message from any source that has arrived by now matches first.
-  if (request->wildcard_queued) yield_until_now(self());
+  // A message that has arrived by now matches first.
+  if (!request->complete && (request->wildcard_queued || request->is_cancellable))
+    yield_until_now(self());
+  rank.matching.allow_cancels();  // if it was not known that the program has this function
   if (request->matched_early) check_early_match(rank, *request);
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;

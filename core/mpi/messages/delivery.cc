@@ -133,7 +133,7 @@ RequestObject* arrive(World& world, Matching& matching, Channel& channel,
   count_message(world, channel, message.source_world, message.bytes);
   if (message.arrival < channel.last_arrival) message.arrival = channel.last_arrival;
   channel.last_arrival = message.arrival;
-  RequestObject* receive = matching.match_posted_receive(channel, message.context, message.tag);
+  RequestObject* receive = matching.match_posted_receive(channel, message.tag);
   if (matching.has_expected()) [[unlikely]]
     return matching.match_expected(message, receive);
   return receive;

@@ -103,6 +103,10 @@ bool Sources::cannot_act(const Rank& rank) {
 
 // The program of the rank itself counts: it may cancel the receive.
 bool Matching::is_next_match_independent() {
+  if (is_arrival_next()) {  // the message is known to be the first of its source
+    Sources sources(*world_, event_.time(), nullptr, nullptr);
+    return only_messages_arrive(*world_) && sources.add(rank_) && sources.are_independent();
+  }
   const QueuedMessage* message = next_match();
   if (message == nullptr || !only_messages_arrive(*world_)) return false;
   const RequestObject* receive = claim_on(*message);

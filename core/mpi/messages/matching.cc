@@ -33,7 +33,7 @@ bool has_receive_for(const Channel& channel, int tag) {
 
 }  // namespace
 
-RequestObject* Matching::match_posted_receive(Channel& channel, uint32_t context, int tag,
+RequestObject* Matching::match_posted_receive(Channel& channel, int tag,
                                               const QueuedMessage* queued) {
   RequestObject* previous = nullptr;
   RequestObject* receive = channel.first_receive;
@@ -43,16 +43,29 @@ RequestObject* Matching::match_posted_receive(Channel& channel, uint32_t context
     receive = receive->next;
   }
   if (receive == nullptr) return nullptr;
-  if (any_source_ != nullptr) [[unlikely]] {
-    const RequestObject* claim = any_source_->first_for(context, tag);
-    if ((claim != nullptr && claim->order < receive->order) ||
-        (channel.is_held && accepts_earlier(channel, *receive, queued))) {
-      hold(channel);
-      return nullptr;
-    }
-  }
+  if (holds_back() && is_held_back(channel, *receive, tag, queued)) [[unlikely]]
+    return nullptr;
   remove_receive(channel, previous, receive);
   return receive;
+}
+
+// Whether the receive, the first one posted of its channel that accepts the message, may not match
+// it yet. Then the channel is matched again when it may.
+bool Matching::is_held_back(Channel& channel, const RequestObject& receive, int tag,
+                            const QueuedMessage* queued) {
+  const RequestObject* claim =
+      any_source_ == nullptr ? nullptr : any_source_->first_for(receive.context, tag);
+  if (claim != nullptr && claim->order < receive.order) {
+    hold(channel);
+    return true;
+  }
+  if ((channel.is_held || channel.is_awaited) && accepts_earlier(channel, receive, queued))
+    return true;
+  if (!receive.is_cancellable) return false;
+  const SimTime& arrival = queued == nullptr ? channel.last_arrival : queued->arrival;
+  if (has_arrived_for(receive, arrival)) return false;
+  await_arrival(channel, arrival);
+  return true;
 }
 
 void Matching::remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive) {
@@ -96,10 +109,10 @@ bool Matching::withdraw_message(QueuedMessage* message) {
 
 // Whether a posted receive will match the queued message, or may match it if another does not.
 bool Matching::is_claimed(const QueuedMessage& message) {
-  if (any_source_ == nullptr) return false;
-  if (claim_on(message) != nullptr) return true;
+  if (!holds_back()) return false;
+  if (any_source_ != nullptr && claim_on(message) != nullptr) return true;
   const Channel& from = channel(message.context, message.source);
-  return from.is_held && has_receive_for(from, message.tag);
+  return (from.is_held || from.is_awaited) && has_receive_for(from, message.tag);
 }
 
 // The channel's messages are matched again when a receive from any source is matched or cancelled.
@@ -117,6 +130,7 @@ void Matching::watch(const Selector& selector) {
 QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverFunction deliver) {
   receive.order = next_order_++;
   receive.next = nullptr;
+  if (receive.is_cancellable) deliver_ = deliver;
   if (receive.peer == MPI_ANY_SOURCE) {
     deliver_ = deliver;
     receive.wildcard_queued = true;
@@ -129,7 +143,11 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverF
   for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
     if (receive.tag != MPI_ANY_TAG && receive.tag != message->tag) continue;
     if (is_claimed(*message)) {  // by a receive posted earlier
-      hold(from);
+      if (any_source_ != nullptr && claim_on(*message) != nullptr) hold(from);
+      break;
+    }
+    if (receive.is_cancellable && !has_arrived_for(receive, message->arrival)) {
+      await_arrival(from, message->arrival);
       break;
     }
     unlink(message);
@@ -143,17 +161,20 @@ QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverF
 }
 
 void Matching::schedule_event() {
-  pdes::EventQueue& events = executive_->events();
-  if (const QueuedMessage* earliest = any_source_->next_for_receives()) {
-    events.schedule(event_, earliest->arrival,
-                    {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
+  const QueuedMessage* earliest =
+      any_source_ == nullptr ? nullptr : any_source_->next_for_receives();
+  SimTime time = earliest == nullptr ? SimTime::never() : earliest->arrival;
+  if (awaited_ != nullptr) time = std::min(time, awaited_->first_arrival());
+  if (time != SimTime::never()) {
+    executive_->events().schedule(event_, time,
+                                  {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
   } else {
-    events.withdraw(event_);
+    executive_->events().withdraw(event_);
   }
 }
 
-// The message that the event will match; null if there is none. If several messages of the channel
-// arrive at this time, it is the one sent first.
+// The message that the event will match with a receive from any source; null if there is none. If
+// several messages of the channel arrive at this time, it is the one sent first.
 QueuedMessage* Matching::next_match() {
   QueuedMessage* message = any_source_->next_for_receives();
   if (message == nullptr) return nullptr;
@@ -190,14 +211,12 @@ void Matching::match_released() {
   for (uint64_t key : held) {
     Channel& from = *table(ChannelTable::context_of(key)).find(key);
     from.is_held = 0;
-    for (QueuedMessage *m = from.first_message, *next; m != nullptr; m = next) {
-      next = m->next;
-      RequestObject* receive = match_posted_receive(from, m->context, m->tag, m);
-      if (receive == nullptr) continue;
-      unlink(m);
-      deliver_(*world_, rank_, *receive, m);
-    }
+    match_channel(from);
   }
+  finish_matches();
+}
+
+void Matching::finish_matches() {
   schedule_event();
   for (Probe* probe = probes_; probe != nullptr; probe = probe->next) schedule_probe(*probe);
 }
@@ -215,7 +234,12 @@ bool Matching::withdraw(RequestObject& receive) {
   for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {
     if (r != &receive) continue;
     remove_receive(from, previous, r);
-    if (from.is_held) match_released();  // receives posted after it may match now
+    if (from.is_held) {
+      match_released();  // receives posted after it may match now
+    } else if (from.is_awaited) {
+      match_channel(from);
+      finish_matches();
+    }
     return true;
   }
   return false;
@@ -237,7 +261,8 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
 
 QueuedMessage* Matching::find_from_any(const Selector& selector) {
   watch(selector);
-  if (!held_.empty()) return find_among_held(selector);
+  const bool awaits = awaited_ != nullptr && !awaited_->empty();
+  if (!held_.empty() || awaits) return find_among_held(selector);
   QueuedMessage* m = any_source_->next_unclaimed(selector);
   if (m == nullptr) return nullptr;
   m = channel(m->context, m->source).first_message;

@@ -21,6 +21,12 @@
 // channels again, in the order of their keys, which does not depend on the order in which the ranks
 // ran.
 //
+// With allow_cancels() the program may cancel receives. One that it may cancel
+// (RequestObject::is_cancellable) and that names its source must not match a message that arrives
+// after the cancel. So it matches when its message arrives, by the same event, unless the rank's
+// clock is past the arrival already; until then it claims the message, and its channel is marked as
+// awaited. settle() ends that: the program waits for the receive and cannot cancel it any more.
+//
 // With expect() a receive from any source with a tag also matches at once if its message is the one
 // that is expected, and no receive posted before may take messages of its tag. A message that
 // contradicts such a match ends the run.
@@ -37,6 +43,7 @@
 
 #include "core/base/units.h"
 #include "core/mpi/messages/any_source.h"
+#include "core/mpi/messages/awaited_arrivals.h"
 #include "core/mpi/messages/channel_table.h"
 #include "core/mpi/messages/expected_sources.h"
 #include "core/mpi/messages/message.h"
@@ -63,6 +70,15 @@ class Matching {
     executive_ = &executive;
     rank_ = rank;
   }
+
+  // From now on receives that are posted with RequestObject::is_cancellable may be cancelled.
+  void allow_cancels() {
+    if (awaited_ == nullptr) awaited_ = std::make_unique<AwaitedArrivals>();
+  }
+  bool allows_cancels() const { return awaited_ != nullptr; }
+  // The program waits for the receive and does not cancel it before it is complete: from now on it
+  // matches at once, perhaps in this call. REQUIRES: the rank has no other thread that calls MPI.
+  void settle(RequestObject& receive);
 
   // Before any message arrives, where other workers take part.
   void expect(ExpectedSources sources) {
@@ -96,7 +112,7 @@ class Matching {
 
   // A message has arrived. Returns the posted receive that it matches, unlinked, or null: then the
   // message must be queued. `queued`: the message itself, if it is in the queue already.
-  RequestObject* match_posted_receive(Channel& channel, uint32_t context, int tag,
+  RequestObject* match_posted_receive(Channel& channel, int tag,
                                       const QueuedMessage* queued = nullptr);
   // To be called then if has_expected(), with its result: a receive that expects the message.
   RequestObject* match_expected(const MessageEnvelope& message, RequestObject* receive);
@@ -104,9 +120,9 @@ class Matching {
   // returned null for it, and this is its channel.
   void enqueue(Channel& channel, QueuedMessage* message);
 
-  // Posts a receive. Returns the message that it matches, unlinked and now the caller's, or null:
-  // then the receive is queued. `deliver` is called for matches that are found later; all receives
-  // of the rank must pass the same function.
+  // Posts a receive. REQUIRES: RequestObject::posted is set. Returns the message that it matches,
+  // unlinked and now the caller's, or null: then the receive is queued. `deliver` is called for
+  // matches that are found later; all receives of the rank must pass the same function.
   QueuedMessage* match_message_or_queue(RequestObject& receive, DeliverFunction deliver);
 
   // Removes a posted receive (MPI_Cancel), so that receives posted after it may match; false when
@@ -147,9 +163,9 @@ class Matching {
   static bool is_of_program(uint32_t context) { return (context & 1) == 0; }
   // Receives of collectives all name their source.
   bool expects(uint32_t context) const { return expected_ != nullptr && is_of_program(context); }
-  struct WildcardEvent : pdes::ConditionalEvent {
-    explicit WildcardEvent(Matching& owner) : matching(owner) {}
-    void fire() override { matching.match_earliest(); }
+  struct MatchEvent : pdes::ConditionalEvent {
+    explicit MatchEvent(Matching& owner) : matching(owner) {}
+    void fire() override { matching.fire_match(); }
     bool is_independent() override { return matching.is_next_match_independent(); }
     Matching& matching;
   };
@@ -163,6 +179,16 @@ class Matching {
   };
 
   void watch(const Selector& selector);
+  bool holds_back() const { return any_source_ != nullptr || awaited_ != nullptr; }
+  bool is_held_back(Channel& channel, const RequestObject& receive, int tag,
+                    const QueuedMessage* queued);
+  bool has_arrived_for(const RequestObject& receive, const SimTime& arrival) const;
+  void await_arrival(Channel& channel, const SimTime& arrival);
+  bool is_arrival_next() const;
+  bool is_arrival_due(const SimTime& time) const;
+  void fire_match();
+  void match_channel(Channel& channel);
+  void finish_matches();
   // The receive from any source that matches the message unless another message arrives before it.
   RequestObject* claim_on(const QueuedMessage& message) const {
     return any_source_->first_for(message.context, message.tag);
@@ -192,14 +218,15 @@ class Matching {
   Probe* probes_ = nullptr;  // those that wait, on the stacks of their strands
   World* world_ = nullptr;
   pdes::Executive* executive_ = nullptr;
-  DeliverFunction deliver_ = nullptr;  // of the first receive from any source
+  DeliverFunction deliver_ = nullptr;         // of receives that may match later
+  std::unique_ptr<AwaitedArrivals> awaited_;  // null before allow_cancels()
   int rank_ = 0;
   ChannelTable program_channels_;
 
   ChannelTable collective_channels_;
   // Keys of the channels that were marked as held; some may have nothing to match any more.
   std::vector<uint64_t> held_;
-  WildcardEvent event_;
+  MatchEvent event_;
   std::unique_ptr<ExpectedSources> expected_;  // null: nothing is expected
 };
 

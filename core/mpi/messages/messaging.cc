@@ -197,6 +197,11 @@ void post_receive(Strand& strand, RequestObject& request) {
   }
 }
 
+void post_cancellable_receive(Strand& strand, RequestObject& request) {
+  request.is_cancellable = strand.rank->matching.allows_cancels();
+  post_receive(strand, request);
+}
+
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message) {
   request.posted = strand.now;
   deliver(strand.rank->world, strand.rank->id, request, message);

@@ -44,6 +44,8 @@ inline void post_send(Strand& strand, RequestObject& request) {
 // The same for a send that is then complete. REQUIRES: completes_on_post(); not a buffered send.
 void post_complete_send(Strand& strand, const Operation& send, const Route& route);
 void post_receive(Strand& strand, RequestObject& request);
+// The same for one that the program has a handle to, by which it may cancel it.
+void post_cancellable_receive(Strand& strand, RequestObject& request);
 // Starts the receive of a message that a matched probe removed from the queue. Frees the message.
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message);
 

@@ -147,6 +147,7 @@ TEST(Completion, OfAnyIsThatOfTheFirstInSimulatedTime) {
 void expect_message_after_cancel(int cancelled_source) {
   SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([cancelled_source](int rank) {
+    this_rank().matching.allow_cancels();
     int value = rank == 1 ? 7 : 0;
     if (rank == 1) {
       work(SimTime::from_ns(10'000));
@@ -174,10 +175,11 @@ TEST(Cancelling, AReceiveLeavesItsMessageToTheNext) {
   expect_message_after_cancel(MPI_ANY_SOURCE);
 }
 
-// Cancels a receive whose message has arrived. `yields`: after all that has happened by then.
-void expect_message_in_spite_of_cancel(int source, bool yields) {
+// Cancels a receive whose message has arrived.
+void expect_message_in_spite_of_cancel(int source) {
   SimulatedJob job(2, kCrossbarWithRendezvous);
-  job.run([source, yields](int rank) {
+  job.run([source](int rank) {
+    this_rank().matching.allow_cancels();
     int value = rank == 1 ? 7 : 0;
     if (rank == 1) {
       Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
@@ -186,7 +188,6 @@ void expect_message_in_spite_of_cancel(int source, bool yields) {
     Request request = MPI_REQUEST_NULL;
     Irecv(&value, 1, MPI_INT, source, 0, MPI_COMM_WORLD, &request);
     work(SimTime::from_ns(50'000));
-    if (yields) yield_until_now(self());
     EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
     Status status{};
     EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
@@ -196,11 +197,69 @@ void expect_message_in_spite_of_cancel(int source, bool yields) {
 }
 
 // At the simulated time of the call, whichever rank the simulator runs first.
-TEST(Cancelling, AReceiveFromAnySourceWhoseMessageHasArrivedFails) {
-  expect_message_in_spite_of_cancel(MPI_ANY_SOURCE, false);
+TEST(Cancelling, AReceiveWhoseMessageHasArrivedFails) {
+  expect_message_in_spite_of_cancel(MPI_ANY_SOURCE);
+  expect_message_in_spite_of_cancel(1);
 }
 
-TEST(Cancelling, AMatchedReceiveFails) { expect_message_in_spite_of_cancel(1, true); }
+// A receive that rank `receiver` posts at zero, and cancels so long after the message, or its
+// request to send, has arrived (before: if `after` is negative).
+struct CancelCase {
+  int bytes;
+  bool is_persistent;
+  SimTime after;
+  int receiver;
+};
+
+void receive_or_cancel(const CancelCase& given, std::vector<char>& data) {
+  const SimTime arrives =
+      given.bytes <= kEagerLimit ? arrival(SimTime::zero(), given.bytes) : kSend + kControl;
+  const SimTime cancelled_at = arrives + given.after;
+  Request request = MPI_REQUEST_NULL;
+  const int sender = 1 - given.receiver;
+  if (given.is_persistent) {
+    Recv_init(data.data(), given.bytes, MPI_CHAR, sender, 0, MPI_COMM_WORLD, &request);
+    Start(&request);
+  } else {
+    Irecv(data.data(), given.bytes, MPI_CHAR, sender, 0, MPI_COMM_WORLD, &request);
+  }
+  work(cancelled_at);
+  EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
+  EXPECT_EQ(self().now, cancelled_at);
+  Status status{};
+  Wait(&request, &status);
+  EXPECT_EQ(status.cancelled(), given.after < SimTime::zero());
+  SimTime posted = SimTime::zero();
+  if (status.cancelled()) {
+    EXPECT_EQ(data, std::vector<char>(data.size(), '-'));
+    EXPECT_EQ(self().now, cancelled_at);
+    Recv(data.data(), given.bytes, MPI_CHAR, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    posted = cancelled_at;
+  }
+  EXPECT_EQ(self().now, later(receive_end(given.bytes, posted), cancelled_at + kReceive));
+  EXPECT_EQ(data, std::vector<char>(data.size(), 'x'));
+  if (given.is_persistent) Request_free(&request);
+}
+
+TEST(Cancelling, ANamedReceiveIsCancelledUnlessItsMessageHasArrived) {
+  const SimTime step = SimTime::from_ns(1);
+  for (const int bytes : {8, 1000, 50'000})
+    for (const bool is_persistent : {false, true})
+      for (const SimTime after : {SimTime::zero() - step, SimTime::zero(), step})
+        for (const int receiver : {0, 1}) {
+          SCOPED_TRACE(std::to_string(bytes) + " bytes, cancelled " + std::to_string(after.ps()) +
+                       " ps after the arrival by rank " + std::to_string(receiver));
+          SimulatedJob job(2, kCrossbarWithRendezvous);
+          job.run([&](int rank) {
+            this_rank().matching.allow_cancels();
+            std::vector<char> data(static_cast<size_t>(bytes), rank == receiver ? '-' : 'x');
+            if (rank == receiver) {
+              return receive_or_cancel({bytes, is_persistent, after, receiver}, data);
+            }
+            Send(data.data(), bytes, MPI_CHAR, receiver, 0, MPI_COMM_WORLD);
+          });
+        }
+}
 
 // The receive from any source, posted first, matches the message that arrives first. Until then the
 // other sender's message is held back from the receive that names this sender.

@@ -159,7 +159,7 @@ int Irecv(void* buf, Count count, Datatype datatype, int source, int tag, Comm c
   MPI_TRY(new_request(Kind::kReceive, Mode::kStandard, buf, count, datatype, source, tag, comm,
                       &receive));
   publish(receive, request);
-  post_receive(self(), *receive);
+  post_cancellable_receive(self(), *receive);
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/mpi/messages/settling.h"
 
 namespace sesame::mpi {
 
@@ -49,6 +50,8 @@ static void prefetch_for_return(Strand& strand, const RequestObject& request) {
 }
 
 void await(Strand& strand, RequestObject& request) {
+  if (request.is_cancellable && !request.complete) [[unlikely]]
+    settle_receives(strand, std::array{&request});
   if (!request.complete) {
     request.waiter = &strand;
     strand.outstanding = 1;
@@ -65,6 +68,12 @@ void await(Strand& strand, RequestObject& request) {
 }
 
 void await_all(Strand& strand, std::span<RequestObject* const> requests) {
+  for (const RequestObject* request : requests) {
+    if (request != nullptr && request->is_cancellable) [[unlikely]] {
+      settle_receives(strand, requests);
+      break;
+    }
+  }
   int outstanding = 0;
   for (RequestObject* request : requests) {
     if (request == nullptr || request->complete || !request->active) continue;

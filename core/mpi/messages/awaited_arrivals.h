@@ -1,0 +1,49 @@
+// The channels of one rank whose first undecided message is for a receive that the program may
+// still cancel, in the order of the arrival of these messages. Matching (matching.h) makes one
+// where the program may cancel receives.
+//
+// Use: set() a channel when such a message is found, remove() it when its messages are matched
+// again; first() is the next one to match, when its message arrives. Channels are named by
+// ChannelTable::key_of(). The order does not depend on that of the calls. Each takes O(log n) for n
+// channels. Times are simulated. One thread.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/units.h"
+
+namespace sesame::mpi {
+
+class AwaitedArrivals {
+ public:
+  // REQUIRES: it is not there yet.
+  void set(uint64_t channel, const SimTime& arrival) {
+    arrivals_.emplace(channel, arrival);
+    order_.emplace(arrival, channel);
+  }
+  // REQUIRES: it is there.
+  void remove(uint64_t channel) {
+    const auto found = arrivals_.find(channel);
+    order_.erase({found->second, channel});
+    arrivals_.erase(found);
+  }
+  bool empty() const { return order_.empty(); }
+  // SimTime::never() if there is none.
+  SimTime first_arrival() const {
+    return order_.empty() ? SimTime::never() : order_.begin()->first;
+  }
+  // REQUIRES: there is one.
+  uint64_t first_channel() const { return order_.begin()->second; }
+
+  // The time up to which messages have arrived for certain.
+  SimTime known_until;
+
+ private:
+  std::unordered_map<uint64_t, SimTime> arrivals_;
+  std::set<std::pair<SimTime, uint64_t>> order_;
+};
+
+}  // namespace sesame::mpi
