@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/mpi/calls/call.h"
+#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/memory.h"
 #include "core/remote/wire.h"
 #include "core/storage/file_call_record.h"

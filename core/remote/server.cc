@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/calls/environment.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"

@@ -15,7 +15,7 @@
 
 #include "core/base/check.h"
 #include "core/loader/loader.h"
-#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/messages/in_flight.h"
 #include "core/mpi/messages/waiting.h"
 #include "core/sim/deadlock.h"

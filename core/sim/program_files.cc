@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/messages/polling.h"
 #include "core/mpi/messages/recorder.h"

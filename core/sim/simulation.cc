@@ -14,7 +14,7 @@
 #include <limits>
 
 #include "core/abi/handles.h"
-#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/calls/environment.h"
 #include "core/network/traffic.h"
 #include "core/sim/deadlock.h"

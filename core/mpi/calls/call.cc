@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/waiting.h"
@@ -12,13 +13,6 @@
 #include "core/mpi/rma/window.h"
 
 namespace sesame::mpi {
-namespace {
-
-// Polls with less computation than this between them count as one wait.
-constexpr SimTime kIdleWork = SimTime::from_ns(2000);
-
-}  // namespace
-
 bool is_polling(CallId id) {
   switch (id) {
     case CallId::Test:
@@ -76,94 +70,43 @@ static bool may_wait(CallId id) {
   }
 }
 
-// `host`: as measured or recorded, `target`: simulated.
-static void charge(Strand& strand, const SimTime& host, const SimTime& target) {
-  Rank& rank = *strand.rank;
-  if (rank.computing != nullptr)
-    rank.computing->add(plain(strand.now), plain(strand.now) + plain(target));
-  strand.now += target;
-  rank.computed += target;
-  rank.compute_before_call += host;
-}
-
-SimTime charge_compute(Strand& strand, ComputeEnd end) {
-  Rank& rank = *strand.rank;
-  const ComputeMeter& meter = rank.world.meter;
-  SimTime host;
-  SimTime target;
-  switch (meter.options().mode) {
-    case ComputeMode::kMeasured:
-      host = rank.world.meter.measure();
-      target = meter.scale(host, rank.slowdown);
-      break;
-    case ComputeMode::kNone:
-      return SimTime::zero();
-    case ComputeMode::kFixed:
-      if (end == ComputeEnd::kCall) target = meter.options().fixed;
-      break;
-    case ComputeMode::kRecorded:
-      host = rank.recorded.take(end);
-      target = meter.scale(host, rank.slowdown);
-      break;
-  }
-  charge(strand, host, target);
-  return target;
-}
-
-void charge_compute_before_poll(Strand& strand, ComputeEnd end) {
-  if (charge_compute(strand, end) > kIdleWork) strand.idle_polls = 0;
-}
-
-void charge_before_polling(Strand& strand, SimTime polled) {
-  Rank& rank = *strand.rank;
-  if (rank.world.meter.options().mode != ComputeMode::kMeasured) return;
-  const SimTime measured = rank.world.meter.measure();
-  if (measured <= polled) return;
-  const SimTime host = measured - polled;
-  charge(strand, host, rank.world.meter.scale(host, rank.slowdown));
-}
-
-// For the player of a traced run (core/player): charges the computation recorded before a call on a
-// file, which is no MPI call. The computation is added to the record of the next MPI call. The call
-// profile does not change. Returns the rank.
-extern "C" [[gnu::used, gnu::visibility("default")]] int sesame_charge_computation() {
+Strand& CallScope::enter(CallId id, const void* caller) {
   Strand& strand = self();
-  charge_compute_before_poll(strand, ComputeEnd::kCall);
-  resume_compute(strand);
-  return strand.rank->id;
-}
-
-void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
-
-void CallScope::enter() {
-  const bool polling = is_polling(id_);
-  const SimTime computed = charge_compute(strand_, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
-  if (!may_be_repeated(id_) || computed > kIdleWork) strand_.idle_polls = 0;
-  if (id_ != CallId::Wtime) strand_.clock_reads = 0;
-  strand_.call = static_cast<uint16_t>(id_);
-  strand_.now.pass(strand_.place(PathKind::kComputation));
-  begin_ = plain(strand_.now);
-  Rank& rank = *strand_.rank;
+  if (strand.call_depth++ != 0) [[unlikely]]
+    return strand;
+  strand.caller = caller;
+  const bool polling = is_polling(id);
+  const SimTime computed = charge_compute(strand, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
+  if (!may_be_repeated(id) || computed > kIdleWork) strand.idle_polls = 0;
+  if (id != CallId::Wtime) strand.clock_reads = 0;
+  strand.call = static_cast<uint16_t>(id);
+  strand.now.pass(strand.place(PathKind::kComputation));
+  strand.call_begin = plain(strand.now);
+  Rank& rank = *strand.rank;
   if (rank.world.remote != nullptr) [[unlikely]]
-    rank.world.remote->check_call(strand_.call);
+    rank.world.remote->check_call(strand.call);
   rank.call_bytes = 0;
   rank.call_peer = -1;
   rank.call_tag = 0;
   rank.call_context = 0;
+  return strand;
 }
 
 void CallScope::leave() {
+  if (--strand_.call_depth != 0) [[unlikely]]
+    return;
   Rank& rank = *strand_.rank;
   const size_t slot = rank.world.call_slots.of(static_cast<uint16_t>(id_));
   CallProfile::Entry& entry = rank.profile.at(slot);
   ++entry.count;
   strand_.now.pass(strand_.place());
-  entry.time += elapsed(begin_, strand_.now);
+  entry.time += elapsed(strand_.call_begin, strand_.now);
   entry.bytes += rank.call_bytes;
   if (rank.world.recorder != nullptr) {
-    rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,
-                                           rank.compute_before_call, rank.call_peer, rank.call_tag,
-                                           rank.call_context, rank.call_bytes, is_polling(id_)});
+    rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), strand_.call_begin,
+                                           strand_.now, rank.compute_before_call, rank.call_peer,
+                                           rank.call_tag, rank.call_context, rank.call_bytes,
+                                           is_polling(id_)});
     if (rank.file_record != nullptr) record_file_call();
     if (rank.world.recorder->is_full(rank.id)) {
       yield_until_now(strand_);
@@ -183,7 +126,7 @@ void CallScope::record_file_call() {
   Rank& rank = *strand_.rank;
   const std::unique_ptr<storage::FileCallRecord> record = std::move(rank.file_record);
   record->name = call_name(id_);
-  record->begin_ps = begin_.ps();
+  record->begin_ps = strand_.call_begin.ps();
   record->end_ps = strand_.now.ps();
   rank.world.recorder->record(rank.id, *record);
 }

@@ -3,29 +3,26 @@
 // the destructor adds the call to the rank's profile and records, and restarts the measurement of
 // compute time. Calls from inside a call (a reduction function that asks for a type's size) are
 // part of the outer one.
+//
+// It has no times, so that simulators that calculate sensitivities have the same entry points as
+// the others (SESAME_SENSITIVITY).
 #pragma once
 
 #include "core/mpi/call_ids.h"
-#include "core/mpi/messages/rank.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
+
+struct CommObject;
+struct Strand;
 
 class CallScope {
  public:
   // `caller` is an address in the program: by default the return address of the function that opens
   // the scope.
   explicit CallScope(CallId id, const void* caller = __builtin_return_address(0))
-      : strand_(self()), id_(id) {
-    if (strand_.call_depth++ == 0) [[likely]] {
-      strand_.caller = caller;
-      enter();
-    }
-  }
-  ~CallScope() {
-    if (--strand_.call_depth == 0) [[likely]]
-      leave();
-  }
+      : strand_(enter(id, caller)), id_(id) {}
+  ~CallScope() { leave(); }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
@@ -47,7 +44,7 @@ class CallScope {
   [[noreturn]] void not_implemented();
 
  private:
-  void enter();
+  static Strand& enter(CallId id, const void* caller);
   void leave();
   void record_file_call();
   [[gnu::cold]] int raise(int error, CommObject* comm);
@@ -58,21 +55,7 @@ class CallScope {
 
   Strand& strand_;
   CallId id_;
-  SimTime begin_;
 };
-
-// Charges the running strand for the computation up to now and returns the simulated time of it.
-// For use outside of MPI calls: clocks and sleeps that the program calls, calls on files, and the
-// end of the program. Then resume_compute() restarts the measurement.
-SimTime charge_compute(Strand& strand, ComputeEnd end);
-void resume_compute(Strand& strand);
-// The same before a poll outside of MPI. If the program has computed for more than 2 us since its
-// last poll, this poll starts a new wait (see charge_idle_poll).
-void charge_compute_before_poll(Strand& strand, ComputeEnd end);
-
-// Charges the measured time less `polled`, the time at its end in which the program only polled
-// memory. Does nothing unless computation is measured.
-void charge_before_polling(Strand& strand, SimTime polled);
 
 bool is_polling(CallId id);
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/charge.h"
 #include "core/mpi/communicators/connection.h"
 #include "core/mpi/communicators/predefined.h"
 #include "core/mpi/messages/arguments.h"

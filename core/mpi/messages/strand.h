@@ -46,6 +46,7 @@ struct Strand : pdes::Fiber {
   int clock_reads = 0;                             // in a row, without an MPI call between them
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
+  SimTime call_begin;                              // of that call
   const void* caller = nullptr;                    // the return address of that call
   const RequestObject* waiting_request = nullptr;  // an outstanding one, or what is probed
   std::function<void()> body;                      // helper strands only
