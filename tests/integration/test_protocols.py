@@ -27,6 +27,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_every_protocol_gives_the_data_of_one_process(path, compiled, simulate, tmp_path):
     ranks, arguments = PROGRAMS[path]

@@ -64,6 +64,7 @@ def test_coordination_wins_and_global_management_disappoints_on_matrices(cache):
         assert read[policy] > 100 * read["coordinated"], policy
 
 
+@pytest.mark.long
 def test_two_phase_removes_redundant_reads_of_matrices(cache):
     cases = [small("base", strategy) for strategy in ("barrier", "two-phase")]
     results = dict(Runner().run(cases))

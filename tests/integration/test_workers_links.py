@@ -111,7 +111,7 @@ def test_routes_lead_through_places_without_nodes(topology, compiled, same):
     same(topology, 8, compiled(SCHEDULE), 750, 16, settings=("--set", "nodes=8"))
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.long
 @pytest.mark.parametrize("nodes", [8, 11])  # of 12: groups without some or all of their nodes
 def test_adaptive_routes_lead_through_places_without_nodes(nodes, compiled, same):
     settings = ("--set", f"nodes={nodes}")

@@ -48,6 +48,7 @@ def bare(environment, tmp_path):
     return run
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -67,6 +67,7 @@ def test_several_servers(servers, quantum):
     check(response(model, 30), expected)
 
 
+@pytest.mark.long
 def test_round_robin_with_small_quanta_is_processor_sharing():
     """M/G/1 with processor sharing: S / (1 - rho), whatever the distribution of the service. In the
     order of arrival this one would be 1.625 ms."""

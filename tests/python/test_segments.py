@@ -36,6 +36,7 @@ def test_noise_makes_no_segments(seed):
     assert segments[0].residual == pytest.approx(0.03, rel=0.35)
 
 
+@pytest.mark.long
 def test_confidence_intervals_hold_the_truth_as_often_as_they_say():
     fits = [fit_segments(SIZES, noisy(1e-6 + SIZES / 1e9, 0.03, s), most=1)[0] for s in range(400)]
     latency = np.mean([abs(fit.intercept - 1e-6) < fit.intercept_interval for fit in fits])
