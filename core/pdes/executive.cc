@@ -38,6 +38,10 @@ void Executive::make_ready(Fiber& fiber) {
   fiber.next_ready_ = nullptr;
   if (shuffle_ != nullptr) [[unlikely]] {
     shuffle_->ready.push_back(&fiber);
+  } else if (fiber.preferred_ > 0) {
+    --fiber.preferred_;
+    (preferred_head_ == nullptr ? preferred_head_ : preferred_tail_->next_ready_) = &fiber;
+    preferred_tail_ = &fiber;
   } else if (ready_head_ == nullptr) {
     ready_head_ = ready_tail_ = &fiber;
   } else if (is_woken_by_another(fiber) && ++wakes_ % kWakesPerAppend != 0) {
@@ -169,8 +173,10 @@ bool Executive::take_arrivals() {
 
 // Null when none is ready.
 Fiber* Executive::take_ready() {
-  Fiber* next = ready_head_;
+  Fiber* next = preferred_head_;
   if (next != nullptr) {
+    preferred_head_ = next->next_ready_;
+  } else if ((next = ready_head_) != nullptr) {
     ready_head_ = next->next_ready_;
     if (ready_head_ == nullptr) ready_tail_ = nullptr;
   } else if (shuffle_ != nullptr && !shuffle_->ready.empty()) {
@@ -183,7 +189,7 @@ Fiber* Executive::take_ready() {
   }
   next->ready_ = false;
   next->prefetch_count_ = next->always_count_;
-  if (ready_head_ != nullptr) prefetch_next();
+  if (preferred_head_ != nullptr || ready_head_ != nullptr) prefetch_next();
   return next;
 }
 
@@ -193,7 +199,7 @@ void Executive::shuffle(uint64_t seed) {
 }
 
 void Executive::prefetch_next() {
-  const Fiber& next = *ready_head_;
+  const Fiber& next = *(preferred_head_ != nullptr ? preferred_head_ : ready_head_);
   prefetch_context(next);
   if (next.next_ready_ != nullptr) prefetch_object(*next.next_ready_);
 }

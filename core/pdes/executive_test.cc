@@ -111,6 +111,29 @@ TEST_F(ExecutiveTest, RunsFibersThatTheOutsideWakesInTheirOrder) {
   EXPECT_EQ(world_.log, "abc");
 }
 
+TEST_F(ExecutiveTest, RunsFibersThatHaveSentToOthersFirstForAWhile) {
+  static Actor* sleepers[2];
+  static int rounds = 0;
+  rounds = 10;
+  const auto sleep_often = [](Actor& actor) {
+    if (actor.name == 's') world->executive.prefer_current();
+    for (int i = 0; i < 10; ++i) {
+      world->executive.block();
+      append_name(actor);
+    }
+  };
+  sleepers[0] = &spawn('a', sleep_often);
+  sleepers[1] = &spawn('s', sleep_often);
+  const auto wake_both = [](void*, SimTime) {
+    for (Actor* sleeper : sleepers)
+      if (rounds > 0) world->executive.make_ready(*sleeper);
+    return rounds-- > 0;
+  };
+  world_.executive.set_outside_hook(wake_both, nullptr, nullptr);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "sasasasasasasasaasas");
+}
+
 TEST_F(ExecutiveTest, HasReadyFibersInAShuffledRunToo) {
   world_.executive.shuffle(1);
   EXPECT_FALSE(world_.executive.has_ready());

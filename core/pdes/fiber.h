@@ -94,6 +94,7 @@ class Fiber {
   void* stack_pointer_ = nullptr;
   Fiber* next_ready_ = nullptr;
   bool ready_ = false;
+  uint8_t preferred_ = 0;  // how many times it is to run before others that are ready
   uint16_t prefetch_count_ = 0;
   uint16_t always_count_ = 0;
   const void* prefetch_lines_[kMostPrefetches];

@@ -174,6 +174,7 @@ void WorkerMessages::post(int target, const Frame& frame, std::span<const char> 
   static_assert(std::is_trivially_copyable_v<Frame>);
   CHECK(frame.time_ps >= worker_.state().workers[worker_.number()].output_ps);  // as announced
   worker_.send(worker_of(target), frame.head(), data);
+  world_.executive.prefer_current();
 }
 
 void WorkerMessages::send(int target, const MessageEnvelope& message, const Data& data,
