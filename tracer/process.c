@@ -296,8 +296,7 @@ bool sesame_process_prepare(void) {
 }
 
 uint64_t sesame_process_ready(uint64_t since_ns) {
-  started_ns += sesame_system_ns() - since_ns;
-  return started_ns;
+  return __atomic_add_fetch(&started_ns, sesame_system_ns() - since_ns, __ATOMIC_RELAXED);
 }
 
 void sesame_process_forget(void) {

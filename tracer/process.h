@@ -24,7 +24,8 @@ extern SesameSettings sesame_settings;
 
 /* Since `since_ns` (CLOCK_MONOTONIC) the tracer has made itself ready to record. Returns when the
  * program began, on the same clock: when its libraries were loaded or the process was forked, and
- * later by all that the tracer has taken since, which the program alone would not have. */
+ * later by all that the tracer has taken since, which the program alone would not have. The first
+ * record says it: what the tracer takes after that (to look up MPI) counts as the program's. */
 uint64_t sesame_process_ready(uint64_t since_ns);
 
 /* Reads the settings. Call it once, before anything else here. False when nothing is recorded. */

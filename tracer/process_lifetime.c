@@ -67,9 +67,11 @@ void sesame_process_resume(void) {
 
 void sesame_process_forked(void) {
   sesame_process_forget();
+  const uint64_t since_ns = sesame_system_ns();
   sesame_streams_forget();
   sesame_rings_forget();
   if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(true);
+  sesame_process_ready(since_ns);
 }
 
 __attribute__((constructor)) static void begin(void) {

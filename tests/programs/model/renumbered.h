@@ -5,7 +5,7 @@
  * is MPI_COMM_WORLD in the program is a communicator in that order. Rank r of the program begins at
  * one second and some microseconds of simulated time that follow from r alone, wherever it runs,
  * so that no two messages are ready at the same time by symmetry. In MPI_Finalize each rank
- * writes the time to standard error: "rank 2: 1.234567890123".
+ * writes to standard error when it began and the time: "rank 2: 1.000123456789 1.234567890123".
  */
 #ifndef SESAME_TESTS_RENUMBERED_H_
 #define SESAME_TESTS_RENUMBERED_H_
@@ -27,10 +27,15 @@ static inline void renumbered_sleep_until(double second) {
   nanosleep(&time, NULL);
 }
 
+RENUMBERED_INLINE double* renumbered_begin(void) {
+  static double begin;
+  return &begin;
+}
+
 RENUMBERED_INLINE MPI_Comm renumbered_world(void) {
   static MPI_Comm made = MPI_COMM_NULL;
   if (made != MPI_COMM_NULL) return made;
-  int place, number, ranks;
+  int place, number;
   MPI_Comm_rank(MPI_COMM_WORLD, &place);
   const char* text = getenv("RENUMBERED");
   for (int i = 0;; ++i, ++text) {
@@ -38,8 +43,8 @@ RENUMBERED_INLINE MPI_Comm renumbered_world(void) {
     if (i == place) break;
   }
   MPI_Comm_split(MPI_COMM_WORLD, 0, number, &made);
-  MPI_Comm_size(made, &ranks);
   renumbered_sleep_until(1 + 1e-6 * (number * 7919 % 1009) + 1e-9 * (number * 104729 % 997));
+  *renumbered_begin() = MPI_Wtime();
   return made;
 }
 
@@ -52,7 +57,7 @@ static inline int renumbered_init(int* words, char*** arguments) {
 static inline int renumbered_finalize(void) {
   int number;
   MPI_Comm_rank(renumbered_world(), &number);
-  fprintf(stderr, "rank %d: %.12f\n", number, MPI_Wtime());
+  fprintf(stderr, "rank %d: %.12f %.12f\n", number, *renumbered_begin(), MPI_Wtime());
   return MPI_Finalize();
 }
 
