@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.products import mark_beyond_few_cases, mark_further_cases
+from tests.products import mark_beyond_few_cases, mark_further_cases, refuse_several_rules
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,6 +34,7 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out those that are `long`
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    refuse_several_rules(items)
     mark_further_cases(item for item in items if item.get_closest_marker("each_value"))
     mark_beyond_few_cases(items)
 

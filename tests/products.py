@@ -10,7 +10,8 @@ Elsewhere this holds for tests with the mark `each_value`.
 
 In any directory, a test with the mark `few_cases(n)` has n cases in `make test`: the first ones, or
 where there are several `parametrize` marks, those that together have most values. It is for costly
-cases that run the same code; CONTRIBUTING.md says which these are.
+cases that run the same code; CONTRIBUTING.md says which these are. A test has at most one of the
+three marks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import pytest
 Case = tuple[Hashable, ...]
 # Tests and cases with these marks are no part of a product.
 CHOSEN = ("long", "every_case", "few_cases", "skip")
+# Each says how many cases there are.
+RULES = ("every_case", "each_value", "few_cases")
 
 
 def each_value_once(cases: Sequence[Case]) -> list[int]:
@@ -61,6 +64,14 @@ def product(cases: Sequence[Case], name: Callable[..., str]) -> list[Any]:
         pytest.param(*case, id=name(*case), marks=() if number in chosen else pytest.mark.long)
         for number, case in enumerate(cases)
     ]
+
+
+def refuse_several_rules(items: Iterable[pytest.Item]) -> None:
+    """An error if a test has marks that contradict each other."""
+    for item in items:
+        rules = [name for name in RULES if item.get_closest_marker(name)]
+        if len(rules) > 1:
+            raise pytest.UsageError(f"{item.nodeid} has the marks {' and '.join(rules)}: leave one")
 
 
 def mark_further_cases(items: Iterable[pytest.Item]) -> None:

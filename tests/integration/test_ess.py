@@ -40,7 +40,6 @@ def answers(report):
     return numbers + [check["value"] for check in report["checks"]]
 
 
-@pytest.mark.few_cases(1)
 def test_same_answer_under_mpiexec_in_the_simulator_and_alone(
     workload, mpiexec, simulate, tmp_path
 ):

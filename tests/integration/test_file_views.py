@@ -21,7 +21,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(3)  # one of each binary interface
 @EVERY_MPI
 def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path):
     """MPI_File_get_byte_offset of each etype, and the fragments of an access to all of them."""

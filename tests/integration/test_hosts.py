@@ -46,7 +46,7 @@ def same(tmp_path: Path) -> Callable[..., None]:
     return check
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("hosts", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("sharing", ["none", "interface", "links"])
 def test_a_stencil_has_the_data_set_of_one_process(hosts, sharing, compiled, same):
@@ -67,18 +67,16 @@ def test_random_programs_have_the_data_set_of_one_process(seed, compiled, same):
     same(THREE, ["-n", 4 + seed, "--machine", "ethernet", "--", program, seed, 20, "messages"])
 
 
-@pytest.mark.long
 def test_one_sided_communication_has_the_data_set_of_one_process(compiled, same):
     program = compiled("tests/programs/model/windows.c")
     same(THREE, ["-n", 5, "--machine", "infiniband", "--", program, 1, 10])
 
 
-@pytest.mark.long
-def test_large_messages_cross_smaller_rings(program, same):
-    """With 6 workers a ring has 1 MiB."""
-    hosts = ("--workers", "6", "--hosts", "127.0.0.2", "--launcher", "env")
-    arguments = ("--most", 2 << 20, "--repeat", 1)
-    same(hosts, ["-n", 6, "--machine", "infiniband", "--", program("messages"), *arguments])
+def test_large_messages_cross_smaller_rings(compiled, same):
+    """With 9 workers a ring has 512 KiB, and the messages 1 MiB."""
+    hosts = ("--workers", "9", "--hosts", "127.0.0.2", "--launcher", "env")
+    mirror = compiled("tests/programs/model/mirror.c")
+    same(hosts, ["-n", 9, "--machine", "infiniband", "--", mirror, "up"])
 
 
 @pytest.fixture
@@ -86,7 +84,6 @@ def ring(compiled: Callable) -> Path:
     return compiled("tests/programs/model/endings.c")
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     "more",
     [(), ("--compute", "measured", "--repeat", 2), ("--sweep", "network.latency=1us,2us")],
@@ -222,7 +219,6 @@ KILLED = {
 }
 
 
-@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("which", KILLED)
 def test_a_killed_process_is_named_and_ends_the_run(which, endless, tmp_path):
     place, message = KILLED[which]
@@ -242,7 +238,6 @@ def test_a_killed_process_is_named_and_ends_the_run(which, endless, tmp_path):
     assert not (tmp_path / "run.sesame").exists()
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_runs_after_the_command_has_ended(number, endless, tmp_path):
     process = endless()

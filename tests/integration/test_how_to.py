@@ -21,7 +21,7 @@ PAGES = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_the_page_work(page, tmp_path, monkeypatch):
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):

@@ -11,7 +11,6 @@ DUMPS_BYTES = 12 * 12**3 * 40
 
 
 @pytest.mark.few_cases(2)
-@pytest.mark.every_case
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec):
@@ -86,7 +85,6 @@ def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tm
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.long
 def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_path):
     runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full"), (4, "posix")]
     for ranks, mode in runs:

@@ -45,7 +45,6 @@ def test_a_renumbered_program_takes_the_same_time(ranks, compiled, simulate):
 OPERATIONS = ["isend", "iallreduce", "ibcast", "ialltoall", "put", "iwrite"]
 
 
-@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_non_blocking_operation_behind_work_costs_its_overheads(operation, compiled, simulate):
     """Whatever is sent meanwhile; nothing is shared."""

@@ -55,8 +55,7 @@ def under_mpich(tmp_path_factory) -> Callable[..., list[str]]:
 
 
 # Debian's MPICH is built on a transport that cannot spawn: "currently not supported with ucx".
-@pytest.mark.few_cases(3)
-@pytest.mark.parametrize("built_with", ["debian", "wheel", "wheel-abi", "openmpi"])
+@pytest.mark.parametrize("built_with", ["debian", "openmpi", "wheel-abi", "wheel"])
 @pytest.mark.parametrize("ranks", [2, 3])
 @BOTH_WAYS
 def test_a_program_spawns_as_under_mpiexec(way, built_with, ranks, compiled, under_mpich, simulate):
@@ -225,7 +224,6 @@ def test_a_recorded_run_that_spawns_repeats(compiled, simulate, tmp_path):
     assert again.json["predicted_time_s"] == pytest.approx(predicted, rel=1e-9)
 
 
-@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("case", "said"),
     [

@@ -261,7 +261,6 @@ def refused(simulate: Simulate, program: Path, *options: str) -> str:
     return outcome.stderr
 
 
-@pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     "starter", ["bash", "here", "python", "spawnp", "sh", "env", "spawn", "execl"]
 )

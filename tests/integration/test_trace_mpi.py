@@ -82,7 +82,7 @@ CANNOT_CONNECT = ("mpich", "wheel")
 CONNECTING = {"MPI_Open_port", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Close_port"}
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.few_cases(3)  # one of each binary interface
 @EVERY_MPI
 def test_every_recorded_function_makes_a_record(mpi, bench, table):
     program = bench.compile("mpi_coverage.c", mpi)
@@ -229,7 +229,6 @@ def test_calls_from_fortran_are_recorded_once(source, mpi, bench):
         assert [r.offset for r in run.of("MPI_File_write_at", rank)] == [32 * rank]
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi", "wheel-abi"])
 def test_files_are_seen_below_calls_on_files_only(mpi, bench):
     run = bench.run(mpi, 2, bench.compile("mpi_coverage.c", mpi), "file.out")

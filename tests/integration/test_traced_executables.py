@@ -60,7 +60,6 @@ def of_both(**calls: int) -> dict[tuple[int, str], int]:
 PYTHONS = {"wheel": sys.executable, "openmpi": "/usr/bin/python3"}
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("mpi", PYTHONS)
 def test_python_with_mpi4py_is_traced(trace: Trace, tmp_path: Path, mpi: str) -> None:
     python = PYTHONS[mpi]
@@ -73,7 +72,6 @@ def test_python_with_mpi4py_is_traced(trace: Trace, tmp_path: Path, mpi: str) ->
     assert calls == of_both(Init_thread=1, Allreduce=1, Send=1, Mprobe=1, Mrecv=1, Finalize=1)
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("mpi", ["debian", "openmpi", "wheel-abi"])
 @pytest.mark.parametrize("by_script", [False, True])
 def test_an_executable_at_a_fixed_address_is_traced(

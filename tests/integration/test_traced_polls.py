@@ -11,7 +11,7 @@ from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(3)  # one of each binary interface
 @pytest.mark.parametrize("mpi", MPIS)
 def test_polls_in_a_row_are_few_records_with_their_number(mpi, tmp_path):
     bench = Bench(tmp_path)

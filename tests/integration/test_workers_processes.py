@@ -86,7 +86,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.few_cases(2)  # "shared cards" is the program of "wildcards and probes" again
 @pytest.mark.parametrize("case", CASES)
 def test_workers_whose_ranks_are_processes_give_the_same_data(case, compiled, runs_alike):
     ranks, source, machine, arguments, parallel = CASES[case]
@@ -269,8 +268,8 @@ def test_a_killed_supervisor_leaves_no_process_of_a_rank(endless):
     wait_until(lambda: not any(map(exists, others)))
 
 
-@pytest.mark.few_cases(1)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.few_cases(2)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_no_process_of_a_rank_outlives_the_command(number, endless):
     process, others = endless()
     if number == signal.SIGINT:

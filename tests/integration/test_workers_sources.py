@@ -47,7 +47,6 @@ WITHOUT_WAITING = {"sweeps": ("tags", "earlier"), "levels": ("earlier",), "maste
 
 
 @pytest.mark.few_cases(3)
-@pytest.mark.every_case
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("pattern", WITHOUT_WAITING)
 def test_expected_sources_need_no_synchronisation(pattern, protocol, run):

@@ -44,8 +44,6 @@ def run(compiled: Callable, simulate: Callable, tmp_path: Path) -> Callable[...,
     return simulated
 
 
-@pytest.mark.few_cases(1)
-@pytest.mark.every_case
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_teams_give_the_data_of_one_process(seed, kind, run):

@@ -36,7 +36,6 @@ def test_kernel_is_verified_under_a_real_mpi(name, ranks, program, mpiexec, tmp_
 
 # 8 and 64 ranks are oblong and square grids for cg, slabs for ft; 128 makes ft's pencils.
 @pytest.mark.few_cases(5)
-@pytest.mark.every_case
 @pytest.mark.parametrize("ranks", [8, 64])
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernel_is_verified_in_the_simulator(name, ranks, program, simulate):

@@ -31,6 +31,7 @@ class Mpi:
     library: str  # pattern of the library's name among those of a program
 
 
+# The first three differ in their binary interface: those are the cases of a test with few.
 MPIS = {
     "mpich": Mpi({".c": "mpicc.mpich", ".f90": "mpif90.mpich"}, ("mpiexec.mpich",), 1, "libmpich"),
     "openmpi": Mpi(
@@ -39,8 +40,8 @@ MPIS = {
         3,
         r"libmpi\.so",
     ),
-    "wheel": Mpi({".c": str(BIN / "mpicc")}, (str(BIN / "mpiexec"),), 1, r"libmpi\.so"),
     "wheel-abi": Mpi({".c": str(BIN / "mpicc_abi")}, (str(BIN / "mpiexec"),), 2, "libmpi_abi"),
+    "wheel": Mpi({".c": str(BIN / "mpicc")}, (str(BIN / "mpiexec"),), 1, r"libmpi\.so"),
 }
 DEBIAN = {"mpich": "libmpich-dev", "openmpi": "libopenmpi-dev"}  # their packages of wrappers
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -73,7 +73,6 @@ def test_times_of_a_busy_machine_are_refused(seed):
 
 
 @pytest.mark.few_cases(3)
-@pytest.mark.each_value
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("curve", ["busy", "steps", "falling"])
 def test_curves_are_physical_whatever_was_measured(curve, seed, tmp_path):

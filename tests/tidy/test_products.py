@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import fnmatch
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,22 +76,29 @@ def test_all_cases_of_a_mark_stay_and_further_ones_are_long():
     assert [bool(value.marks) for value in values] == [False, True, False]
 
 
+def collected(directory: Path) -> subprocess.CompletedProcess[str]:
+    """Collects what `make test` would run of the tests in a directory."""
+    (directory / "conftest.py").write_text((ROOT / "tests/integration/conftest.py").read_text())
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
+    command += ["-p", "tests.conftest", "-c", ROOT / "pyproject.toml"]
+    command += ["--rootdir", directory, "-m", "not long", directory]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize("rule", ["every_case", "each_value"])
+def test_few_cases_and_another_rule_are_refused(rule, tmp_path):
+    marks = f"@pytest.mark.few_cases(1)\n@pytest.mark.{rule}\n"
+    test = '@pytest.mark.parametrize("n", [1, 2])\ndef test_both(n): pass\n'
+    (tmp_path / "test_it.py").write_text(f"import pytest\n{marks}{test}")
+    done = collected(tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    said = f"test_it.py::test_both[1] has the marks {rule} and few_cases: leave one"
+    assert said in done.stdout + done.stderr
+
+
 def test_further_cases_of_products_are_long(tmp_path):
     (tmp_path / "test_it.py").write_text(PRODUCTS)
-    (tmp_path / "conftest.py").write_text((ROOT / "tests/integration/conftest.py").read_text())
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
-    command += [
-        "-p",
-        "tests.conftest",
-        "-c",
-        ROOT / "pyproject.toml",
-        "--rootdir",
-        tmp_path,
-        "-m",
-        "not long",
-        tmp_path,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = collected(tmp_path)
     kept = [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
     assert [name for name in kept if not name.startswith("test_all")] == [
         "test_alone",
@@ -102,3 +112,26 @@ def test_further_cases_of_products_are_long(tmp_path):
         *(f"test_fixture[{case}]" for case in ("one-1", "two-2")),
     ], done.stdout + done.stderr
     assert len(kept) == 21 + 6
+
+
+# Marks by which `make test` leaves out cases of a test, or all of it.
+IN_PART = {"long", "few_cases", "each_value"}
+
+
+def marks_of(source: str) -> set[str]:
+    """x of each `pytest.mark.x` of a Python file."""
+    used = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in used if ast.unparse(node.value) == "pytest.mark"}
+
+
+def test_the_table_names_all_files_of_which_make_test_runs_a_part():
+    _, _, table = (ROOT / "CONTRIBUTING.md").read_text().partition("| tests | `make test` has |")
+    rows = table.partition("\n\n")[0].splitlines()[2:]
+    first_cells = [row.split("|")[1] for row in rows]
+    named = [name for cell in first_cells for name in re.findall(r"`(test_[\w*]+\.py)`", cell)]
+    sources = (ROOT / "tests").rglob("test_*.py")
+    in_part = {path.name for path in sources if marks_of(path.read_text()) & IN_PART}
+    assert in_part
+    found = {name: set(fnmatch.filter(in_part, name)) for name in named}
+    assert [name for name in named if not found[name]] == [], "have no such mark"
+    assert in_part.difference(*found.values()) == set(), "are missing in the table"
