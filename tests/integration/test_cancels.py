@@ -40,6 +40,13 @@ def test_a_receive_is_cancelled_unless_its_message_has_arrived(ranks_as, mpi, co
         assert done.stdout.splitlines() == TIMES, order
 
 
+def test_so_it_is_behind_a_receive_of_a_later_message(compiled, simulate):
+    for order in ORDERS:
+        done = simulate(*COMMON, "-n", 2, *order, "--", compiled(CANCELS), "behind")
+        assert done.status == 0, done.stderr
+        assert done.stdout.splitlines() == TIMES, order
+
+
 def test_so_it_is_where_the_program_looks_the_function_up(compiled, simulate):
     program = compiled(CANCELS, flags=("-DLOOKED_UP",))
     for order in ((), ("--shuffle", 1), ("--workers", 2)):

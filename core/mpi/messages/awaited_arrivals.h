@@ -2,10 +2,10 @@
 // still cancel, in the order of the arrival of these messages. Matching (matching.h) makes one
 // where the program may cancel receives.
 //
-// Use: set() a channel when such a message is found, remove() it when its messages are matched
-// again; first() is the next one to match, when its message arrives. Channels are named by
-// ChannelTable::key_of(). The order does not depend on that of the calls. Each takes O(log n) for n
-// channels. Times are simulated. One thread.
+// Use: await() a message of a channel when such a one is found, remove() the channel when its
+// messages are matched again; first_channel() is the next one to match, at first_arrival().
+// Channels are named by ChannelTable::key_of(). The order does not depend on that of the calls.
+// Each takes O(log n) for n channels. Times are simulated. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,16 @@ namespace sesame::mpi {
 
 class AwaitedArrivals {
  public:
-  // REQUIRES: it is not there yet.
-  void set(uint64_t channel, const SimTime& arrival) {
-    arrivals_.emplace(channel, arrival);
+  // Of several messages of a channel the earliest counts. Returns whether it is this one.
+  bool await(uint64_t channel, const SimTime& arrival) {
+    const auto [known, is_new] = arrivals_.try_emplace(channel, arrival);
+    if (!is_new) {
+      if (known->second <= arrival) return false;
+      order_.erase({known->second, channel});
+      known->second = arrival;
+    }
     order_.emplace(arrival, channel);
+    return true;
   }
   // REQUIRES: it is there.
   void remove(uint64_t channel) {

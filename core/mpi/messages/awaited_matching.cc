@@ -18,13 +18,11 @@ bool Matching::has_arrived_for(const RequestObject& receive, const SimTime& arri
   return rank.thread_level != MPI_THREAD_MULTIPLE && arrival <= rank.main.now;
 }
 
-// A message that arrives then cannot match yet. Those of the channel that come later cannot be the
-// first ones.
+// A message that arrives then cannot match yet. Another one of the channel may be awaited already:
+// a later one, where its receive was posted first.
 void Matching::await_arrival(Channel& channel, const SimTime& arrival) {
-  if (channel.is_awaited) return;
   channel.is_awaited = 1;
-  awaited_->set(channel.key, arrival);
-  schedule_event();
+  if (awaited_->await(channel.key, arrival)) schedule_event();
 }
 
 // Whether the event is for a receive that may be cancelled. At equal times such receives come

@@ -1,8 +1,9 @@
 /* Receives that name their source and are cancelled while messages for them are on their way.
  *
- *   cancels times                cancels 200 ns before and after a message arrives; prints what happened
- *   cancels random SEED ROUNDS   a random program, whose data is checked
- *   cancels waits ROUNDS         receives from neighbours that are never cancelled
+ *   cancels times                cancels 200 ns before and after a message arrives; prints what
+ * happened cancels behind               the same, while a receive that was posted before waits for
+ * a later one cancels random SEED ROUNDS   a random program, whose data is checked cancels waits
+ * ROUNDS         receives from neighbours that are never cancelled
  *
  * Defined where the program is built: LOOKED_UP: it looks MPI_Cancel up while it runs (dlsym).
  */
@@ -61,22 +62,41 @@ static double find_arrival(char* data, int bytes, double start) {
   return arrival;
 }
 
-static void cancel_at(char* data, int bytes, double start, double arrival, double after) {
-  if (rank == 1) {
-    sleep_until(start);
-    MPI_Send(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
-    return;
-  }
-  MPI_Request request;
+static void send_both(char* data, int bytes, double start) {
+  char later = 0;
+  MPI_Request requests[2];
+  sleep_until(start);
+  MPI_Isend(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(&later, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Posts the receive of the message with tag 2 when both are on their way: the poll ends when all
+ * that was sent before is known. */
+static void post_before(char* data, double time, MPI_Request* request) {
+  int flag;
+  sleep_until(time);
+  MPI_Iprobe(1, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  MPI_Irecv(data, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, request);
+}
+
+static void cancel_at(char* data, int bytes, double start, double arrival, double after,
+                      int is_behind) {
+  if (rank == 1) return send_both(data, bytes, start);
+  char later;
+  MPI_Request request, before;
+  if (is_behind) post_before(&later, start + arrival / 4, &before);
   MPI_Irecv(data, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
   sleep_until(start + arrival + after);
   cancel(&request);
   const int cancelled = was_cancelled(&request);
   printf("%d bytes, %+.0f ns: %s\n", bytes, after * 1e9, cancelled ? "cancelled" : "received");
   if (cancelled) MPI_Recv(data, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!is_behind) MPI_Irecv(&later, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &before);
+  MPI_Wait(&before, MPI_STATUS_IGNORE);
 }
 
-static void run_times(void) {
+static void run_times(int is_behind) {
   static const int kSizes[] = {kEager, kRendezvous};
   static const double kAfter[] = {-200e-9, 200e-9, 200e-9, -200e-9};
   char* data = malloc(kRendezvous);
@@ -84,7 +104,7 @@ static void run_times(void) {
   for (int size = 0; size < 2; ++size) {
     const double arrival = find_arrival(data, kSizes[size], start);
     for (int i = 0; i < 4; ++i)
-      cancel_at(data, kSizes[size], start += 1, arrival, kAfter[i]);
+      cancel_at(data, kSizes[size], start += 1, arrival, kAfter[i], is_behind);
     ++start;
   }
   free(data);
@@ -224,7 +244,8 @@ int main(int argc, char** argv) {
 #else
   cancel = MPI_Cancel;
 #endif
-  if (strcmp(argv[1], "times") == 0) run_times();
+  if (strcmp(argv[1], "times") == 0) run_times(0);
+  if (strcmp(argv[1], "behind") == 0) run_times(1);
   if (strcmp(argv[1], "waits") == 0) run_waits(atoi(argv[2]));
   if (strcmp(argv[1], "random") == 0) run_random((uint64_t)atoi(argv[2]), atoi(argv[3]));
   MPI_Finalize();
