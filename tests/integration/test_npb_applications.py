@@ -10,7 +10,6 @@ APPLICATIONS = ["bt", "sp", "lu"]
 DUMPS_BYTES = 12 * 12**3 * 40
 
 
-@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec):
@@ -20,7 +19,6 @@ def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec)
 
 
 # Subdomains of 3 points, of 1 and 2, and for bt and sp of 1 only; lu in oblong and square grids.
-@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("name", "ranks"),
     product(

@@ -98,8 +98,8 @@ def test_files_of_the_working_directory_are_on_its_mount(ring, simulate, tmp_pat
     assert (tmp_path / "data" / "ring.0").read_bytes() == b"of today"
 
 
-@pytest.mark.few_cases(1)
-@pytest.mark.parametrize("io", ["posix", "simple", "full"])
+@pytest.mark.few_cases(2)
+@pytest.mark.parametrize("io", ["full", "posix", "simple"])
 def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
     io, program, simulate, tmp_path: Path
 ):

@@ -69,9 +69,9 @@ def test_a_played_run_takes_the_measured_time_to_a_nanosecond_a_call(
     ("source", "ranks", "arguments"),
     [
         ("examples/heat.c", 2, [64, 20]),
+        ("tests/programs/answers/wildcards.c", 3, []),
         ("bench/programs/halo.c", 4, [10]),
         ("bench/programs/ring.c", 3, [10]),
-        ("tests/programs/answers/wildcards.c", 3, []),
     ],
 )
 def test_a_real_run_is_traced_and_played(

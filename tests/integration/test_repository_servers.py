@@ -191,7 +191,6 @@ def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
     repository.close()
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [

@@ -81,7 +81,7 @@ def each_way(
     return execute
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(4)
 @pytest.mark.parametrize(("source", "arguments"), PROGRAMS)
 def test_a_statically_linked_program_has_the_records_of_a_dynamically_linked_one(
     each_way: Callable[..., dict[str, tuple[Outcome, dict[str, bytes]]]],
@@ -126,7 +126,6 @@ def written(data_set: Path) -> int:
     return sum(row["bytes"] for row in rows if "write" in row["call"])
 
 
-@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("name", ["posix.c", "walks.c", "streams.c", "iostream.cc"])
 def test_files_that_the_c_library_of_the_program_opens_are_simulated(
     each_way: Callable[..., dict[str, tuple[Outcome, dict[str, bytes]]]],
@@ -381,7 +380,6 @@ def loaded_at(whole: bytes, flags: int) -> int:
     return next(segment[3] for segment in segments if segment[:2] == (1, flags)) + 64  # PT_LOAD
 
 
-@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("symbol", "flags", "message"),
     [

@@ -99,7 +99,6 @@ def order_of(directory: Path) -> list[int]:
     return [row["source"] for row in rows if row["destination"] == 0 and row["flags"] & 2 == 0]
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("sources", ["tags", "earlier"])
 def test_another_order_than_expected_ends_the_run(sources, run):
     """Near sends before far in the earlier run, and behind it in the run that expects this."""
@@ -145,7 +144,6 @@ def test_a_receive_that_names_its_source_is_among_others(is_first, sources, run)
         assert differences(alone, found) == []
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("near_bytes", [8, 200_000])
 def test_large_messages_match_in_the_order_of_their_announcements(near_bytes, run):
     """Far's is announced before near's is sent, and its data come later."""

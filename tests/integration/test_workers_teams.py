@@ -74,7 +74,6 @@ def parallel_of(directory: Path) -> dict:
     return json.loads((directory / "info.json").read_text())["result"]["parallel"]
 
 
-@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_teams_of_one_worker_each_need_no_synchronisation(protocol, run):
     """The teams are the halves of the ranks; with three workers one team has ranks of two. No rank

@@ -167,7 +167,7 @@ HUGE = "1" + "0" * 400
 LONG = shake_256().hexdigest(4000)  # that no compression makes short
 
 
-@pytest.mark.few_cases(3)
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize(
     ("reads", "text", "figures"),

@@ -181,7 +181,7 @@ def test_text_that_is_wrong_is_named_by_its_line(content, said, tmp_path):
         list(read_packets(tmp_path / "x.sddf"))
 
 
-@pytest.mark.few_cases(1)
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("form", SDDF)
 def test_damaged_sddf_is_read_or_refused(form, files, tmp_path):

@@ -142,7 +142,6 @@ def test_a_wrong_search_says_what_is_expected(said, wrong):
         parse(said)
 
 
-@pytest.mark.few_cases(1)
 def test_things_are_found_by_text_system_program_date_person_record_and_figure(repository):
     ann, bob = add_account(repository, "ann"), add_account(repository, "bob")
     one = add(repository, ann, "Collective writes to Lustre", description="With ROMIO hints.")
