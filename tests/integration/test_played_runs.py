@@ -64,7 +64,7 @@ def test_a_played_run_takes_the_measured_time_to_a_nanosecond_a_call(
     assert result == pytest.approx(expected, abs=calls * 1e-9)
 
 
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize(
     ("source", "ranks", "arguments"),
     [

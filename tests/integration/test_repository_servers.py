@@ -191,6 +191,7 @@ def test_numbers_continue_after_a_restore_into_postgresql(config, tmp_path):
     repository.close()
 
 
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [

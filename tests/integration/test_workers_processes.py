@@ -86,6 +86,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.few_cases(6)  # the last two have the programs or files of others again
 @pytest.mark.parametrize("case", CASES)
 def test_workers_whose_ranks_are_processes_give_the_same_data(case, compiled, runs_alike):
     ranks, source, machine, arguments, parallel = CASES[case]

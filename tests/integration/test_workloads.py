@@ -22,6 +22,7 @@ def verdicts(kit_program) -> Path:
     return kit_program("verdicts")
 
 
+@pytest.mark.few_cases(2)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernel_is_verified_under_a_real_mpi(name, ranks, program, mpiexec, tmp_path):

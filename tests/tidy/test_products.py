@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from tests.products import each_value_once, product
+from tests.products import RULES, each_value_once, product, refuse_several_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTS = """
@@ -85,14 +86,24 @@ def collected(directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-@pytest.mark.parametrize("rule", ["every_case", "each_value"])
-def test_few_cases_and_another_rule_are_refused(rule, tmp_path):
-    marks = f"@pytest.mark.few_cases(1)\n@pytest.mark.{rule}\n"
+@pytest.mark.parametrize("pair", list(itertools.combinations(RULES, 2)))
+def test_two_rules_are_refused(pair):
+    def item(*names: str) -> SimpleNamespace:
+        get = dict.fromkeys(names, pytest.mark.skip).get
+        return SimpleNamespace(nodeid="test_both[1]", get_closest_marker=get)
+
+    refuse_several_rules([item(), *(item("long", name) for name in RULES)])
+    with pytest.raises(pytest.UsageError, match=r"^test_both\[1\] has the marks .* and .*: leave"):
+        refuse_several_rules([item(*pair)])
+
+
+def test_a_run_with_two_rules_ends(tmp_path):
+    marks = "@pytest.mark.few_cases(1)\n@pytest.mark.every_case\n"
     test = '@pytest.mark.parametrize("n", [1, 2])\ndef test_both(n): pass\n'
     (tmp_path / "test_it.py").write_text(f"import pytest\n{marks}{test}")
     done = collected(tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    said = f"test_it.py::test_both[1] has the marks {rule} and few_cases: leave one"
+    said = "test_it.py::test_both[1] has the marks every_case and few_cases: leave one"
     assert said in done.stdout + done.stderr
 
 
@@ -119,9 +130,12 @@ IN_PART = {"long", "few_cases", "each_value"}
 
 
 def marks_of(source: str) -> set[str]:
-    """x of each `pytest.mark.x` of a Python file."""
+    """Which of IN_PART a Python file has as `pytest.mark.x`, texts of other files left out."""
+    if not any(f"pytest.mark.{name}" in source for name in IN_PART):
+        return set()  # without reading it as Python, which takes longer
     used = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
-    return {node.attr for node in used if ast.unparse(node.value) == "pytest.mark"}
+    marks = [node for node in used if node.attr in IN_PART]
+    return {node.attr for node in marks if ast.unparse(node.value) == "pytest.mark"}
 
 
 def test_the_table_names_all_files_of_which_make_test_runs_a_part():
@@ -130,7 +144,7 @@ def test_the_table_names_all_files_of_which_make_test_runs_a_part():
     first_cells = [row.split("|")[1] for row in rows]
     named = [name for cell in first_cells for name in re.findall(r"`(test_[\w*]+\.py)`", cell)]
     sources = (ROOT / "tests").rglob("test_*.py")
-    in_part = {path.name for path in sources if marks_of(path.read_text()) & IN_PART}
+    in_part = {path.name for path in sources if marks_of(path.read_text())}
     assert in_part
     found = {name: set(fnmatch.filter(in_part, name)) for name in named}
     assert [name for name in named if not found[name]] == [], "have no such mark"
