@@ -53,6 +53,9 @@ constexpr std::array kStandard = {"libmpi_abi.so*"};
 constexpr std::array kMpich = {"libmpi.so.12*",     "libmpi.so.0",     "libmpi.so",
                                "libmpich.so*",      "libmpi_cray.so*", "libmpi_gnu*.so*",
                                "libmpi_intel*.so*", "libpmpich.so*"};
+// Of MPICH, in Debian and elsewhere, and of Open MPI.
+constexpr std::array kFortranLayers = {"libmpichfort*.so*", "libmpifort*.so*", "libmpi_mpifh*.so*",
+                                       "libmpi_usempi*.so*"};
 
 struct Node {
   std::string name;
@@ -192,16 +195,23 @@ void parse_line(std::string_view line, std::vector<std::pair<std::string, std::s
   out.emplace_back(name, path);
 }
 
+std::string_view without_directory(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
 }  // namespace
 
 MpiFamily mpi_family(std::string_view library_name) {
-  const size_t slash = library_name.rfind('/');
-  if (slash != std::string_view::npos) library_name.remove_prefix(slash + 1);
+  library_name = without_directory(library_name);
   if (matches_any(kOpenMpi, library_name)) return MpiFamily::kOpenMpi;
   if (matches_any(kOldOpenMpi, library_name)) return MpiFamily::kOldOpenMpi;
   if (matches_any(kStandard, library_name)) return MpiFamily::kMpiStandard;
   if (matches_any(kMpich, library_name)) return MpiFamily::kMpich;
   return MpiFamily::kNone;
+}
+
+bool is_fortran_layer(std::string_view library_name) {
+  return matches_any(kFortranLayers, without_directory(library_name));
 }
 
 bool is_always_shared(std::string_view library_name) {

@@ -18,6 +18,9 @@ enum class MpiFamily { kNone, kMpich, kMpiStandard, kOpenMpi, kOldOpenMpi };
 // place. Language layers on top of it (libmpichfort) are kNone.
 MpiFamily mpi_family(std::string_view library_name);
 
+// Whether a library of this name or path is the layer of an MPI that Fortran programs call.
+bool is_fortran_layer(std::string_view library_name);
+
 struct Closure {
   std::vector<Library> libraries;          // breadth first, without the MPI libraries
   std::vector<std::string> mpi_libraries;  // names, in the order found

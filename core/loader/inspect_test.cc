@@ -9,6 +9,7 @@
 
 #include "core/loader/closure.h"
 #include "core/loader/loader.h"
+#include "core/loader/resolve.h"
 #include "core/loader/testing/probe_runner.h"
 
 namespace sesame::loader {
@@ -284,6 +285,27 @@ TEST_F(Inspect, SurvivesDamagedFiles) {
     }
     refusal(file("damaged", damaged));
   }
+}
+
+TEST(Cancels, AreNamedAsCompilersAndMpisDo) {
+  for (const char* name : {"MPI_Cancel", "PMPI_Cancel", "MPI_CANCEL", "mpi_cancel", "mpi_cancel_",
+                           "pmpi_cancel__", "mpi_cancel_f08_", "__mpi_f08_MOD_mpi_cancel_f08"})
+    EXPECT_TRUE(is_name_of_cancel(name)) << name;
+  for (const char* name : {"MPI_Test_cancelled", "pmpi_status_set_cancelled_", "MPI_Can", ""})
+    EXPECT_FALSE(is_name_of_cancel(name)) << name;
+}
+
+// It defines names of MPI_Cancel and refers to others. So does a library that records calls; that
+// one may cancel receives of its own.
+TEST_F(Inspect, OnlyTheFortranLayerOfAnMpiNeverCancels) {
+  const std::string layer = "/usr/lib/x86_64-linux-gnu/libmpichfort.so.12";
+  if (access(layer.c_str(), R_OK) != 0) GTEST_SKIP() << "no " << layer;
+  const Result<ElfFile> of_mpi = ElfFile::open(layer);
+  ASSERT_TRUE(of_mpi);
+  EXPECT_FALSE(calls_cancel(*of_mpi));
+  const Result<ElfFile> other = ElfFile::open(file("librecorder.so", content_of(layer)));
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(calls_cancel(*other));
 }
 
 }  // namespace

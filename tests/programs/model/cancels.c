@@ -1,15 +1,17 @@
 /* Receives that name their source and are cancelled while messages for them are on their way.
  *
- *   cancels times                cancels 200 ns before and after a message arrives; prints what
- * happened cancels behind               the same, while a receive that was posted before waits for
- * a later one cancels random SEED ROUNDS   a random program, whose data is checked cancels waits
- * ROUNDS         receives from neighbours that are never cancelled
+ *   cancels times                cancels 200 ns before and after a message arrives; prints whether
+ *   cancels behind               so, too; a receive posted before waits for a later message
+ *   cancels threads              so, too; a second thread cancels while the first sleeps or waits
+ *   cancels random SEED ROUNDS   a random program, whose data is checked
+ *   cancels waits ROUNDS         receives from neighbours that are never cancelled
  *
  * Defined where the program is built: LOOKED_UP: it looks MPI_Cancel up while it runs (dlsym).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +110,46 @@ static void run_times(int is_behind) {
     ++start;
   }
   free(data);
+}
+
+struct Cancel {
+  MPI_Request* request;
+  double time;
+};
+
+static void* cancel_later(void* given) {
+  const struct Cancel* what = given;
+  sleep_until(what->time);
+  cancel(what->request);
+  return NULL;
+}
+
+/* `sleeps`: the clock of the first thread is past the arrival long before the cancel. Else it waits
+ * for the receive. */
+static void cancel_by_thread(char* data, double start, double arrival, double after, int sleeps) {
+  if (rank == 1) {
+    sleep_until(start);
+    MPI_Send(data, kEager, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Request request;
+  pthread_t thread;
+  struct Cancel what = {&request, start + arrival + after};
+  MPI_Irecv(data, kEager, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
+  pthread_create(&thread, NULL, cancel_later, &what);
+  if (sleeps) sleep_until(start + 0.5);
+  const int cancelled = was_cancelled(&request);
+  printf("%d bytes, %+.0f ns: %s\n", kEager, after * 1e9, cancelled ? "cancelled" : "received");
+  pthread_join(thread, NULL);
+  if (cancelled) MPI_Recv(data, kEager, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void run_threads(void) {
+  char data[kEager] = {0};
+  const double arrival = find_arrival(data, kEager, 1);
+  cancel_by_thread(data, 2, arrival, -200e-9, 1);
+  cancel_by_thread(data, 3, arrival, -200e-9, 0);
+  cancel_by_thread(data, 4, arrival, 200e-9, 1);
 }
 
 /* What the ranks of a pair do in a round, the same for both. */
@@ -236,7 +278,10 @@ static void run_waits(int rounds) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv,
+                  strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 #ifdef LOOKED_UP
@@ -246,6 +291,7 @@ int main(int argc, char** argv) {
 #endif
   if (strcmp(argv[1], "times") == 0) run_times(0);
   if (strcmp(argv[1], "behind") == 0) run_times(1);
+  if (strcmp(argv[1], "threads") == 0) run_threads();
   if (strcmp(argv[1], "waits") == 0) run_waits(atoi(argv[2]));
   if (strcmp(argv[1], "random") == 0) run_random((uint64_t)atoi(argv[2]), atoi(argv[3]));
   MPI_Finalize();
