@@ -24,7 +24,7 @@ enum class EventClass : uint8_t {
   kInterface,  // a network interface injects the next message
   kModel,      // file systems and devices
   kRemote,     // one-sided operations and locks
-  kMatch,      // receives from any source
+  kMatch,      // receives from any source, and those that may be cancelled
   kWake,       // strands that yield until now, and probes
   // A message reaches a card, a link or the memory that it shares with others. The last, since
   // strands that have yielded until now may start messages now: these are served in their order,

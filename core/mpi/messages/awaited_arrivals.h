@@ -44,9 +44,6 @@ class AwaitedArrivals {
   // REQUIRES: there is one.
   uint64_t first_channel() const { return order_.begin()->second; }
 
-  // The time up to which messages have arrived for certain.
-  SimTime known_until;
-
  private:
   std::unordered_map<uint64_t, SimTime> arrivals_;
   std::set<std::pair<SimTime, uint64_t>> order_;

@@ -13,7 +13,7 @@ namespace sesame::mpi {
 // Whether the program can no longer cancel the receive before this time. Its next call is not
 // before the rank's clock; that of another thread may be.
 bool Matching::has_arrived_for(const RequestObject& receive, const SimTime& arrival) const {
-  if (arrival <= receive.posted || arrival <= awaited_->known_until) return true;
+  if (arrival <= receive.posted || arrival <= known_until_) return true;
   const Rank& rank = *world_->ranks[static_cast<size_t>(rank_)];
   return rank.thread_level != MPI_THREAD_MULTIPLE && arrival <= rank.main.now;
 }
@@ -38,7 +38,7 @@ bool Matching::is_arrival_due(const SimTime& time) const {
 // program cannot cancel a receive before.
 void Matching::fire_match() {
   const SimTime now = event_.time();  // matching schedules the event again
-  if (awaited_ != nullptr) awaited_->known_until = later(awaited_->known_until, now);
+  known_until_ = later(known_until_, now);
   if (!is_arrival_due(now)) return match_earliest();
   while (is_arrival_due(now)) {
     const uint64_t key = awaited_->first_channel();
@@ -58,6 +58,8 @@ void Matching::match_channel(Channel& channel) {
     RequestObject* receive = match_posted_receive(channel, m->tag, m);
     if (receive == nullptr) continue;
     unlink(m);
+    if (expects(m->context)) [[unlikely]]
+      released_.emplace_back(m->context, m->tag);
     deliver_(*world_, rank_, *receive, m);
   }
 }

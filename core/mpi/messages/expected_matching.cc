@@ -1,5 +1,6 @@
 // The functions of Matching that match receives from any source early, by what is expected.
 #include <string>
+#include <utility>
 
 #include "core/base/spelling.h"
 #include "core/mpi/messages/matching.h"
@@ -80,6 +81,12 @@ void Matching::match_all_expected(uint32_t context, int tag) {
     match_early(*message, *receive);
     deliver_(*world_, rank_, *receive, message);
   }
+}
+
+// When all channels have been matched that were held: a receive from any source may be behind the
+// receives that took these messages.
+void Matching::match_behind_released() {
+  for (const auto& [context, tag] : std::exchange(released_, {})) match_all_expected(context, tag);
 }
 
 void Matching::match_early(const MessageEnvelope& message, RequestObject& receive) {

@@ -130,9 +130,8 @@ void Matching::watch(const Selector& selector) {
 QueuedMessage* Matching::match_message_or_queue(RequestObject& receive, DeliverFunction deliver) {
   receive.order = next_order_++;
   receive.next = nullptr;
-  if (receive.is_cancellable) deliver_ = deliver;
+  deliver_ = deliver;
   if (receive.peer == MPI_ANY_SOURCE) {
-    deliver_ = deliver;
     receive.wildcard_queued = true;
     watch(selector_of(receive));
     any_source_->post(receive);
@@ -217,6 +216,8 @@ void Matching::match_released() {
 }
 
 void Matching::finish_matches() {
+  if (!released_.empty()) [[unlikely]]
+    match_behind_released();
   schedule_event();
   for (Probe* probe = probes_; probe != nullptr; probe = probe->next) schedule_probe(*probe);
 }

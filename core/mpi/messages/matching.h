@@ -208,6 +208,7 @@ class Matching {
   QueuedMessage* find_expected(uint32_t context, int tag);
   QueuedMessage* take_expected(RequestObject& receive);
   void match_all_expected(uint32_t context, int tag);
+  void match_behind_released();
   void match_early(const MessageEnvelope& message, RequestObject& receive);
   [[noreturn]] void end_contradicted(int tag, int source_world);
   void schedule_probe(Probe& probe);
@@ -227,7 +228,10 @@ class Matching {
   // Keys of the channels that were marked as held; some may have nothing to match any more.
   std::vector<uint64_t> held_;
   MatchEvent event_;
+  SimTime known_until_;                        // all messages that arrive by then are known
   std::unique_ptr<ExpectedSources> expected_;  // null: nothing is expected
+  // Context and tag of messages that match_channel() matched: others may now match as expected.
+  std::vector<std::pair<uint32_t, int>> released_;
 };
 
 }  // namespace sesame::mpi

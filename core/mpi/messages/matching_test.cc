@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/mpi/messages/any_source.h"
@@ -173,6 +174,14 @@ class Simulated : public Recorder {
   }
   ~Simulated() override { job_.world().recorder = nullptr; }
 
+  void expect(ExpectedSources sources) { matching().expect(std::move(sources)); }
+
+  // Of the message with the next number, before it arrives.
+  void describe(int source, int tag, uint32_t context) {
+    source_of.push_back(source);
+    tag_of.push_back(tag);
+    context_of.push_back(context);
+  }
   // Gives the message's arrival: no earlier than that of the one sent before.
   SimTime arrive(int id, uint32_t context, int source, int tag, SimTime arrival) {
     Channel& channel = matching().channel(context, source);
@@ -185,7 +194,9 @@ class Simulated : public Recorder {
     message->tag = tag;
     message->sent = SimTime::from_ps(id);
     message->arrival = arrived;
-    if (RequestObject* receive = matching().match_posted_receive(channel, tag)) {
+    RequestObject* receive = matching().match_posted_receive(channel, tag);
+    if (matching().has_expected()) receive = matching().match_expected(*message, receive);
+    if (receive != nullptr) {
       deliver(job_.world(), 0, *receive, message);
     } else {
       matching().enqueue(channel, message);
@@ -282,12 +293,9 @@ class Simulated : public Recorder {
     std::erase_if(pending_, [](const auto& entry) { return entry.second->complete; });
   }
 
- public:
-  // Source, tag and context of each message, by its number.
+  // By the number of the message.
   std::vector<int> source_of, tag_of;
   std::vector<uint32_t> context_of;
-
- private:
   SimulatedJob job_;
   std::vector<std::pair<int, std::unique_ptr<RequestObject>>> pending_;
   std::vector<std::pair<int, QueuedMessage*>> queued_;
@@ -350,9 +358,7 @@ class Both {
     now_ += below(3);
     Message message{next_message_++, any_context(), 1 + below(sources_), below(3),
                     SimTime::from_ns(now_ + below(20))};
-    simulated_.source_of.push_back(message.source);
-    simulated_.tag_of.push_back(message.tag);
-    simulated_.context_of.push_back(message.context);
+    simulated_.describe(message.source, message.tag, message.context);
     message.arrival = simulated_.arrive(message.id, message.context, message.source, message.tag,
                                         message.arrival);
     reference_.arrive(message);
@@ -446,9 +452,7 @@ class PostedInTheOtherOrder : public ::testing::Test {
 
  private:
   void arrive(int id, int tag, SimTime arrival) {
-    simulated_.source_of.push_back(kSource);
-    simulated_.tag_of.push_back(tag);
-    simulated_.context_of.push_back(0);
+    simulated_.describe(kSource, tag, 0);
     simulated_.arrive(id, 0, kSource, tag, arrival);
   }
 };
@@ -469,6 +473,33 @@ TEST_F(PostedInTheOtherOrder, ALaterReceiveFromAnySourceDoesNotGetTheFirstMessag
   simulated_.pass_next();
   EXPECT_EQ(simulated_.matches, (std::vector<Match>{{1, 0}}));
   EXPECT_EQ(simulated_.next(), kSecond);
+}
+
+// The receive of the first message may be cancelled. Behind it another message is expected.
+TEST(Matching, AnExpectedMessageMatchesWhenTheReceiveBeforeItDoes) {
+  constexpr int kTag = 1;
+  for (const bool is_settled : {false, true}) {
+    Simulated simulated(2);
+    ExpectedSources sources = ExpectedSources::ordered();
+    sources.add(0, kTag, 1, 1);
+    sources.add(0, kTag, 2, 1);
+    simulated.expect(std::move(sources));
+    simulated.post({0, {0, 1, kTag}, true});
+    simulated.post({1, {0, MPI_ANY_SOURCE, kTag}, false});
+    for (const int source : {1, 2}) {
+      simulated.describe(source, kTag, 0);
+      simulated.arrive(source - 1, 0, source, kTag, SimTime::from_ns(10 * source));
+    }
+    EXPECT_EQ(simulated.matches, std::vector<Match>());
+    if (is_settled) {
+      simulated.settle(0);
+    } else {
+      simulated.pass_next();
+    }
+    std::sort(simulated.matches.begin(), simulated.matches.end());
+    EXPECT_EQ(simulated.matches, (std::vector<Match>{{0, 0}, {1, 1}}));
+    EXPECT_EQ(simulated.next(), SimTime::never());
+  }
 }
 
 TEST(Matching, EqualsAReferenceThatSearchesLinearly) {

@@ -76,7 +76,7 @@ struct alignas(64) RequestObject : Pooled<RequestObject>, Operation {
   bool wildcard_queued : 1 = false;  // receive: is in the list of receives from any source
   bool freed : 1 = false;            // MPI_Request_free: to be deleted on completion
   bool matched_early : 1 = false;    // receive: Matching::expect() says which
-  bool is_cancellable : 1 = false;   // receive: Matching::allow_cancels() says which
+  bool is_cancellable : 1 = false;   // receive: the program has a handle to it
   bool holds_objects : 1 = false;    // owns references to its type and communicator
 
   SimTime receive_overhead;           // CPU time that the waiting call charges
