@@ -45,8 +45,20 @@ bool has_called(const Channel* channel) {
          (channel != &process.main && process.has_ended.load());
 }
 
-// How often to look for the call of a thread that has just been given the turn.
-uint32_t spins_for(const Channel& channel) { return channel.is_behind ? 0 : computing.spins; }
+// Whether a thread that has the turn waits for the simulator's processor, as far as is known: it
+// was woken there, or the simulator has interrupted it.
+bool is_behind(const Channel* channel) {
+  return channel->slot.processor.load(std::memory_order_relaxed) == sched_getcpu() &&
+         !has_called(channel);
+}
+
+// How often to look for the calls of threads that compute before the simulator sleeps.
+uint32_t spins() {
+  return std::ranges::any_of(computing.channels, is_behind) ? 0 : computing.spins;
+}
+
+// The same when this one has just been given the turn.
+uint32_t spins_for(const Channel& channel) { return is_behind(&channel) ? 0 : spins(); }
 
 bool any_has_called() {
   return has_arrived() || std::ranges::any_of(computing.channels, has_called);
@@ -166,7 +178,7 @@ std::optional<int64_t> missing_ns(SimTime time) {
 bool resume_some(SimTime next) {
   std::vector<Channel*>& channels = computing.channels;
   if (are_past(next)) return take_news();
-  look_for(is_crowded() || channels.empty() ? 0 : computing.spins, has_news);
+  look_for(is_crowded() || channels.empty() ? 0 : spins(), has_news);
   int64_t waited_ns = 0;  // for new threads only
   for (int64_t look_ns = kFirstLookNs; !take_news();
        look_ns = std::min(2 * look_ns, kLongestLookNs)) {

@@ -138,7 +138,6 @@ struct Channel {
   pdes::Fiber* computing = nullptr;    // waits while the thread computes (computing.h)
   std::vector<pdes::Fiber*> awaiting;  // others of the rank, until the thread waits
   Progress progress;                   // while it computes
-  bool is_behind = false;              // waits for the simulator's processor, as far as known
   bool is_idle = false;                // waits for another thread of the process, as far as known
   bool has_left = false;  // the thread ended with its process, which another one replaced
   CallState call;         // while the strand of another channel of the rank runs

@@ -50,7 +50,7 @@ void reply(Channel& channel, const Writer& writer, ReplyKind kind) {
   header.clock_ps = strand.now.ps();
   channel.slot.must_sleep = 0;
   if (channel.slot.may_defer != 0 && channel.slot.deferred_bytes == 0) reserve_requests(channel);
-  channel.is_behind = give_turn_to_program(channel.slot, *head);
+  give_turn_to_program(channel.slot, *head);
   // The thread that ran before waits: it must not keep a processor from this one.
   if (latest != nullptr && latest != &channel) latest->slot.must_sleep = 1;
   latest = &channel;

@@ -212,15 +212,11 @@ inline constexpr off_t slot_offset(int slot) {
 
 // ---- The simulator's side ----
 
-// Wakes the program if it sleeps. Whether it was woken on this processor as far as can be known:
-// then it waits until the simulator leaves it.
-inline bool give_turn_to_program(Slot& slot, SlotsHead& head) {
-  const int here = sched_getcpu();
-  head.processor.store(here, std::memory_order_relaxed);
+// Wakes the program if it sleeps.
+inline void give_turn_to_program(Slot& slot, SlotsHead& head) {
+  head.processor.store(sched_getcpu(), std::memory_order_relaxed);
   slot.turn.store(Turn::kProgram);
-  if (slot.program_sleeps.load() == 0) return false;
-  futex(slot.turn, FUTEX_WAKE, Turn{1});
-  return slot.processor.load(std::memory_order_relaxed) == here;
+  if (slot.program_sleeps.load() != 0) futex(slot.turn, FUTEX_WAKE, Turn{1});
 }
 
 // ---- The program's side ----
