@@ -80,6 +80,7 @@ void Executive::resume_later() {
 
 Fiber* Executive::take_next() {
   for (;;) {
+    if (takes_arrivals_first()) take_arrivals();
     if (Fiber* next = take_ready()) return next;
     if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
       resume_later();

@@ -102,7 +102,9 @@ class Executive {
   // From now on events also fire if they are independent of the other executives
   // (ConditionalEvent::is_independent()).
   void fire_independent_events() { fires_independent_ = true; }
-  // Gives fibers time slices (yield_after_slice()). REQUIRES: there is a synchronizer.
+  // Gives fibers time slices (yield_after_slice()), and takes what other executives have sent
+  // before a fiber runs: those which that makes ready have sent to others, and are preferred
+  // (prefer_current()). REQUIRES: there is a synchronizer.
   void use_time_slices() { has_slices_ = true; }
   // The executives that simulate together have copies of some models (shared file systems). The
   // events of these models are in a queue of their own, the same in each executive. They fire, and
@@ -197,6 +199,8 @@ class Executive {
   }
   void yield();
   Fiber* take_next();
+  // Not while a fiber is to use the models: it would lose its turn.
+  bool takes_arrivals_first() const { return has_slices_ && !has_turn_; }
   bool is_woken_by_another(const Fiber& fiber) const {
     return current_fiber != nullptr && current_fiber != &fiber && !is_firing_ && !awaits_outside_;
   }

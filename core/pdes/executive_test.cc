@@ -372,16 +372,44 @@ TEST_F(ExecutiveTest, YieldsSoonerWhileAnotherExecutiveWaits) {
   EXPECT_EQ(world_.log, "aba|");
 }
 
+void log_arrival() {
+  EXPECT_TRUE(world->executive.is_firing());
+  world->log += '+';
+}
+
 TEST_F(ExecutiveTest, TakesWhatHasArrivedWhenAFiberYields) {
-  Slices steps(world_.executive);
-  steps.awaited = true;
-  spawn('a', compute_twice<60>);
-  steps.arrival = [] {
-    EXPECT_TRUE(world->executive.is_firing());
-    world->log += '+';
-  };
+  static Steps* steps = nullptr;
+  Slices slices(world_.executive);
+  steps = &slices;
+  slices.awaited = true;
+  spawn('a', [](Actor& actor) {
+    steps->arrival = log_arrival;
+    compute_twice<60>(actor);
+  });
   world_.executive.run();
   EXPECT_EQ(world_.log, "a+a|");
+}
+
+TEST_F(ExecutiveTest, TakesWhatHasArrivedBeforeAFiberRuns) {
+  static Steps* steps = nullptr;
+  static Actor* sleeper = nullptr;
+  Slices slices(world_.executive);
+  steps = &slices;
+  sleeper = &spawn('s', [](Actor& actor) {
+    world->executive.prefer_current();
+    world->executive.block();
+    append_name(actor);
+  });
+  spawn('a', [](Actor& actor) {
+    append_name(actor);
+    steps->arrival = [] {
+      log_arrival();
+      world->executive.make_ready(*sleeper);
+    };
+  });
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "a+sb|");
 }
 
 TEST_F(ExecutiveTest, WhatArrivesWhileAFiberYieldsEndsTheTurn) {
@@ -389,21 +417,45 @@ TEST_F(ExecutiveTest, WhatArrivesWhileAFiberYieldsEndsTheTurn) {
   Slices steps(executive);
   steps.awaited = true;
   static Wake exclusive;
+  static Steps* arrivals = nullptr;
+  arrivals = &steps;
   exclusive.label = 'x';
   exclusive.target = &spawn('a', [](Actor& actor) {
     world->executive.block();
     for (int i = 0; i < 2; ++i) {
+      if (i == 0) arrivals->arrival = log_arrival;
       world->log += world->executive.has_turn() ? '!' : '.';
       compute_twice<60>(actor);
     }
   });
   executive.events().schedule(exclusive, SimTime::from_ns(10), {EventClass::kWake, 0, 0}, true);
-  steps.steps = {[&] {
-    executive.allow_turn(EventKey::never());
-    steps.arrival = [] { world->log += '+'; };
-  }};
+  steps.steps = {[&] { executive.allow_turn(EventKey::never()); }};
   executive.run();
   EXPECT_EQ(world_.log, "|x!a+a.aa|");
+}
+
+TEST_F(ExecutiveTest, WhatHasArrivedWaitsUntilAFiberHasUsedItsTurn) {
+  struct Exclusive : Wake {
+    void fire() override {
+      arrivals->arrival = log_arrival;
+      Wake::fire();
+    }
+    Steps* arrivals = nullptr;
+  };
+  Executive& executive = world_.executive;
+  Slices steps(executive);
+  Exclusive exclusive;
+  exclusive.arrivals = &steps;
+  exclusive.label = 'x';
+  exclusive.target = &spawn('a', [](Actor& actor) {
+    world->executive.block();
+    world->log += world->executive.has_turn() ? '!' : '.';
+    append_name(actor);
+  });
+  executive.events().schedule(exclusive, SimTime::from_ns(10), {EventClass::kWake, 0, 0}, true);
+  steps.steps = {[&] { executive.allow_turn(EventKey::never()); }};
+  executive.run();
+  EXPECT_EQ(world_.log, "|x!a|");
 }
 
 TEST_F(ExecutiveTest, WithoutSlicesRunsAFiberUntilItBlocks) {
