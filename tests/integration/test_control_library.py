@@ -26,7 +26,7 @@ C = r"""
 #include "sesame.h"
 static void fsyncs(void) {
   int file = open("/dev/shm/sesame-control", O_CREAT | O_RDWR, 0600);
-  for (int i = 0; i < 200; ++i) fsync(file);
+  for (int i = 0; i < 2000; ++i) fsync(file);
   close(file);
   unlink("/dev/shm/sesame-control");
 }
@@ -153,8 +153,9 @@ def test_programs_switch_points_read_them_and_name_phases(programs, daemon, tmp_
     assert outcome.status == 0
     on, ended, off, child, counted, after = map(int, outcome.stdout.split())
     assert (on, ended, off, child) == (0, 0, 0, 0)
-    assert 200 <= counted < 220  # others of this machine may do it, too
-    assert after < 20
+    # Others of this machine do it too, but a disk does few in the time of so many.
+    assert 2_000 <= counted < 2_200
+    assert after < 200
     assert "fs has no point seek" in outcome.stderr
     assert play(programs, "fortran", **daemon).stdout == "0 0 0 0 0\n"
     assert play(programs, "python", **daemon).stdout.splitlines() == [

@@ -241,9 +241,9 @@ def test_offsets_of_many_requests_are_drawn_in_cells(tmp_path):
 
 def test_a_page_of_a_thousand_ranks_is_light(tmp_path):
     data_set = many_ranks(1024, 50_000).write(tmp_path / "run.sesame")
-    begin = time.monotonic()
+    begin = time.process_time()  # not of others
     write_page(data_set, tmp_path / "r.html")
-    took = time.monotonic() - begin
+    took = time.process_time() - begin
     size = (tmp_path / "r.html").stat().st_size
     assert size < 4e6
     assert took < 20  # a loop over records somewhere would take longer
