@@ -173,16 +173,17 @@ def test_a_host_with_other_programs_says_why_not(changed, why, described):
 
 def test_a_simulator_that_is_about_to_end_has_ended():
     """As its kernel task is while the last of its threads ends, and its connections are closed."""
-    ends_first = "import ctypes, threading, time\n"
+    ends_first = "import ctypes, sys, threading, time\n"
     ends_first += "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+    ends_first += "sys.stdin.read()\n"
     ends_first += "ctypes.CDLL(None).syscall(60, 0)"  # _exit of this thread alone (x86-64)
-    with subprocess.Popen([sys.executable, "-c", ends_first]) as process:
-        state = Path(f"/proc/{process.pid}/stat")
-        while ") Z " not in state.read_text():
-            assert not further_host._has_ended(process)
+    command = [sys.executable, "-c", ends_first]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert not further_host._has_ended(process)
+        process.stdin.close()
+        while not further_host._has_ended(process):
             time.sleep(0.01)
         assert process.poll() is None
-        assert further_host._has_ended(process)
         process.kill()
         process.wait()
         assert further_host._has_ended(process)
