@@ -483,8 +483,8 @@ def test_settings_with_a_wrong_destination_or_wrong_size_groups_change_nothing(t
 
 def test_the_next_reading_is_an_interval_after_the_last_one_however_often_settings_change(daemon):
     async def serve() -> float:
-        daemon.service.begin()
         began = time.monotonic()
+        daemon.service.begin()
         for _ in range(10):
             daemon.service.change(interval=0.2)
         while not daemon.node.history and time.monotonic() < began + first:
