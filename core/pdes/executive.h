@@ -201,6 +201,8 @@ class Executive {
   Fiber* take_next();
   // Not while a fiber is to use the models: it would lose its turn.
   bool takes_arrivals_first() const { return has_slices_ && !has_turn_; }
+  // take_arrivals(), but fibers that wait for a time together still do.
+  bool deliver_arrivals();
   bool is_woken_by_another(const Fiber& fiber) const {
     return current_fiber != nullptr && current_fiber != &fiber && !is_firing_ && !awaits_outside_;
   }
