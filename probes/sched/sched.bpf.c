@@ -25,10 +25,12 @@ int wakeup(__u64* ctx) { return woken((const void*)ctx[0]); }
 SEC("tp_btf/sched_wakeup_new")
 int wakeup_new(__u64* ctx) { return woken((const void*)ctx[0]); }
 
-/* Makes a record of this task, not of the running one: with its numbers and name. */
+/* Makes a record of this task, not of the running one: with its numbers and name. So the reader's
+ * own events are left out by its number, and a task that follows the reader has its record. */
 static __always_inline void record(__u32 point, __u32 class_, const struct task_struct* task,
                                    __u64 now_ns, __u64 duration_ns) {
-  struct event* event = begin_record(point, class_);
+  if ((__u32)task->tgid == settings.reader) return;
+  struct event* event = begin_record_anywhere(point, class_);
   if (!event) return;
   event->pid = (__u32)task->pid;
   event->process = (__u32)task->tgid;

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests import command_line
 from tests.command_line import Outcome, sesame
 from tests.integration.kernel_counters import FAULTS, MAP_CALLS, STARTED, Watch
 from tests.tutorials import commands_of
@@ -466,18 +467,21 @@ def test_a_conversation_has_the_same_number_at_both_ends(tmp_path):
 
 
 def test_who_polls_is_ready_when_it_does_not_run(tmp_path):
-    """Two that never wait, on one processor: each of them runs or is ready, all of the time."""
+    """Two that never wait, on one processor, which the measurement interrupts: each of them runs or
+    is ready, all of the time."""
     spin = (
-        "import os, time\n"
-        "os.sched_setaffinity(0, {0})\n"
+        "import time\n"
         "open('/proc/self/comm', 'w').write('spinner')\n"
         "end = time.monotonic() + 0.5\n"
         "while time.monotonic() < end: pass\n"
     )
     path = tmp_path / "spin.sesame"
     both = f'"{sys.executable}" -c "$0" & "{sys.executable}" -c "$0"; wait'
-    words = ["--only", "task", "--trace", "sched", "-o", str(path)]
-    run("measure", "run", *words, "--", "sh", "-c", both, spin)
+    on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    words = ["--only", "task", "--trace", "sched", "--interval", "0.02", "-o", str(path)]
+    command = [*on_one, *SESAME, "measure", "run", *words, "--", "sh", "-c", both, spin]
+    done = command_line.run(command, tmp_path)
+    assert done.status == 0, done.stderr
     table = pq.read_table(path / "kernel_event.parquet").to_pylist()
     own = [row for row in table if row["command"] == "spinner"]
     threads = {row["pid"] for row in own}
