@@ -282,7 +282,8 @@ void Launch::note_end(pid_t ended, int status) {
 void Launch::watch() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return !children_.empty() || is_ending_; });
+    // Not wait(): that of a new libstdc++ is not in the one that comes with glibc 2.34.
+    while (children_.empty() && !is_ending_) changed_.wait_for(lock, std::chrono::hours(1));
     if (children_.empty()) return;
     lock.unlock();
     siginfo_t ended{};
