@@ -1,6 +1,6 @@
 // What a binary interface prepares for the ranks of a program. Each interface defines it.
 //
-// Use: core/sim sets Rank::interface_handles to it when it begins a rank, whose process, address
+// Use: core/sim sets ProgramTables::handles to it when it begins a rank, whose process, address
 // and loaded program must be set. The interface owns the result, which lives as long as the run.
 // One thread.
 #pragma once

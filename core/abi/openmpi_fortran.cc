@@ -30,7 +30,8 @@ SESAME_FORTRAN_CONSTANT(int, weights_empty)
 
 namespace sesame::abi {
 
-const FortranConstants& look_up_fortran_constants(mpi::Rank& rank) {
+const FortranConstants& look_up_fortran_constants() {
+  mpi::Rank& rank = this_rank();
   const auto find = [&rank](const char* name, const void* ours) {
     const auto* variable = rank.world.hooks.private_variable == nullptr
                                ? nullptr
@@ -45,7 +46,7 @@ const FortranConstants& look_up_fortran_constants(mpi::Rank& rank) {
       SESAME_FORTRAN_CONSTANT(statuses_ignore), SESAME_FORTRAN_CONSTANT(unweighted),
       SESAME_FORTRAN_CONSTANT(weights_empty)});
 #undef SESAME_FORTRAN_CONSTANT
-  rank.fortran_constants = constants;
+  rank.tables.fortran_constants = constants;
   return *constants;
 }
 

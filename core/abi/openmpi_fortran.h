@@ -17,7 +17,7 @@
 
 #include "core/abi/translate.h"
 #include "core/mpi/io/file_handle.h"
-#include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/program_tables.h"
 
 // ---- Names ----
 
@@ -139,11 +139,11 @@ struct FortranConstants {
 };
 
 // Those of the running rank. The rank's first call looks them up.
-const FortranConstants& look_up_fortran_constants(mpi::Rank& rank);
+const FortranConstants& look_up_fortran_constants();
 inline const FortranConstants& fortran_constants() {
-  mpi::Rank& rank = mpi::this_rank();
-  const auto* constants = static_cast<const FortranConstants*>(rank.fortran_constants.get());
-  return constants != nullptr ? *constants : look_up_fortran_constants(rank);
+  const void* constants = program_tables().fortran_constants.get();
+  return constants != nullptr ? *static_cast<const FortranConstants*>(constants)
+                              : look_up_fortran_constants();
 }
 
 template <typename Pointer>

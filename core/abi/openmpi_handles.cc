@@ -58,7 +58,7 @@ void find_positions(const mpi::Rank& rank, OpenMpiHandles& handles) {
                           ? nullptr
                           : rank.world.hooks.program_variable(rank, name);
     if (own != nullptr) {
-      handles.positions[i] = {reinterpret_cast<uintptr_t>(own) - rank.program_address,
+      handles.positions[i] = {reinterpret_cast<uintptr_t>(own) - rank.tables.address,
                               ~uintptr_t{0}};
     } else {
       handles.positions[i] = {reinterpret_cast<uintptr_t>(kVariables[i]), 0};

@@ -24,7 +24,7 @@
 #include <iterator>
 
 #include "core/abi/constants.h"
-#include "core/mpi/messages/rank.h"
+#include "core/mpi/messages/program_tables.h"
 
 namespace sesame::abi {
 
@@ -62,8 +62,8 @@ struct PredefinedHandle {
 };
 
 // The addresses that a rank knows predefined handles by: some in its copy of the program, the
-// others here. One table serves all ranks of a program (Rank::interface_handles); a rank has the
-// address of its copy (Rank::program_address).
+// others here. One table serves all ranks of a program (ProgramTables::handles); a rank has the
+// address of its copy (ProgramTables::address).
 struct OpenMpiHandles {
   struct Position {
     uintptr_t offset;   // added to the program's address, or the address itself
@@ -84,15 +84,15 @@ struct OpenMpiHandles {
 };
 
 // The table of the running rank's program (handles_of_program() in handles.h).
-inline const OpenMpiHandles& handles_of(const mpi::Rank& rank) {
-  return *static_cast<const OpenMpiHandles*>(rank.interface_handles);
+inline const OpenMpiHandles& handles_of(const ProgramTables& tables) {
+  return *static_cast<const OpenMpiHandles*>(tables.handles);
 }
 
 // The address of a predefined handle for the running rank.
 inline uintptr_t predefined_address(size_t index) {
-  const mpi::Rank& rank = mpi::this_rank();
-  const OpenMpiHandles::Position& position = handles_of(rank).positions[index];
-  return position.offset + (rank.program_address & position.in_copy);
+  const ProgramTables& tables = program_tables();
+  const OpenMpiHandles::Position& position = handles_of(tables).positions[index];
+  return position.offset + (tables.address & position.in_copy);
 }
 
 // Handles of ours that are predefined or null have 0 or 1 in their two highest bits, and those of
@@ -170,9 +170,9 @@ inline int created_handle(uintptr_t value) {
 
 // The same for the program's predefined handles without reading a rank's memory.
 [[gnu::always_inline]] inline int handle_in(uintptr_t value) {
-  const mpi::Rank& rank = mpi::this_rank();
-  const uintptr_t offset = value - rank.program_address;
-  const OpenMpiHandles::Known& known = handles_of(rank).known[OpenMpiHandles::slot_of(offset)];
+  const ProgramTables& tables = program_tables();
+  const uintptr_t offset = value - tables.address;
+  const OpenMpiHandles::Known& known = handles_of(tables).known[OpenMpiHandles::slot_of(offset)];
   if (known.offset == offset) return known.inside;
   return is_created(value) ? created_handle(value) : read_handle(value);
 }

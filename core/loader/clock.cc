@@ -30,11 +30,11 @@ bool is_calendar_clock(clockid_t clock) {
          clock == CLOCK_REALTIME_ALARM;
 }
 
-int64_t calendar_ns() { return hooks().epoch_ns + hooks().now().ps() / 1000; }
+int64_t calendar_ns() { return hooks().epoch_ns + hooks().now_ps() / 1000; }
 
 int64_t clock_ns(clockid_t clock) {
-  if (is_processor_clock(clock)) return hooks().cpu_time().ps() / 1000;
-  return is_calendar_clock(clock) ? calendar_ns() : hooks().now().ps() / 1000;
+  if (is_processor_clock(clock)) return hooks().cpu_time_ps() / 1000;
+  return is_calendar_clock(clock) ? calendar_ns() : hooks().now_ps() / 1000;
 }
 
 timespec to_timespec(int64_t ns) { return {ns / kBillion, ns % kBillion}; }
@@ -69,18 +69,16 @@ GLOBAL_NAME(time);
 
 clock_t rank_clock() {
   if (current() == nullptr) return REAL(clock)();
-  return hooks().cpu_time().ps() / (1'000'000'000'000 / CLOCKS_PER_SEC);
+  return hooks().cpu_time_ps() / (1'000'000'000'000 / CLOCKS_PER_SEC);
 }
 GLOBAL_NAME(clock);
 
 clock_t rank_times(tms* result) {
   if (current() == nullptr) return REAL(times)(result);
   const int64_t ticks_per_second = sysconf(_SC_CLK_TCK);
-  const auto ticks = [&](SimTime time) {
-    return time.ps() / (1'000'000'000'000 / ticks_per_second);
-  };
-  if (result != nullptr) *result = {ticks(hooks().cpu_time()), 0, 0, 0};
-  return ticks(hooks().now());
+  const auto ticks = [&](int64_t ps) { return ps / (1'000'000'000'000 / ticks_per_second); };
+  if (result != nullptr) *result = {ticks(hooks().cpu_time_ps()), 0, 0, 0};
+  return ticks(hooks().now_ps());
 }
 GLOBAL_NAME(times);
 
@@ -104,14 +102,14 @@ int rank_ftime(timeb* result) {
 int rank_getrusage(int who, rusage* result) {
   const int status = REAL(getrusage)(static_cast<__rusage_who>(who), result);
   if (current() == nullptr || status != 0) return status;
-  result->ru_utime = to_timeval(who == RUSAGE_CHILDREN ? 0 : hooks().cpu_time().ps() / 1000);
+  result->ru_utime = to_timeval(who == RUSAGE_CHILDREN ? 0 : hooks().cpu_time_ps() / 1000);
   result->ru_stime = {0, 0};
   return 0;
 }
 GLOBAL_NAME(getrusage);
 
 double rank_omp_get_wtime() {
-  if (current() != nullptr) return hooks().now().seconds();
+  if (current() != nullptr) return static_cast<double>(hooks().now_ps()) * 1e-12;
   timespec now;
   REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);

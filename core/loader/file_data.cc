@@ -47,7 +47,7 @@ ssize_t write_to_host(int fd, const IoVector& data) {
 
 // Drops these bytes from the cache of the rank's node; `bytes` 0: all from the offset on.
 void drop_from_cache(const ResolvedPath& path, uint64_t offset, uint64_t bytes) {
-  path.system->drop(path.file, path.node, offset, bytes == 0 ? UINT64_MAX : offset + bytes);
+  storage::drop_cached(path, offset, bytes == 0 ? UINT64_MAX : offset + bytes);
 }
 
 // Reads the bytes at once.

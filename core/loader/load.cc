@@ -98,7 +98,7 @@ ProgramImage::~ProgramImage() = default;
 
 Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program) {
   remember_host_streams();
-  if (hooks().now == nullptr) set_hooks({});
+  if (hooks().now_ps == nullptr) set_hooks({});
   Result<std::unique_ptr<ImageSet>> images = prepare_images(program);
   if (!images) return std::unexpected(images.error());
   count_shared_libraries(OpenedBy::kLoader);

@@ -5,7 +5,9 @@
 // Use: inspect_program → ProgramImage::open → set_hooks → ProgramImage::load for each rank →
 // run_program on the rank's own stack; activate() at every switch. Everything belongs to the one
 // thread that runs the ranks; threads that a program starts see no rank and get the real C library.
-// Wrong programs are an Error with a hint. Sizes are bytes, times are SimTime.
+// Wrong programs are an Error with a hint. Sizes are bytes, times are nanoseconds or picoseconds.
+// It has no SimTime, so that simulators that calculate sensitivities have the same loader as the
+// others.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/units.h"
 #include "core/loader/file_hooks.h"
 
 struct timespec;
@@ -89,10 +90,10 @@ Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per
 // once, before the first load. A hook left null has the stated default.
 struct SimulationHooks {
   // Charges the rank's computation and returns its simulated time; default: wall clock.
-  SimTime (*now)() = nullptr;
-  SimTime (*cpu_time)() = nullptr;            // what the rank has computed so far; default: now()
-  void (*sleep)(SimTime duration) = nullptr;  // default: returns at once
-  // Excludes the host time since now() from the rank's computation; default: nothing.
+  int64_t (*now_ps)() = nullptr;
+  int64_t (*cpu_time_ps)() = nullptr;      // what the rank has computed so far; default: now_ps()
+  void (*sleep_ns)(int64_t ns) = nullptr;  // default: returns at once
+  // Excludes the host time since now_ps() from the rank's computation; default: nothing.
   void (*skip_host_time)() = nullptr;
   void (*exit_rank)(int status) = nullptr;  // required; never returns
   // Never returns; default: the host exits.

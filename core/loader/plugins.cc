@@ -24,7 +24,7 @@ namespace {
 // Excludes the loader's time from the program's computation: in a real process it is far shorter.
 class HostTime {
  public:
-  HostTime() { hooks().now(); }
+  HostTime() { hooks().now_ps(); }
   ~HostTime() { hooks().skip_host_time(); }
 };
 

@@ -21,13 +21,13 @@ thread_local constinit RankProcess* g_active = nullptr;
 
 namespace {
 
-SimTime wall_clock_now() {
+int64_t wall_clock_ps() {
   timespec now;
   REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
-  return SimTime::from_ns(now.tv_sec * 1'000'000'000 + now.tv_nsec);
+  return (now.tv_sec * 1'000'000'000 + now.tv_nsec) * 1000;
 }
 
-void ignore_sleep(SimTime) {}
+void ignore_sleep(int64_t) {}
 
 void exit_host(int status) { REAL(_exit)(status); }
 
@@ -133,11 +133,11 @@ void continue_in_this_process() { g_host_pid = REAL(getpid)(); }
 void set_hooks(const SimulationHooks& hooks) {
   g_hooks = hooks;
   g_host_pid = REAL(getpid)();
-  if (g_hooks.now == nullptr) g_hooks.now = wall_clock_now;
-  if (g_hooks.cpu_time == nullptr) g_hooks.cpu_time = g_hooks.now;
+  if (g_hooks.now_ps == nullptr) g_hooks.now_ps = wall_clock_ps;
+  if (g_hooks.cpu_time_ps == nullptr) g_hooks.cpu_time_ps = g_hooks.now_ps;
   if (g_hooks.skip_host_time == nullptr) g_hooks.skip_host_time = [] {};
   if (g_hooks.may_cancel == nullptr) g_hooks.may_cancel = [] {};
-  if (g_hooks.sleep == nullptr) g_hooks.sleep = ignore_sleep;
+  if (g_hooks.sleep_ns == nullptr) g_hooks.sleep_ns = ignore_sleep;
   if (g_hooks.exit_rank == nullptr) g_hooks.exit_rank = exit_host;
   if (g_hooks.abort_job == nullptr) g_hooks.abort_job = abort_host;
   if (g_hooks.node_name == nullptr) g_hooks.node_name = host_node_name;

@@ -23,7 +23,7 @@ bool is_valid(const timespec& duration) {
 // Simulated time ends after 106 days, so longer sleeps are shortened to 50 days.
 void sleep_ns(int64_t seconds, int64_t ns) {
   constexpr int64_t kLongest = 50 * 86400;
-  hooks().sleep(SimTime::from_ns(std::min(seconds, kLongest) * kNsPerSecond + ns));
+  hooks().sleep_ns(std::min(seconds, kLongest) * kNsPerSecond + ns);
 }
 
 int sleep_timespec(const timespec* duration) {

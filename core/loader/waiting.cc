@@ -62,7 +62,7 @@ int wait_while_zero(int64_t& left_ns, const Ask& ask) {
     if (answer != 0 || left_ns == 0) return answer;
     const int64_t step_ns =
         std::min(std::clamp(waited_ns / kShareOfWait, kFirstNs, kLongestNs), left_ns);
-    hooks().sleep(SimTime::from_ns(step_ns));
+    hooks().sleep_ns(step_ns);
     waited_ns += step_ns;
   }
 }
@@ -79,7 +79,7 @@ int64_t ns_of(int limit_ms) { return limit_ms < 0 ? kNever : limit_ms * kNsPerMs
 
 // Nothing but the limit ends the wait: no time of the host has to pass.
 int sleep(int64_t& left_ns) {
-  hooks().sleep(SimTime::from_ns(std::max(left_ns, kFirstNs)));
+  hooks().sleep_ns(std::max(left_ns, kFirstNs));
   left_ns = 0;
   return 0;
 }

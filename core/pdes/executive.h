@@ -27,9 +27,6 @@
 
 namespace sesame::pdes {
 
-// The fiber that runs on this thread; null outside fibers and on threads that a program started.
-extern constinit thread_local Fiber* current_fiber;
-
 class Executive {
  public:
   // Called before a switch to a fiber (null: back to run()). Must not switch fibers.

@@ -69,6 +69,9 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
+  // For the module above, which reads it where the class that it derives from Fiber is not known.
+  void* owner = nullptr;
+
   // Makes the fiber start in `entry` on `stack` when it is first switched to. The entry function
   // must not return; it ends through Executive::finish().
   void prepare(Stack stack, Entry entry);
@@ -100,5 +103,8 @@ class Fiber {
   const void* prefetch_lines_[kMostPrefetches];
   Stack stack_;
 };
+
+// The fiber that runs on this thread; null outside fibers and on threads that a program started.
+extern constinit thread_local Fiber* current_fiber;
 
 }  // namespace sesame::pdes

@@ -323,11 +323,11 @@ void Simulation::set_hooks() {
   world_->hooks.warn = Hooks::warn;
 
   loader::SimulationHooks hooks;
-  hooks.now = mpi::read_clock;
-  hooks.cpu_time = Hooks::cpu_time;
+  hooks.now_ps = [] { return mpi::read_clock().ps(); };
+  hooks.cpu_time_ps = [] { return Hooks::cpu_time().ps(); };
   hooks.skip_host_time = [] { mpi::resume_compute(mpi::self()); };
   hooks.may_cancel = [] { mpi::this_rank().matching.allow_cancels(); };
-  hooks.sleep = mpi::sleep_for;
+  hooks.sleep_ns = [](int64_t ns) { mpi::sleep_for(SimTime::from_ns(ns)); };
   hooks.exit_rank = Hooks::exit_rank;
   hooks.abort_job = Hooks::abort_from_program;
   hooks.node_name = Hooks::node_name;
@@ -345,10 +345,10 @@ void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pde
   if (process_ranks_ != nullptr) return rank.main.prepare(stack, Hooks::run_process);
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
-  rank.program_address = loader::program_address(*process);
+  rank.tables.address = loader::program_address(*process);
   rank.loaded_program = loader::loaded_program(*process);
   if (loader::may_cancel(*process)) rank.matching.allow_cancels();
-  rank.interface_handles = abi::handles_of_program(rank);
+  rank.tables.handles = abi::handles_of_program(rank);
   for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));
   rank.main.prepare(stack, Hooks::run_rank);

@@ -8,7 +8,9 @@
 #include <optional>
 #include <span>
 
-#include "core/base/units.h"
+namespace sesame {
+class SimTime;  // sim_time.h: not here, so that the loader, which has no times, is compiled once
+}
 
 namespace sesame::storage {
 

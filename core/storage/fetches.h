@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/sim_time.h"
 #include "core/storage/access.h"
 
 namespace sesame::storage {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/spelling.h"
+#include "core/storage/file_system.h"
 #include "core/storage/paths.h"
 
 namespace sesame::storage {
@@ -85,6 +86,9 @@ int copy_file(const std::string& from, const std::string& to, const struct stat&
 }
 
 }  // namespace
+
+Mounts::Mounts(Options options) : options_(std::move(options)) {}
+Mounts::~Mounts() = default;
 
 Result<std::unique_ptr<Mounts>> Mounts::create(Options options) {
   if (auto made = make_directories(options.directory); !made) return std::unexpected(made.error());

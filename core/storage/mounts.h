@@ -30,9 +30,11 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/storage/file_system.h"
+#include "core/storage/access.h"
 
 namespace sesame::storage {
+
+class FileSystem;  // file_system.h, which has times
 
 // What the caller will do with a path. It decides whether a symbolic link at its end is followed,
 // and whether an original is copied first.
@@ -107,6 +109,7 @@ class Mounts {
   };
 
   static Result<std::unique_ptr<Mounts>> create(Options options);
+  ~Mounts();
   // Mounts a file system that all nodes share, or one for each node. `block` is what stat reports.
   Result<> add(std::vector<std::string> mounts, std::unique_ptr<FileSystem> shared,
                uint64_t block = 4096);
@@ -204,7 +207,7 @@ class Mounts {
     bool shows_originals;
   };
 
-  explicit Mounts(Options options) : options_(std::move(options)) {}
+  explicit Mounts(Options options);
   Result<> mount(const std::string& path, size_t group, bool is_local);
   const Mount* mount_of(std::string_view path) const;
   std::string backing_of(const Mount& mount, std::string_view path, int node) const;

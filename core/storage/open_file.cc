@@ -10,6 +10,8 @@
 #include <map>
 #include <utility>
 
+#include "core/storage/file_system.h"
+
 namespace sesame::storage {
 namespace {
 
@@ -68,6 +70,10 @@ size_t contiguous_run(std::span<const Extent> extents, uint64_t* bytes) {
 
 const std::string& stored_in(const ResolvedPath& path) {
   return path.backing.empty() ? path.host_path : path.backing;
+}
+
+void drop_cached(const ResolvedPath& path, uint64_t begin, uint64_t end) {
+  path.system->drop(path.file, path.node, begin, end);
 }
 
 uint64_t end_of(std::span<const Extent> extents) {

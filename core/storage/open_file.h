@@ -125,6 +125,10 @@ bool host_file_exists(const std::string& host_path);
 // `mounts` is null in a job without simulated file systems.
 int remove_file(Mounts* mounts, const ResolvedPath& path);
 
+// Drops clean blocks that lie wholly between `begin` and `end` from the node's cache
+// (POSIX_FADV_DONTNEED).
+void drop_cached(const ResolvedPath& path, uint64_t begin, uint64_t end);
+
 // The greatest end of the extents that are not empty; 0 if all are.
 uint64_t end_of(std::span<const Extent> extents);
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/pdes/executive.h"
+#include "core/storage/file_system.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::storage {

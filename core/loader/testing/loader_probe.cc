@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/sim_time.h"
 #include "core/loader/loader.h"
 
 using sesame::SimTime;
@@ -88,9 +89,9 @@ Rank& current_rank() { return g_ranks[static_cast<size_t>(g_current)]; }
 
 SimulationHooks make_hooks() {
   SimulationHooks hooks;
-  hooks.now = [] { return current_rank().now; };
-  hooks.cpu_time = [] { return SimTime::from_ns(5'000'000); };
-  hooks.sleep = [](SimTime duration) { current_rank().now += duration; };
+  hooks.now_ps = [] { return current_rank().now.ps(); };
+  hooks.cpu_time_ps = [] { return int64_t{5'000'000'000}; };
+  hooks.sleep_ns = [](int64_t ns) { current_rank().now += SimTime::from_ns(ns); };
   hooks.exit_rank = [](int status) {
     current_rank().status = status;
     leave_rank();

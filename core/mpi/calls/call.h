@@ -5,7 +5,8 @@
 // part of the outer one.
 //
 // It has no times, so that simulators that calculate sensitivities have the same entry points as
-// the others (SESAME_SENSITIVITY).
+// the others (SESAME_SENSITIVITY). So do the MPI libraries of ranks that are processes, which
+// define its functions in core/remote/program/requests.cc, with a Strand of their own.
 #pragma once
 
 #include "core/mpi/call_ids.h"

@@ -6,6 +6,7 @@
 
 #include "core/mpi/io/waiting.h"
 #include "core/mpi/messages/rank.h"
+#include "core/storage/file_system.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {

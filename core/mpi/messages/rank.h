@@ -19,6 +19,7 @@
 #include "core/mpi/messages/interface.h"
 #include "core/mpi/messages/matching.h"
 #include "core/mpi/messages/measured_compute.h"
+#include "core/mpi/messages/program_tables.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/messages/strand.h"
 #include "core/mpi/objects/attached_buffer.h"
@@ -73,10 +74,7 @@ struct alignas(64) Rank final : ObjectOwner {
   int call_peer = -1;
   int call_tag = 0;
   uint32_t call_context = 0;
-  // Added to addresses in the program's file.
-  uintptr_t program_address = 0;
-  // Predefined handles of the binary interface (core/abi).
-  const void* interface_handles = nullptr;
+  ProgramTables tables;
   CallProfile profile;
   DatatypeTable datatypes;
   HandleTable<RequestObject, 0xac000000, 0, 16> requests;
@@ -86,10 +84,9 @@ struct alignas(64) Rank final : ObjectOwner {
   SimTime io;           // time in file systems so far, inside and outside of MPI calls
   SimTime io_in_calls;  // of `io`: inside MPI calls
   int exit_status = 0;
-  int application = 0;                            // which command of the spawn: MPI_APPNUM
-  std::string program;                            // of a spawned rank: the command
-  const void* loaded_program = nullptr;           // the same for all ranks of one program file
-  std::shared_ptr<const void> fortran_constants;  // Fortran's of the interface, once looked up
+  int application = 0;                   // which command of the spawn: MPI_APPNUM
+  std::string program;                   // of a spawned rank: the command
+  const void* loaded_program = nullptr;  // the same for all ranks of one program file
   OpTable ops;
   HandleTable<MatchedMessage, 0xa8000000> messages;
   RecordedCompute recorded;

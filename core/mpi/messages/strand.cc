@@ -4,10 +4,13 @@
 #include <cstdlib>
 
 #include "core/base/spelling.h"
+#include "core/mpi/messages/program_tables.h"
 
 namespace sesame::mpi {
 
 void Strand::Wake::fire() { strand->executive->make_ready(*strand); }
+
+ProgramTables& tables_of_thread() { abort_foreign_thread(); }
 
 Strand& abort_foreign_thread() {
   std::fputs(

@@ -43,6 +43,7 @@ void run_helper(pdes::Fiber* fiber) {
 Rank::Rank(World& owner, Job& job_in, int id_in)
     : ObjectOwner(id_in), world(owner), interface(main, owner.interfaces), job(job_in) {
   main.rank = this;
+  main.owner = &tables;
   main.rank_number = static_cast<uint32_t>(id);
   main.executive = &owner.executive;
   matching.set_owner(owner, owner.executive, id);
@@ -184,6 +185,7 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
     idle_strands_.pop_back();
   }
   strand->rank = &rank;
+  strand->owner = &rank.tables;
   strand->rank_number = rank.main.rank_number;
   strand->number = ++rank.helpers;
   strand->now = now;

@@ -34,6 +34,7 @@
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
 #include "core/storage/file_call_record.h"
+#include "core/storage/file_system.h"
 #include "core/storage/mounts.h"
 #include "core/storage/replicas.h"
 

@@ -18,6 +18,7 @@
 #include "core/remote/file_messages.h"
 #include "core/remote/program/callers.h"
 #include "core/remote/program/connection.h"
+#include "core/storage/file_system.h"
 #include "core/storage/paths.h"
 
 namespace sesame::remote {
@@ -383,6 +384,9 @@ using remote::Ask;
 using remote::can_ask;
 using remote::FileCall;
 using remote::Reader;
+
+Mounts::Mounts(Options options) : options_(std::move(options)) {}
+Mounts::~Mounts() = default;
 
 Result<std::unique_ptr<Mounts>> Mounts::create(Options options) {
   return std::unique_ptr<Mounts>(new Mounts(std::move(options)));

@@ -5,15 +5,21 @@
 #include <string>
 
 #include "core/abi/handles.h"
+#include "core/mpi/messages/program_tables.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/remote/program/static_switch.h"
 
 namespace sesame::mpi {
-namespace {
 
-// The call of the program that is running.
-struct Scope {
+using remote::HandlerOwner;
+
+// CallScope of a rank that is a process tells the simulator which call of the program a request
+// belongs to. The simulator opens its own CallScope at the first request of a call. It closes it,
+// and calls the error handler, after that request where a call needs only one; otherwise
+// (needs_many_requests()) CallScope does both. What it calls a strand is a thread, of which this is
+// the running call of the program.
+struct Strand {
   int depth = 0;
   CallId id = CallId::None;
   const void* caller = nullptr;
@@ -22,15 +28,18 @@ struct Scope {
   bool is_raised = false;  // the simulator has called the error handler
   std::string detail;      // of an error that was found here
 };
-// Of the thread; some bytes of each remain, since calls may come from exit handlers.
-Scope& scope() {
-  thread_local auto* const instance = new Scope;
+
+namespace {
+
+// Some bytes of each thread's remain, since calls may come from exit handlers.
+Strand& scope() {
+  thread_local auto* const instance = new Strand;
   return *instance;
 }
 
 // The header of a request that belongs to the call.
 remote::Header header_in_call(remote::RequestKind kind, size_t bytes = 0) {
-  Scope& current = scope();
+  Strand& current = scope();
   remote::Header header = remote::header_of(kind, bytes);
   header.scope = static_cast<uint16_t>(current.id);
   header.caller = reinterpret_cast<uint64_t>(current.caller);
@@ -46,19 +55,20 @@ void send_empty(remote::RequestKind kind, uint8_t flags) {
 
 }  // namespace
 
-CallScope::CallScope(CallId id, const void* caller) {
-  Scope& current = scope();
-  if (current.depth++ > 0) return;
+Strand& CallScope::enter(CallId id, const void* caller) {
+  Strand& current = scope();
+  if (current.depth++ > 0) return current;
   current.id = id;
   current.caller = remote::sesame_rank_call_site(caller);
   current.is_open = false;
   current.is_raised = false;
   current.many = needs_many_requests(id);
+  return current;
 }
 
-CallScope::~CallScope() {
-  Scope& current = scope();
-  if (--current.depth > 0) return;
+void CallScope::leave() {
+  const Strand& current = strand_;
+  if (--strand_.depth > 0) return;
   if (!current.is_open) {
     send_empty(remote::RequestKind::kEmptyScope, remote::kOpensScope | remote::kClosesScope);
   } else if (current.many) {
@@ -66,8 +76,8 @@ CallScope::~CallScope() {
   }
 }
 
-int CallScope::raise(HandlerOwner kind, int64_t object, int error) {
-  Scope& current = scope();
+static int raise_at_simulator(HandlerOwner kind, int64_t object, int error) {
+  Strand& current = scope();
   if (current.is_raised) return error;
   remote::Slot& slot = remote::own_slot();
   remote::Writer writer(slot.message, remote::kMessageBytes);
@@ -81,6 +91,22 @@ int CallScope::raise(HandlerOwner kind, int64_t object, int error) {
   current.detail.clear();
   remote::sesame_rank_exchange(header);
   return static_cast<int>(remote::Reader(slot.message, remote::kMessageBytes).get<int64_t>());
+}
+
+int CallScope::raise(int error, CommObject*) {
+  return raise_at_simulator(HandlerOwner::kNone, 0, error);
+}
+int CallScope::raise_on_comm(int error, Comm comm) {
+  return raise_at_simulator(HandlerOwner::kComm, comm, error);
+}
+int CallScope::raise_on_win(int error, Win win) {
+  return raise_at_simulator(HandlerOwner::kWin, win, error);
+}
+int CallScope::raise_on_file(int error, File file) {
+  return raise_at_simulator(HandlerOwner::kFile, reinterpret_cast<int64_t>(file), error);
+}
+int CallScope::raise_on_session(int error, Session session) {
+  return raise_at_simulator(HandlerOwner::kSession, session, error);
 }
 
 void CallScope::not_implemented() {
@@ -103,13 +129,25 @@ Rank& this_rank() {
   static World world{{.program_function = find_symbol, .private_variable = find_symbol}};
   static auto* const rank = [] {
     auto* const made = new Rank(world);
-    made->interface_handles = abi::handles_of_program(*made);
+    made->tables.handles = abi::handles_of_program(*made);
     return made;
   }();
   return *rank;
 }
 
+// All threads of the process have the same.
+ProgramTables& tables_of_thread() {
+  static pdes::Fiber fiber;
+  fiber.owner = &this_rank().tables;
+  pdes::current_fiber = &fiber;
+  return this_rank().tables;
+}
+
 }  // namespace sesame::mpi
+
+namespace sesame::pdes {
+constinit thread_local Fiber* current_fiber = nullptr;
+}
 
 namespace sesame::remote {
 
@@ -174,7 +212,7 @@ void CallRequest::put_commands(void* commands, Count count) {
 }
 
 void CallRequest::send() {
-  Scope& current = scope();
+  Strand& current = scope();
   Header header = header_in_call(RequestKind::kCall, writer_.bytes());
   header.function = function_;
   const bool opens = current.depth > 0 && !current.is_open;
@@ -186,7 +224,7 @@ void CallRequest::send() {
 }
 
 bool may_defer() {
-  const Scope& current = scope();
+  const Strand& current = scope();
   return current.depth == 1 && !current.is_open && !current.many && sesame_rank_may_defer();
 }
 

@@ -17,6 +17,13 @@
 #include "core/remote/program/connection.h"
 #include "core/remote/wire.h"
 
+namespace sesame::mpi {
+
+// Whether the entry point of this call may make several requests. Made from functions.table.
+bool needs_many_requests(CallId id);
+
+}  // namespace sesame::mpi
+
 namespace sesame::remote {
 
 using namespace sesame::mpi;

@@ -2,9 +2,7 @@
 // entry points of a binary interface need of their rank. There is one.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
+#include "core/mpi/messages/program_tables.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
@@ -26,10 +24,8 @@ struct Rank {
   explicit Rank(World& world_in) : world(world_in) {}
 
   World& world;
-  uintptr_t program_address = 0;
   const void* loaded_program = nullptr;
-  const void* interface_handles = nullptr;
-  std::shared_ptr<const void> fortran_constants;
+  ProgramTables tables;
 };
 
 Rank& this_rank();
