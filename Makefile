@@ -3,8 +3,8 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
-# Python tests at the same time.
-WORKERS ?= $(JOBS)
+# Python tests at the same time: one more than processors, since they often wait.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 PACKAGES := build-essential clang cmake libbpf-dev libcli11-dev liblz4-dev libtomlplusplus-dev ninja-build \
   nlohmann-json3-dev python3-dev python3-venv
 # What the tests are built with: both MPIs, whatever the machine's own is.
