@@ -80,7 +80,7 @@ void Executive::resume_later() {
 
 Fiber* Executive::take_next() {
   for (;;) {
-    if (takes_arrivals_first()) deliver_arrivals();
+    if (takes_arrivals_first()) take_arrivals();
     if (Fiber* next = take_ready()) return next;
     if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
       resume_later();
@@ -162,18 +162,14 @@ void Executive::catch_up() {
 // All fibers that it makes ready run before the outside is waited for again: what they do next may
 // be computed outside, too.
 bool Executive::take_arrivals() {
-  if (!deliver_arrivals()) return false;
-  resume_later();
-  return true;
-}
-
-bool Executive::deliver_arrivals() {
   if (!has_arrivals()) return false;
   is_firing_ = true;
   const bool any = synchronizer_->take_arrivals();
   is_firing_ = false;
-  if (any) has_turn_ = false;
-  return any;
+  if (!any) return false;
+  has_turn_ = false;
+  resume_later();
+  return true;
 }
 
 // Null when none is ready.

@@ -59,9 +59,9 @@ class Executive {
   bool has_outside_call() const {
     return look_outside_ != nullptr && look_outside_(outside_context_);
   }
-  // For the hook while it waits, and where a fiber yields. Whether other executives have sent
-  // something that may be taken before any event fires here; take_arrivals() takes it. It returns
-  // whether there was any: perhaps only a part has arrived.
+  // For the hook while it waits, and where a fiber yields or is to run. Whether other executives
+  // have sent something that may be taken before any event fires here; take_arrivals() takes it. It
+  // returns whether there was any: perhaps only a part has arrived.
   bool has_arrivals() const {
     return synchronizer_ != nullptr && synchronizer_->has_arrivals() && !may_fire_model();
   }
@@ -100,8 +100,7 @@ class Executive {
   // (ConditionalEvent::is_independent()).
   void fire_independent_events() { fires_independent_ = true; }
   // Gives fibers time slices (yield_after_slice()), and takes what other executives have sent
-  // before a fiber runs: those which that makes ready have sent to others, and are preferred
-  // (prefer_current()). REQUIRES: there is a synchronizer.
+  // before each fiber runs. REQUIRES: there is a synchronizer.
   void use_time_slices() { has_slices_ = true; }
   // The executives that simulate together have copies of some models (shared file systems). The
   // events of these models are in a queue of their own, the same in each executive. They fire, and
@@ -196,10 +195,10 @@ class Executive {
   }
   void yield();
   Fiber* take_next();
-  // Not while a fiber is to use the models: it would lose its turn.
-  bool takes_arrivals_first() const { return has_slices_ && !has_turn_; }
-  // take_arrivals(), but fibers that wait for a time together still do.
-  bool deliver_arrivals();
+  // Before a fiber runs. Not if it is to use the models: it would lose its turn.
+  bool takes_arrivals_first() const {
+    return has_slices_ && !has_turn_ && (preferred_head_ != nullptr || ready_head_ != nullptr);
+  }
   bool is_woken_by_another(const Fiber& fiber) const {
     return current_fiber != nullptr && current_fiber != &fiber && !is_firing_ && !awaits_outside_;
   }

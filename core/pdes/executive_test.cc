@@ -377,39 +377,56 @@ void log_arrival() {
   world->log += '+';
 }
 
-TEST_F(ExecutiveTest, TakesWhatHasArrivedWhenAFiberYields) {
-  static Steps* steps = nullptr;
-  Slices slices(world_.executive);
-  steps = &slices;
+// What has arrived wakes the sleeper, as messages do.
+struct ArrivalTest : ExecutiveTest {
+  void SetUp() override {
+    ExecutiveTest::SetUp();
+    steps = &slices;
+    sleeper = &spawn('s', [](Actor& actor) {
+      world->executive.block();
+      append_name(actor);
+    });
+  }
+  static void wake_sleeper() {
+    log_arrival();
+    world->executive.make_ready_at(*sleeper, SimTime::from_ns(5));
+  }
+  static inline Steps* steps = nullptr;
+  static inline Actor* sleeper = nullptr;
+  Slices slices{world_.executive};
+};
+
+TEST_F(ArrivalTest, IsTakenWhenAFiberYieldsWhichRunsBehindThoseThatItWakes) {
   slices.awaited = true;
   spawn('a', [](Actor& actor) {
-    steps->arrival = log_arrival;
+    steps->arrival = wake_sleeper;
     compute_twice<60>(actor);
   });
   world_.executive.run();
-  EXPECT_EQ(world_.log, "a+a|");
+  EXPECT_EQ(world_.log, "a+sa|");
 }
 
-TEST_F(ExecutiveTest, TakesWhatHasArrivedBeforeAFiberRuns) {
-  static Steps* steps = nullptr;
-  static Actor* sleeper = nullptr;
-  Slices slices(world_.executive);
-  steps = &slices;
-  sleeper = &spawn('s', [](Actor& actor) {
-    world->executive.prefer_current();
-    world->executive.block();
-    append_name(actor);
-  });
+TEST_F(ArrivalTest, IsTakenBeforeAFiberRuns) {
   spawn('a', [](Actor& actor) {
     append_name(actor);
-    steps->arrival = [] {
-      log_arrival();
-      world->executive.make_ready(*sleeper);
-    };
+    steps->arrival = wake_sleeper;
   });
   spawn('b', append_name);
   world_.executive.run();
-  EXPECT_EQ(world_.log, "a+sb|");
+  EXPECT_EQ(world_.log, "a+bs|");
+}
+
+TEST_F(ArrivalTest, KeepsNoFiberWaitingForOneThatNeverBlocks) {
+  slices.awaited = true;
+  spawn('a', [](Actor& actor) {
+    append_name(actor);
+    steps->arrival = wake_sleeper;
+  });
+  spawn('b', [](Actor& actor) {
+    for (int i = 0; i < 3; ++i) compute_twice<60>(actor);
+  });
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "a+bsbbbbb|");
 }
 
 TEST_F(ExecutiveTest, WhatArrivesWhileAFiberYieldsEndsTheTurn) {
@@ -461,6 +478,7 @@ TEST_F(ExecutiveTest, WhatHasArrivedWaitsUntilAFiberHasUsedItsTurn) {
 TEST_F(ExecutiveTest, WithoutSlicesRunsAFiberUntilItBlocks) {
   Steps steps;
   steps.awaited = true;
+  steps.arrival = log_arrival;  // not taken
   world_.executive.set_synchronizer(&steps);
   spawn('a', compute_twice<2'000>);
   spawn('b', append_name);

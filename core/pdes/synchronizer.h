@@ -30,7 +30,8 @@ class Synchronizer {
   virtual bool is_awaited() const { return false; }
 
   // The others are for fibers that wait for something outside the simulation
-  // (Executive::set_outside_hook()), and for fibers that yield. This executive counts as busy then.
+  // (Executive::set_outside_hook()), and for fibers that yield or are to run. This executive counts
+  // as busy then.
   // Whether messages of other executives, or parts of them, have arrived since the last were taken:
   virtual bool has_arrivals() { return false; }
   // Delivers those that are complete; whether there were any.

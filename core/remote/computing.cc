@@ -45,20 +45,21 @@ bool has_called(const Channel* channel) {
          (channel != &process.main && process.has_ended.load());
 }
 
-// Whether a thread that has the turn waits for the simulator's processor, as far as is known: it
-// was woken there, or the simulator has interrupted it.
-bool is_behind(const Channel* channel) {
-  return channel->slot.processor.load(std::memory_order_relaxed) == sched_getcpu() &&
-         !has_called(channel);
+// Whether a thread that has the turn waits for this processor, the simulator's, as far as is known:
+// it was woken there, or the simulator was, in its place.
+bool is_behind(const Channel& channel, int here) {
+  return channel.slot.processor.load(std::memory_order_relaxed) == here && !has_called(&channel);
 }
 
-// How often to look for the calls of threads that compute before the simulator sleeps.
-uint32_t spins() {
-  return std::ranges::any_of(computing.channels, is_behind) ? 0 : computing.spins;
+// How often to look for the calls of threads that compute before the simulator sleeps. `latest`:
+// one that has just been given the turn, or null.
+uint32_t spins(const Channel* latest = nullptr) {
+  const int here = sched_getcpu();
+  const auto any_is_behind = [here](const Channel* channel) { return is_behind(*channel, here); };
+  const bool leaves = (latest != nullptr && is_behind(*latest, here)) ||
+                      std::ranges::any_of(computing.channels, any_is_behind);
+  return leaves ? 0 : computing.spins;
 }
-
-// The same when this one has just been given the turn.
-uint32_t spins_for(const Channel& channel) { return is_behind(&channel) ? 0 : spins(); }
 
 bool any_has_called() {
   return has_arrived() || std::ranges::any_of(computing.channels, has_called);
@@ -129,7 +130,7 @@ template <typename Condition>
 void wait_for_one(Channel& channel, Condition&& is_there) {
   Channel* const awaited[] = {&channel};
   const auto has_ended = [&] { return is_there() || is_over(); };
-  if (look_for(spins_for(channel), has_ended)) return;
+  if (look_for(spins(&channel), has_ended)) return;
   computing.silence.end();
   while (!sleep_until(computing.head->bell, has_ended, computing.silence.look(awaited))) {
   }
@@ -250,7 +251,7 @@ void await(Channel& channel) {
   if (is_alone) {
     wait_for_one(channel, [&] { return has_called(&channel) || has_arrived(); });
   } else {
-    look_for(spins_for(channel), [&] { return has_called(&channel); });
+    look_for(spins(&channel), [&] { return has_called(&channel); });
   }
   if (has_called(&channel)) return;
   leave_if_stopped();

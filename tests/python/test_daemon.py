@@ -485,7 +485,7 @@ def test_the_next_reading_is_an_interval_after_the_last_one_however_often_settin
     async def serve() -> float:
         began = time.monotonic()
         daemon.service.begin()
-        for _ in range(10):
+        for _ in range(100):  # if each added an interval, they would take 20 s
             daemon.service.change(interval=0.2)
         while not daemon.node.history and time.monotonic() < began + first:
             await asyncio.sleep(0.01)
