@@ -12,10 +12,10 @@ BUILD_TEST_PACKAGES := babeltrace2 gfortran libgtest-dev libmpich-dev libopenmpi
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
 TEST_PACKAGES := blktrace chromium chromium-headless-shell e2fsprogs fio git hdf5-tools hpcc iproute2 lammps \
   libhdf5-mpich-dev libhdf5-openmpi-dev libhypre-dev liblttng-ust1 libnetcdf-mpi-dev liburing-dev linux-perf lttng-tools mocassin \
-  munge netpipe-mpich2 netpipe-openmpi openssh-client openssh-server openssl perl postgresql scalapack-mpi-test slurm-wlm sqlite3 strace \
-  systemd util-linux vim
+  munge netpipe-mpich2 netpipe-openmpi openssh-client openssh-server openssl perl postgresql python3-mpi4py python3-numpy \
+  scalapack-mpi-test slurm-wlm sqlite3 strace systemd util-linux vim
 LONG_TEST_PACKAGES := busybox-static cp2k gromacs libns3-dev mariadb-server nwchem-mpich nwchem-openmpi petsc-dev \
-  python3-lammps python3-mpi4py python3-petsc4py qemu-system-x86 quantum-espresso quantum-espresso-data slurmdbd
+  python3-lammps python3-petsc4py qemu-system-x86 quantum-espresso quantum-espresso-data slurmdbd
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
 .PHONY: help setup build build-tests test test-fast test-long demo docs bench lint format sanitize wheel test-wheel clean
