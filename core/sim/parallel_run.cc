@@ -400,12 +400,15 @@ std::optional<pid_t> ParallelRun::await_worker(int* status) const {
 
 Result<std::optional<ParallelRun::EndOfJob>> ParallelRun::supervise(
     const std::function<void(const RunProgress&)>& on_progress) {
-  const int64_t begin_ns = monotonic_ns();
+  // The ticks include what passes between two readings of clocks on a busy machine: otherwise
+  // workers would have waited longer than the run took.
   const uint64_t begin_ticks = read_time_stamp();
+  const int64_t begin_ns = monotonic_ns();
   const auto ended = hosts_ != nullptr ? await_hosts(on_progress) : await_ends(on_progress);
   if (!ended) end_workers();
-  seconds_per_tick_ = 1e-9 * static_cast<double>(monotonic_ns() - begin_ns) /
-                      static_cast<double>(read_time_stamp() - begin_ticks);
+  const int64_t elapsed_ns = monotonic_ns() - begin_ns;
+  seconds_per_tick_ =
+      1e-9 * static_cast<double>(elapsed_ns) / static_cast<double>(read_time_stamp() - begin_ticks);
   if (hosts_ != nullptr && !hosts_->is_first()) end_further_host(ended);
   if (!ended) return std::unexpected(ended.error());
   if (shared_->verdict == Verdict::kNone) return std::optional<EndOfJob>();

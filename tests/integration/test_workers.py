@@ -108,9 +108,7 @@ def test_the_result_says_how_it_was_simulated(ring, simulate):
     assert (parallel["workers"], parallel["protocol"]) == (2, "quantum")
     assert parallel["rounds"] > 0
     assert parallel["frames"] >= 2 * 10
-    # The one that ends the last round may have found all that it needed.
-    assert all(0 <= waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
-    assert any(waited > 0 for waited in parallel["waited_s"])
+    assert all(0 < waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
     text = simulate(*options, "--", ring).stderr
     assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
 
