@@ -300,7 +300,7 @@ def test_data_set_and_report_bear_the_name_of_the_trace(computing, simulate, tmp
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-n", "2"), "-n 2: trace.sesame was traced with 1 ranks"),
+        (("-n", "2"), "-n 2: trace.sesame was traced with 1 rank\n"),
         (("--compute", "measured"), "expected recorded or none"),
         (("--env", "A=1"), "--env is for programs"),
         (("--", "input.dat"), "a traced run takes no arguments"),

@@ -227,6 +227,11 @@ def test_a_prediction_states_the_past_error_of_its_model(sesame, predicted, tmp_
     assert "past_error" not in changed
 
 
+def test_one_rank_is_named_as_one(sesame, environment):
+    Pairs(Path(environment["XDG_DATA_HOME"]) / "sesame/accuracy.jsonl").add(a_pair(ranks=1))
+    assert sesame("accuracy", "remove", "1").stdout == "removed 1: app on 1 rank of m\n"
+
+
 @pytest.mark.few_cases(2)
 @pytest.mark.parametrize(
     ("words", "message"),

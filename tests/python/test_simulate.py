@@ -25,6 +25,7 @@ def test_program_output_goes_to_stdout_and_talk_to_stderr(sesame):
     assert run.stdout == "hello from ring 3\n"
     assert "predicted time" in run.stderr
     assert "4 ranks" in run.stderr
+    assert "on 1 rank of" in sesame("simulate", *MACHINE, "--", "ring", "3").stderr
 
 
 def test_arguments_of_the_program_are_not_taken_for_ours(sesame):

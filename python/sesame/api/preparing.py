@@ -14,6 +14,7 @@ from sesame.api.arguments import check_one, words_of
 from sesame.api.machine import Machine
 from sesame.api.trace_driven import place, played, storage_of, write_inputs
 from sesame.datasets import DataSet, is_data_set
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.settings import setting
 from sesame.simulation import Compute, Scenario, find_host, parse_compute
@@ -210,7 +211,7 @@ def check_ranks_of_points(settings: RunSettings, scenario: Scenario, counts: Seq
 
 def _other_ranks(asked: Sequence[int | None], name: str, ranks: int) -> InputError:
     return InputError(
-        f"{setting('ranks', list(asked))}: {name} was traced with {ranks} ranks",
+        f"{setting('ranks', list(asked))}: {name} was traced with {count_of(ranks, 'rank')}",
         hint=f"leave {setting('ranks')} out, or trace the program with another number of ranks",
     )
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from sesame.accuracy import Pair, Pairs, by_machine_and_program
 from sesame.analysis.quantities import format_seconds
 from sesame.cli.console import console
+from sesame.datasets.describe import count_of
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -50,7 +51,7 @@ def add(predicted: str, measured: str, as_json: bool) -> None:
         click.echo(json.dumps(pair.as_json()))
         return
     click.echo(
-        f"{pair.number}: {pair.program} on {pair.ranks} ranks of {pair.machine}: predicted "
+        f"{pair.number}: {_described(pair)}: predicted "
         f"{format_seconds(pair.predicted_s)}, measured {format_seconds(pair.measured_s)}, error "
         f"{100 * pair.error:+.1f} %"
     )
@@ -111,7 +112,11 @@ def remove(number: int) -> None:
     sesame accuracy remove 3
     """
     pair = Pairs().remove(number)
-    click.echo(f"removed {number}: {pair.program} on {pair.ranks} ranks of {pair.machine}")
+    click.echo(f"removed {number}: {_described(pair)}")
+
+
+def _described(pair: Pair) -> str:
+    return f"{pair.program} on {count_of(pair.ranks, 'rank')} of {pair.machine}"
 
 
 def _cells(pair: Pair) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from rich.table import Table
 from sesame import native
 from sesame.analysis.quantities import format_seconds
 from sesame.cli.console import console
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError, WorkloadError
 from sesame.machines import find_machine
 from sesame.trust import Doubt
@@ -126,7 +127,8 @@ def _say(
         listed = [doubt.as_json() for doubt in doubts]
         click.echo(json.dumps({**model, "doubts": listed, "uncertainties": uncertainties}))
     else:
-        words = f"{model['name']}, {model['nodes']} nodes, {model['ranks']} ranks"
+        counts = [count_of(model[f"{noun}s"], noun) for noun in ("node", "rank")]
+        words = ", ".join([model["name"], *counts])
         click.echo(f"{path}: {'doubtful' if doubts else 'good'}: {words}")
         for doubt in doubts:
             click.echo(doubt.text, err=True)
