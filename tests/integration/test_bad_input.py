@@ -74,6 +74,12 @@ def test_a_program_that_cannot_run_is_refused_with_a_hint(
     assert outcome.stdout == ""
 
 
+def test_what_the_simulator_refuses_is_an_error_as_any_other(compiled, simulate):
+    outcome = simulate("-n", 2000, "--machine", "paragon", "--", compiled("examples/samplesort.c"))
+    outcome.assert_refused("2000 ranks do not fit on paragon")
+    assert outcome.stderr.startswith("error: ")
+
+
 def test_a_program_that_is_not_there_is_named(simulate):
     outcome = simulate(*ON, "--", "no-such-program")
     assert outcome.status == 2
