@@ -100,6 +100,14 @@ Attribution::Share Attribution::share_of(Parameter parameter) const {
   return {in.ps[i], in.rise[i], in.fall[i]};
 }
 
+bool Attribution::agrees_with(const Attribution& other) const {
+  if (groups_ != other.groups_) return false;
+  for (size_t i = 0; i < groups_; ++i) {
+    if (group(i).ps != other.group(i).ps) return false;
+  }
+  return true;
+}
+
 Attribution* Attribution::make() {
   const bool is_small = used_slots <= kGroupSlots;
   const size_t groups = is_small ? 1 : (most_slots + kGroupSlots - 1) / kGroupSlots;
@@ -230,14 +238,18 @@ bool SimTime::precedes_equal(const SimTime& other) const {
   if (!is_shared() || !other.is_shared()) {
     return is_shared() != other.is_shared() ? other.is_shared() : origin_ < other.origin_;
   }
-  // In the order of the parameters: slots are in an order of events.
-  for (size_t number = 0; number < known_names().size(); ++number) {
-    const Parameter parameter(static_cast<uint8_t>(number));
-    const double mine = attribution()->share_of(parameter).ps;
-    const double others = other.attribution()->share_of(parameter).ps;
-    if (mine != others) return mine < others;
+  const Attribution& mine = *attribution();
+  const Attribution& others = *other.attribution();
+  if (!mine.agrees_with(others)) {
+    // In the order of the parameters: slots are in an order of events.
+    for (size_t number = 0; number < known_names().size(); ++number) {
+      const Parameter parameter(static_cast<uint8_t>(number));
+      const double my_share = mine.share_of(parameter).ps;
+      const double their_share = others.share_of(parameter).ps;
+      if (my_share != their_share) return my_share < their_share;
+    }
   }
-  return is_before(attribution()->step_, other.attribution()->step_);
+  return is_before(mine.step_, others.step_);
 }
 
 void SimTime::add_step(const PathPlace& place) {

@@ -58,6 +58,8 @@ class alignas(16) Attribution {
   static void keep_steps(uint32_t steps);
 
   Share share_of(Parameter parameter) const;
+  // Whether all derivatives are the same. May say no if they are and one has space for more.
+  bool agrees_with(const Attribution& other) const;
   const PathStep* last_step() const { return step_; }
 
  private:
