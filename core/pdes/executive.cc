@@ -42,15 +42,25 @@ void Executive::make_ready(Fiber& fiber) {
     --fiber.preferred_;
     (preferred_head_ == nullptr ? preferred_head_ : preferred_tail_->next_ready_) = &fiber;
     preferred_tail_ = &fiber;
-  } else if (ready_head_ == nullptr) {
-    ready_head_ = ready_tail_ = &fiber;
   } else if (is_woken_by_another(fiber) && ++wakes_ % kWakesPerAppend != 0) {
-    fiber.next_ready_ = std::exchange(ready_head_, &fiber);
-    prefetch_object(fiber);
-    prefetch_context(fiber);
+    prepend(fiber);
   } else {
-    ready_tail_ = ready_tail_->next_ready_ = &fiber;
+    // Those that gather must not wait for others that wake each other, or poll, without an end.
+    if (++appends_ > gathered_.size()) release_gathered();
+    append(fiber);
   }
+}
+
+void Executive::prepend(Fiber& fiber) {
+  if (ready_head_ == nullptr) return append(fiber);
+  fiber.next_ready_ = std::exchange(ready_head_, &fiber);
+  prefetch_object(fiber);
+  prefetch_context(fiber);
+}
+
+void Executive::append(Fiber& fiber) {
+  (ready_head_ == nullptr ? ready_head_ : ready_tail_->next_ready_) = &fiber;
+  ready_tail_ = &fiber;
 }
 
 void Executive::make_ready_at(Fiber& fiber, SimTime resumes) {
@@ -80,6 +90,7 @@ void Executive::resume_later() {
 
 Fiber* Executive::take_next() {
   for (;;) {
+    if (preferred_head_ == nullptr && ready_head_ == nullptr) release_gathered();
     if (takes_arrivals_first()) take_arrivals();
     if (Fiber* next = take_ready()) return next;
     if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
@@ -170,6 +181,24 @@ bool Executive::take_arrivals() {
   has_turn_ = false;
   resume_later();
   return true;
+}
+
+void Executive::gather(uint32_t place) {
+  if (shuffle_ != nullptr) return yield();
+  if (on_yield_ != nullptr) on_yield_(yield_context_);
+  if (gathered_.empty()) appends_ = 0;
+  current_fiber->ready_ = true;
+  gathered_.push_back({place, current_fiber});
+  switch_to(take_next());
+}
+
+void Executive::release_gathered() {
+  std::ranges::sort(gathered_, {}, &Gathered::place);
+  for (const Gathered& gathered : gathered_) {
+    gathered.fiber->next_ready_ = nullptr;
+    append(*gathered.fiber);
+  }
+  gathered_.clear();
 }
 
 // Null when none is ready.

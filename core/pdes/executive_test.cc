@@ -10,47 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/pdes/testing/actors.h"
+
 namespace sesame::pdes {
 namespace {
-
-struct World {
-  Executive executive;
-  StackPool stacks{64 * 1024};
-  std::string log;
-  int finished = 0;
-};
-World* world = nullptr;
-
-struct Actor : Fiber {
-  void (*body)(Actor&) = nullptr;
-  char name = '?';
-};
-
-void run_actor(Fiber* fiber) {
-  auto* actor = static_cast<Actor*>(fiber);
-  actor->body(*actor);
-  world->executive.finish([](Fiber* finished) {
-    world->stacks.give_back(finished->stack());
-    ++world->finished;
-  });
-}
-
-class ExecutiveTest : public ::testing::Test {
- protected:
-  void SetUp() override { world = &world_; }
-  Actor& spawn(char name, void (*body)(Actor&)) {
-    Actor& actor = actors_.emplace_back();
-    actor.name = name;
-    actor.body = body;
-    actor.prepare(*world_.stacks.take(), run_actor);
-    world_.executive.make_ready(actor);
-    return actor;
-  }
-  World world_;
-  std::deque<Actor> actors_;
-};
-
-void append_name(Actor& actor) { world->log += actor.name; }
 
 TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
   spawn('a', append_name);

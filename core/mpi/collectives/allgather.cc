@@ -103,6 +103,7 @@ int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
   const int size = transfer.size();
   const Count total = all.bytes() * size;
   if (total == 0) return MPI_SUCCESS;
+  transfer.begin_together();
   if (!mine.is_in_place()) {
     copy_own(transfer, mine.data, mine.count, *mine.type, all.at(transfer.rank() * all.count),
              all.count, *all.type);

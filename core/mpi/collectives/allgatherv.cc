@@ -219,6 +219,7 @@ int allgatherv_intra(Transfer& transfer, const Source& mine, const RankBlocks& p
   const int rank = transfer.rank();
   const Count total = total_bytes(parts, size);
   if (total == 0) return MPI_SUCCESS;
+  transfer.begin_together();
   if (!mine.is_in_place()) {
     copy_own(transfer, mine.data, mine.count, *mine.type, parts.at(rank), parts.counts[rank],
              *parts.all.type);

@@ -193,6 +193,7 @@ void allreduce_as_open_mpi(Transfer& transfer, void* vector, const Reduction& re
 int allreduce_intra(Transfer& transfer, const void* send, void* receive,
                     const Reduction& reduction) {
   if (reduction.count == 0) return MPI_SUCCESS;
+  transfer.begin_together();
   if (send != MPI_IN_PLACE) reduction.copy_elements(send, receive, reduction.count);
   const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
   const auto given = reduction.is_commutative()

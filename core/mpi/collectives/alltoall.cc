@@ -83,6 +83,7 @@ void alltoall_as_open_mpi(Transfer& transfer, const Source& out, const Target& i
 int alltoall_intra(Transfer& transfer, const Source& out, const Target& in) {
   const Count block = in.bytes();
   if (block == 0) return MPI_SUCCESS;
+  transfer.begin_together();
   const auto in_block = [&in](int rank) {
     return InBlock{in.at(rank * in.count), in.count, in.type.get()};
   };

@@ -108,6 +108,7 @@ void barrier_as_open_mpi(Transfer& transfer, std::optional<open_mpi::Barrier> gi
 }
 
 void barrier_intra(Transfer& transfer) {
+  transfer.begin_together();
   const auto given = table_choice<open_mpi::Barrier>(machine::Collective::kBarrier, transfer, 0);
   if (given || open_mpi::is_followed()) {
     barrier_as_open_mpi(transfer, given);

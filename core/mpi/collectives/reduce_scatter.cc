@@ -104,6 +104,7 @@ void reduce_scatter_as_open_mpi(Transfer& transfer, const void* send, void* rece
 int reduce_scatter_intra(Transfer& transfer, const void* send, void* receive,
                          const Partition& parts, const Reduction& reduction) {
   if (parts.total() == 0) return MPI_SUCCESS;
+  transfer.begin_together();
   if (send == MPI_IN_PLACE) send = receive;
   const Count bytes = parts.total() * reduction.type->size();
   if (open_mpi::is_followed()) {

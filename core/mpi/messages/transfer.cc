@@ -13,6 +13,10 @@
 namespace sesame::mpi {
 namespace {
 
+// A choice: the memory of so many ranks does not fit into the cache of one processor
+// (docs/decisions/0006-loading-ahead.md).
+constexpr int kManyRanks = 512;
+
 Strand& running() { return self(); }
 
 [[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
@@ -48,6 +52,11 @@ const NodeGroups& Transfer::nodes() const {
 }
 
 bool Transfer::has_two_levels() const { return !is_part() && nodes().has_two_levels(); }
+
+void Transfer::begin_together() {
+  if (!is_blocking_ || is_part() || comm_.is_inter || comm_.size() < kManyRanks) return;
+  this_rank().world.executive.gather(static_cast<uint32_t>(comm_.rank));
+}
 
 // Starts an operation on a request of the collective.
 void Transfer::start(RequestObject& request, RequestObject::Kind kind, const void* buffer,

@@ -50,6 +50,11 @@ class Transfer {
   // Whether the ranks are on several nodes, and some of them on one. False in a part.
   bool has_two_levels() const;
 
+  // To be called first in a collective that no rank leaves before all have entered it. Where many
+  // ranks take part, lets the others enter, then continues in the order of ranks, in which
+  // algorithms send to neighbours first. Changes no result.
+  void begin_together();
+
   void send(const void* buffer, Count count, const DatatypeObject& type, int to);
   void receive(void* buffer, Count count, const DatatypeObject& type, int from);
   void send_receive(const void* send_buffer, Count send_count, const DatatypeObject& send_type,

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/pdes/testing/actors.h"
+
+namespace sesame::pdes {
+namespace {
+
+using GatherTest = ExecutiveTest;
+
+// Each comes when the one before it blocks, in the order 'd' to 'a', and wakes a sleeper.
+TEST_F(GatherTest, RunsThoseThatGatherAfterAllOthersInTheOrderOfTheirPlaces) {
+  static std::vector<Actor*> sleepers;
+  sleepers.clear();
+  for (const char name : {'1', '2', '3', '4'}) {
+    sleepers.push_back(&spawn(name, [](Actor& actor) {
+      world->executive.block();
+      append_name(actor);
+    }));
+  }
+  for (const char name : {'d', 'c', 'b', 'a'}) {
+    spawn(name, [](Actor& actor) {
+      world->executive.make_ready(*sleepers[static_cast<size_t>(actor.name - 'a')]);
+      world->executive.gather(static_cast<uint32_t>(actor.name));
+      append_name(actor);
+      world->executive.gather(static_cast<uint32_t>(1000 - actor.name));
+      append_name(actor);
+    });
+  }
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "4321abcddcba");
+}
+
+TEST_F(GatherTest, RunsAFiberThatGathersAlone) {
+  spawn('a', [](Actor& actor) {
+    world->executive.gather(7);
+    append_name(actor);
+    EXPECT_FALSE(world->executive.has_ready());
+  });
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "a");
+}
+
+TEST_F(GatherTest, HasReadyFibersWhenOneGathers) {
+  spawn('a', [](Actor&) { world->executive.gather(1); });
+  spawn('b', [](Actor& actor) {
+    EXPECT_TRUE(world->executive.has_ready());
+    append_name(actor);
+  });
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "b");
+}
+
+TEST_F(GatherTest, FibersThatWakeEachOtherDoNotKeepThoseThatGatherWaiting) {
+  static Actor* others[2];
+  static bool is_over = false;
+  const auto wake_the_other = [](Actor& actor) {
+    for (int i = 0; i < 1'000'000 && !is_over; ++i) {
+      if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);
+      world->executive.block();
+    }
+    world->log += is_over ? 'y' : 'n';
+    if (Actor& other = *others[actor.name == 'a']; world->log.size() == 1)
+      world->executive.make_ready(other);
+  };
+  others[0] = &spawn('a', wake_the_other);
+  spawn('c', [](Actor&) {
+    world->executive.gather(0);
+    is_over = true;
+  });
+  others[1] = &spawn('b', wake_the_other);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "yy");
+}
+
+TEST_F(GatherTest, AFiberThatGathersInAShuffledRunYields) {
+  world_.executive.shuffle(1);
+  for (const char name : {'a', 'b', 'c'}) {
+    spawn(name, [](Actor& actor) {
+      world->executive.gather(0);
+      append_name(actor);
+    });
+  }
+  world_.executive.run();
+  std::ranges::sort(world_.log);
+  EXPECT_EQ(world_.log, "abc");
+}
+
+}  // namespace
+}  // namespace sesame::pdes

@@ -1,0 +1,117 @@
+/* Collectives of all ranks, drawn from a seed, with messages between neighbours and a master that
+ * receives from any source in between. Each result is checked.
+ *
+ *   together SEED ROUNDS
+ */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { kHalo = 1, kReport = 2 };
+
+static int rank, ranks;
+static uint64_t common;   /* the same on all ranks */
+static uint64_t personal; /* this rank's own */
+static long *mine, *all;
+
+static uint64_t next(uint64_t* state) {
+  *state += 0x9e3779b97f4a7c15u;
+  uint64_t z = *state;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+static int draw(uint64_t* state, int bound) { return (int)(next(state) % (uint64_t)bound); }
+
+static void check(int right, const char* what) {
+  if (right) return;
+  fprintf(stderr, "rank %d: wrong %s\n", rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void halo(void) {
+  const int step = 1 + draw(&common, ranks - 1);
+  const int to = (rank + step) % ranks, from = (rank + ranks - step) % ranks;
+  int found = -1;
+  MPI_Sendrecv(&rank, 1, MPI_INT, to, kHalo, &found, 1, MPI_INT, from, kHalo, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  check(found == from, "neighbour");
+}
+
+/* Every eighth rank reports to rank 0, some late. */
+static void report(void) {
+  int found = 0;
+  if (rank % 8 == 1) {
+    if (draw(&personal, 3) == 0) usleep((useconds_t)draw(&personal, 40));
+    MPI_Send(&rank, 1, MPI_INT, 0, kReport, MPI_COMM_WORLD);
+  }
+  if (rank != 0) return;
+  for (int i = 1; i < ranks; i += 8) {
+    MPI_Status status;
+    MPI_Recv(&found, 1, MPI_INT, MPI_ANY_SOURCE, kReport, MPI_COMM_WORLD, &status);
+    check(found == status.MPI_SOURCE, "report");
+  }
+}
+
+static void collective(int which, MPI_Comm comm) {
+  int number, size;
+  long sum = -1;
+  MPI_Comm_rank(comm, &number);
+  MPI_Comm_size(comm, &size);
+  const long expected = (long)size * (size - 1) / 2, own = number;
+  for (int i = 0; i < size; ++i) mine[i] = (long)number * size + i;
+  switch (which) {
+    case 0:
+      MPI_Barrier(comm);
+      break;
+    case 1:
+      MPI_Allreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, comm);
+      check(sum == expected, "sum");
+      break;
+    case 2:
+      MPI_Allgather(&own, 1, MPI_LONG, all, 1, MPI_LONG, comm);
+      for (int i = 0; i < size; ++i) check(all[i] == i, "gathered");
+      break;
+    case 3:
+      MPI_Alltoall(mine, 1, MPI_LONG, all, 1, MPI_LONG, comm);
+      for (int i = 0; i < size; ++i) check(all[i] == (long)i * size + number, "exchanged");
+      break;
+    case 4:
+      for (int i = 0; i < size; ++i) mine[i] = number;
+      MPI_Reduce_scatter_block(mine, &sum, 1, MPI_LONG, MPI_SUM, comm);
+      check(sum == expected, "scattered sum");
+      break;
+    default: {
+      MPI_Request request;
+      MPI_Iallreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, comm, &request);
+      halo();
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      check(sum == expected, "sum behind work");
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Comm others;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  common = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+  personal = common * 1000003u + (uint64_t)rank;
+  const int rounds = argc > 2 ? atoi(argv[2]) : 4;
+  mine = malloc((size_t)ranks * sizeof *mine);
+  all = malloc((size_t)ranks * sizeof *all);
+  /* The same ranks the other way round, but for the first. */
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &others);
+  for (int round = 0; round < rounds; ++round) {
+    halo();
+    const int which = draw(&common, 6), of_others = draw(&common, 2);
+    collective(which, of_others ? others : MPI_COMM_WORLD);
+    if (draw(&common, 2)) report();
+  }
+  MPI_Comm_free(&others);
+  MPI_Finalize();
+  return 0;
+}
