@@ -58,6 +58,7 @@ void allreduce_doubling(Transfer& transfer, void* vector, const Reduction& reduc
     const int core = ranks.core_of(transfer.rank());
     for (int mask = 1; mask < ranks.count; mask *= 2) {
       const int peer = ranks.rank_of(core ^ mask);
+      transfer.begin_step(mask);
       transfer.send_receive(result, count, type, peer, other, count, type, peer);
       if (reduction.is_commutative() || peer < transfer.rank()) {
         reduction.combine(other, result, count);

@@ -18,6 +18,7 @@ void barrier_dissemination(Transfer& transfer) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   for (int distance = 1; distance < size; distance *= 2) {
+    transfer.begin_step(distance);
     transfer.send_receive(nullptr, 0, byte_type(), (rank + distance) % size, nullptr, 0,
                           byte_type(), (rank - distance + size) % size);
   }
@@ -54,6 +55,7 @@ void barrier_doubling(Transfer& transfer) {
   }
   if (rank < extra) await_signal(transfer, rank + core);
   for (int mask = 1; mask < core; mask *= 2) {
+    transfer.begin_step(mask);
     transfer.send_receive(nullptr, 0, byte_type(), rank ^ mask, nullptr, 0, byte_type(),
                           rank ^ mask);
   }

@@ -1,6 +1,7 @@
 #include "core/mpi/messages/transfer.h"
 
 #include <array>
+#include <bit>
 
 #include "core/base/check.h"
 #include "core/mpi/messages/messaging.h"
@@ -16,6 +17,8 @@ namespace {
 // A choice: the memory of so many ranks does not fit into the cache of one processor
 // (docs/decisions/0006-loading-ahead.md).
 constexpr int kManyRanks = 512;
+// A choice: the memory of 64 ranks, some 10 KiB each, fits into it.
+constexpr int kStepsOfGroup = 6;
 
 Strand& running() { return self(); }
 
@@ -53,9 +56,23 @@ const NodeGroups& Transfer::nodes() const {
 
 bool Transfer::has_two_levels() const { return !is_part() && nodes().has_two_levels(); }
 
+bool Transfer::gathers() const {
+  return is_blocking_ && !is_part() && !comm_.is_inter && comm_.size() >= kManyRanks;
+}
+
 void Transfer::begin_together() {
-  if (!is_blocking_ || is_part() || comm_.is_inter || comm_.size() < kManyRanks) return;
-  this_rank().world.executive.gather(static_cast<uint32_t>(comm_.rank));
+  if (gathers()) this_rank().world.executive.gather(static_cast<uint32_t>(comm_.rank));
+}
+
+void Transfer::begin_step(int distance) {
+  if (distance == 1 || std::countr_zero(static_cast<unsigned>(distance)) % kStepsOfGroup != 0)
+    return;
+  if (!gathers()) return;
+  constexpr int kGroup = 1 << kStepsOfGroup;
+  const int rank = comm_.rank;
+  const int member = rank / distance % kGroup;
+  const int group = rank / (distance * kGroup) * distance + rank % distance;
+  this_rank().world.executive.gather(static_cast<uint32_t>(group * kGroup + member));
 }
 
 // Starts an operation on a request of the collective.

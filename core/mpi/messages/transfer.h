@@ -54,6 +54,10 @@ class Transfer {
   // ranks take part, lets the others enter, then continues in the order of ranks, in which
   // algorithms send to neighbours first. Changes no result.
   void begin_together();
+  // To be called before each step of such a collective in which ranks send to ranks `distance`
+  // away, a power of two that grows from step to step. Every few steps the ranks gather again:
+  // those that are to exchange messages follow each other.
+  void begin_step(int distance);
 
   void send(const void* buffer, Count count, const DatatypeObject& type, int to);
   void receive(void* buffer, Count count, const DatatypeObject& type, int from);
@@ -88,6 +92,7 @@ class Transfer {
   }
 
  private:
+  bool gathers() const;
   void start(RequestObject& request, RequestObject::Kind kind, const void* buffer, Count count,
              const DatatypeObject& type, int peer, bool carries_data);
   void record_outcome(const RequestObject& request);
