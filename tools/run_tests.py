@@ -100,6 +100,15 @@ def count_ctest(ended: Ended, results: Path, count: Count) -> None:
         count.failed.append(f"{ended.program} ended with status {ended.status}")
 
 
+def compile_tests(environment: dict[str, str]) -> None:
+    """The first time, one process compiles the test files, for all workers: these begin at the same
+    time, so each would compile them. Errors are left to the run."""
+    if any(ROOT.glob("tests/*/__pycache__/*-pytest-*.pyc")):
+        return
+    command = [sys.executable, "-m", "pytest", "-qq", "--collect-only"]
+    subprocess.run(command, check=False, cwd=ROOT, env=environment, capture_output=True)
+
+
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
     # A worker without tests takes half of those of another one: most files stay together.
@@ -109,6 +118,7 @@ def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None
     command += options.pytest_arguments
     # pytest keeps the test files that it has compiled: with them, collecting takes half the time.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    compile_tests(kept)
     status = subprocess.run(command, check=False, cwd=ROOT, env=kept).returncode
     before = len(count.failed)
     count_results(results, "pytest", count)

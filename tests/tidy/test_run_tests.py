@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import threading
@@ -67,8 +68,9 @@ RUNNERS = ("cmake", "ctest", "pytest")
 
 def run_as(monkeypatch, **statuses: int) -> dict[str, list[str]]:
     """Every runner gives results in which all passed, and ends with its status, or 0. The commands
-    that were run, by their runner."""
+    that were run, by their runner. The tests are compiled."""
     commands = {}
+    monkeypatch.setattr(run_tests, "compile_tests", lambda environment: None)
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         runner = next(name for name in RUNNERS if name in command)
@@ -163,3 +165,14 @@ def test_the_tier_chooses_the_tests(options, wanted, monkeypatch, capsys):
     assert run_tests.main() == 0
     command = commands["pytest"]
     assert command[command.index("worksteal") + 1 :] == wanted
+
+
+def test_tests_are_compiled_by_one_process_the_first_time(monkeypatch, tmp_path):
+    (tmp_path / "tests/few").mkdir(parents=True)
+    (tmp_path / "tests/few/test_one.py").write_text("def test_one():\n    assert 1 == 1\n")
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    run_tests.compile_tests(kept)
+    assert len(list(tmp_path.glob("tests/few/__pycache__/test_one*-pytest-*.pyc"))) == 1
+    monkeypatch.setattr(run_tests.subprocess, "run", None)  # there is no second time
+    run_tests.compile_tests(kept)
