@@ -58,8 +58,6 @@ class alignas(16) Attribution {
   static void keep_steps(uint32_t steps);
 
   Share share_of(Parameter parameter) const;
-  // Whether all derivatives are the same. May say no if they are and one has space for more.
-  bool agrees_with(const Attribution& other) const;
   const PathStep* last_step() const { return step_; }
 
  private:
@@ -79,6 +77,8 @@ class alignas(16) Attribution {
   bool can_change() const { return references_ == 1 && (groups_ > 1 || used_slots <= kGroupSlots); }
   static uint16_t find_slot(uint8_t parameter);
   [[gnu::noinline, gnu::cold]] static uint16_t make_slot(uint8_t parameter);
+  // Whether all derivatives are the same. May say no if they are and one has space for more.
+  bool agrees_with(const Attribution& other) const;
   static Attribution* make();  // without values in its groups
   static Attribution* make_zero();
   static void free(Attribution* attribution);

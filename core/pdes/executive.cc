@@ -45,8 +45,8 @@ void Executive::make_ready(Fiber& fiber) {
   } else if (is_woken_by_another(fiber) && ++wakes_ % kWakesPerAppend != 0) {
     prepend(fiber);
   } else {
-    // Those that gather must not wait for others that wake each other, or poll, without an end.
-    if (++appends_ > gathered_.size()) release_gathered();
+    // Those in line must not wait for others that wake each other without an end.
+    if (++appends_ > line_.size()) release_line();
     append(fiber);
   }
 }
@@ -90,7 +90,7 @@ void Executive::resume_later() {
 
 Fiber* Executive::take_next() {
   for (;;) {
-    if (preferred_head_ == nullptr && ready_head_ == nullptr) release_gathered();
+    if (preferred_head_ == nullptr && ready_head_ == nullptr) release_line();
     if (takes_arrivals_first()) take_arrivals();
     if (Fiber* next = take_ready()) return next;
     if (later_head_ != nullptr && (earliest() >= resumes_ || !may_fire())) {
@@ -183,22 +183,22 @@ bool Executive::take_arrivals() {
   return true;
 }
 
-void Executive::gather(uint32_t place) {
+void Executive::line_up(uint64_t place) {
   if (shuffle_ != nullptr) return yield();
   if (on_yield_ != nullptr) on_yield_(yield_context_);
-  if (gathered_.empty()) appends_ = 0;
+  if (line_.empty()) appends_ = 0;
   current_fiber->ready_ = true;
-  gathered_.push_back({place, current_fiber});
+  line_.push_back({place, current_fiber});
   switch_to(take_next());
 }
 
-void Executive::release_gathered() {
-  std::ranges::sort(gathered_, {}, &Gathered::place);
-  for (const Gathered& gathered : gathered_) {
-    gathered.fiber->next_ready_ = nullptr;
-    append(*gathered.fiber);
+void Executive::release_line() {
+  std::ranges::sort(line_, {}, &InLine::place);
+  for (const InLine& next : line_) {
+    next.fiber->next_ready_ = nullptr;
+    append(*next.fiber);
   }
-  gathered_.clear();
+  line_.clear();
 }
 
 // Null when none is ready.

@@ -5,7 +5,7 @@
 // processor's caches better. So does depth first: a fiber that another one wakes runs before those
 // that are ready already (but for one in 1,024), and finds what the two share in the cache.
 // Otherwise fibers run in the order in which they became ready. Fibers that begin something
-// together may gather() before it. Runs are deterministic: events fire in the order (time,
+// together may line_up() before it. Runs are deterministic: events fire in the order (time,
 // EventOrder). Only fibers that wait for something outside the simulation become ready in any
 // order.
 //
@@ -148,10 +148,10 @@ class Executive {
       yield();
   }
   // To be called in a fiber that begins something in which many take part: lets the others that are
-  // ready run first, and with them those that they wake. The fibers that gather resume in the order
-  // of their places. So each finds what its neighbours have just used in the cache, in whatever
-  // order they came (docs/decisions/0006-loading-ahead.md).
-  void gather(uint32_t place);
+  // ready run first, and with them those that they wake. The fibers that line up resume in the
+  // order of their places. So each finds what its neighbours have just used in the cache, in
+  // whatever order they came (docs/decisions/0006-loading-ahead.md).
+  void line_up(uint64_t place);
   // The running fiber, if any, has sent something to another executive, which may wait for what it
   // sends next: the next times that it becomes ready it runs before the others.
   void prefer_current() {
@@ -168,7 +168,7 @@ class Executive {
   bool is_firing() const { return is_firing_; }
   bool has_ready() const {
     return preferred_head_ != nullptr || ready_head_ != nullptr || later_head_ != nullptr ||
-           !gathered_.empty() || (shuffle_ != nullptr && !shuffle_->ready.empty());
+           !line_.empty() || (shuffle_ != nullptr && !shuffle_->ready.empty());
   }
 
   // Runs until no fiber is ready and no event is pending. Fibers that have not finished then are
@@ -180,8 +180,8 @@ class Executive {
   uint64_t switches() const { return switches_; }
 
  private:
-  struct Gathered {
-    uint32_t place;
+  struct InLine {
+    uint64_t place;
     Fiber* fiber;
   };
   struct Shuffle {
@@ -209,9 +209,10 @@ class Executive {
   bool takes_arrivals_first() const {
     return has_slices_ && !has_turn_ && (preferred_head_ != nullptr || ready_head_ != nullptr);
   }
+  // In front of the ready fibers, and behind them. REQUIRES: `ready_` is set, `next_ready_` is not.
   void prepend(Fiber& fiber);
   void append(Fiber& fiber);
-  void release_gathered();
+  void release_line();
   bool is_woken_by_another(const Fiber& fiber) const {
     return current_fiber != nullptr && current_fiber != &fiber && !is_firing_ && !awaits_outside_;
   }
@@ -246,7 +247,7 @@ class Executive {
   Fiber* preferred_tail_ = nullptr;
   Fiber* ready_head_ = nullptr;
   Fiber* ready_tail_ = nullptr;
-  std::vector<Gathered> gathered_;    // these run after the ready ones
+  std::vector<InLine> line_;          // these run after the ready ones
   size_t appends_ = 0;                // behind the ready ones since the first of them came
   std::unique_ptr<Shuffle> shuffle_;  // if not null, it has the ready fibers instead of the list
   Fiber* finished_ = nullptr;
@@ -280,7 +281,7 @@ class Executive {
   SimTime resumes_ = SimTime::never();
   uint64_t switches_ = 0;
   bool awaits_outside_ = false;
-  uint64_t wakes_ = 0;  // of fibers by others, while there were ready ones
+  uint64_t wakes_ = 0;  // of fibers by others
 };
 
 }  // namespace sesame::pdes

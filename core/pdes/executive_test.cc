@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <string>
 #include <utility>
@@ -40,7 +39,8 @@ TEST_F(ExecutiveTest, RunsWhatAFiberWakesBeforeThoseThatWereReady) {
 
 TEST_F(ExecutiveTest, FibersThatWakeEachOtherDoNotKeepOthersWaiting) {
   static Actor* others[2];
-  static bool is_over = false;
+  static bool is_over;
+  is_over = false;
   const auto wake_the_other = [](Actor& actor) {
     for (int i = 0; i < 1'000'000 && !is_over; ++i) {
       if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);

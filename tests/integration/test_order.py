@@ -25,22 +25,22 @@ def test_a_hundred_random_programs(seed, compiled, simulate, tmp_path):
     test_random_programs_give_the_same_data_in_any_order(seed, compiled, simulate, tmp_path)
 
 
-# Each is divided or ordered in another way; the first is what the others are compared with.
+# Each is divided or ordered in another way; the others are compared with the first.
 ORDERS = ((), ("--shuffle", 1), ("--workers", 2), ("--workers", 3, "--shuffle", 2))
 
 
-@pytest.mark.parametrize(("seed", "sharing"), [(1, "none"), (2, "interface"), (3, "links")])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_collectives_of_many_ranks_give_the_same_data_in_any_order(
-    seed, sharing, compiled, simulate, tmp_path
+    seed, compiled, simulate, tmp_path
 ):
     """So many that they begin in the order of ranks (Transfer::begin_together())."""
     program = compiled("tests/programs/model/together.c")
-    machine = ("--machine", "lumi-c", "--set", f"network.sharing={sharing}", "-n", 520)
-    runs = [tmp_path / f"{number}.sesame" for number in range(len(ORDERS))]
-    for run, order in zip(runs, ORDERS, strict=True):
-        done = simulate("-o", run, "--compute", "none", *machine, *order, "--", program, seed, 3)
+    machine = ("--machine", "lumi-c", "--set", "network.sharing=none", "-n", 520)
+    first, *others = (tmp_path / f"{number}.sesame" for number in range(len(ORDERS)))
+    for run, order in zip((first, *others), ORDERS, strict=True):
+        done = simulate("-o", run, "--compute", "none", *machine, *order, "--", program, seed)
         assert done.status == 0, done.stderr[:2000]
-    found = {order: differences(runs[0], run) for order, run in zip(ORDERS, runs, strict=True)}
+    found = {run.stem: differences(first, run) for run in others}
     assert not any(found.values()), found
 
 

@@ -33,6 +33,31 @@ TEST(Allreduce, SumsOnEveryRankInPlaceOrNot) {
   }
 }
 
+// Ranks come from the last to the first, but begin in their order: the first to combine anything
+// are neighbours at the beginning.
+std::vector<int> combined;  // the lower operand of each, at first a rank
+void log_and_add(const void* in, void* inout, Count, Datatype) {
+  const int given = *static_cast<const int*>(in);
+  int& result = *static_cast<int*>(inout);
+  combined.push_back(std::min(given, result));
+  result += given;
+}
+
+TEST(Allreduce, OfManyRanksBeginsInTheOrderOfRanks) {
+  const int ranks = 512;
+  SimulatedJob job(ranks);
+  combined.clear();
+  job.run([](int rank) {
+    int sum = 0;
+    if (rank + 1 < ranks) Recv(nullptr, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank > 0) Send(nullptr, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD);
+    const Op op = make_op(log_and_add, true);
+    Allreduce(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
+    EXPECT_EQ(sum, ranks * (ranks - 1) / 2);
+  });
+  EXPECT_EQ(combined.at(0), 0);
+}
+
 TEST(Allreduce, GivesAllRanksTheSameBitsForFloatingPoint) {
   for (const int ranks : {3, 7, 13, 16}) {
     SimulatedJob job(ranks);

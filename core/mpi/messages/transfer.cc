@@ -14,10 +14,10 @@
 namespace sesame::mpi {
 namespace {
 
-// A choice: the memory of so many ranks does not fit into the cache of one processor
-// (docs/decisions/0006-loading-ahead.md).
+// Both are choices (docs/decisions/0006-loading-ahead.md): the memory of so many ranks, some 10 KiB
+// each, does not fit into the cache of one core; that of the ranks that exchange messages in so
+// many steps, 64, does.
 constexpr int kManyRanks = 512;
-// A choice: the memory of 64 ranks, some 10 KiB each, fits into it.
 constexpr int kStepsOfGroup = 6;
 
 Strand& running() { return self(); }
@@ -56,23 +56,31 @@ const NodeGroups& Transfer::nodes() const {
 
 bool Transfer::has_two_levels() const { return !is_part() && nodes().has_two_levels(); }
 
-bool Transfer::gathers() const {
-  return is_blocking_ && !is_part() && !comm_.is_inter && comm_.size() >= kManyRanks;
+// Not where messages are events, which wake their receivers in the order of time; nor where the
+// ranks of one of several communicators run ahead of the others in the cache.
+bool Transfer::lines_up() const {
+  if (!is_blocking_ || is_part() || comm_.is_inter || comm_.size() < kManyRanks) return false;
+  const World& world = this_rank().world;
+  return world.traffic == nullptr && 2 * static_cast<size_t>(comm_.size()) >= world.ranks.size();
+}
+
+void Transfer::line_up(int place) const {
+  this_rank().world.executive.line_up(static_cast<uint64_t>(comm_.context) << 32 |
+                                      static_cast<uint32_t>(place));
 }
 
 void Transfer::begin_together() {
-  if (gathers()) this_rank().world.executive.gather(static_cast<uint32_t>(comm_.rank));
+  if (lines_up()) line_up(comm_.rank);
 }
 
 void Transfer::begin_step(int distance) {
   if (distance == 1 || std::countr_zero(static_cast<unsigned>(distance)) % kStepsOfGroup != 0)
     return;
-  if (!gathers()) return;
+  if (!lines_up()) return;
   constexpr int kGroup = 1 << kStepsOfGroup;
-  const int rank = comm_.rank;
-  const int member = rank / distance % kGroup;
-  const int group = rank / (distance * kGroup) * distance + rank % distance;
-  this_rank().world.executive.gather(static_cast<uint32_t>(group * kGroup + member));
+  const int member = comm_.rank / distance % kGroup;
+  const int group = comm_.rank / (distance * kGroup) * distance + comm_.rank % distance;
+  line_up(group * kGroup + member);
 }
 
 // Starts an operation on a request of the collective.

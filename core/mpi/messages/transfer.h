@@ -50,12 +50,12 @@ class Transfer {
   // Whether the ranks are on several nodes, and some of them on one. False in a part.
   bool has_two_levels() const;
 
-  // To be called first in a collective that no rank leaves before all have entered it. Where many
-  // ranks take part, lets the others enter, then continues in the order of ranks, in which
-  // algorithms send to neighbours first. Changes no result.
+  // To be called first in a collective that ranks leave only when all have entered it, or nearly
+  // so. Where many ranks take part, lets the others enter, then continues in the order of ranks, in
+  // which algorithms send to neighbours first: they find each other's memory in the cache.
   void begin_together();
   // To be called before each step of such a collective in which ranks send to ranks `distance`
-  // away, a power of two that grows from step to step. Every few steps the ranks gather again:
+  // away, a power of two that grows from step to step. Every few steps the ranks line up again:
   // those that are to exchange messages follow each other.
   void begin_step(int distance);
 
@@ -92,7 +92,8 @@ class Transfer {
   }
 
  private:
-  bool gathers() const;
+  bool lines_up() const;
+  void line_up(int place) const;
   void start(RequestObject& request, RequestObject::Kind kind, const void* buffer, Count count,
              const DatatypeObject& type, int peer, bool carries_data);
   void record_outcome(const RequestObject& request);

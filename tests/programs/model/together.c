@@ -1,7 +1,8 @@
-/* Collectives of all ranks, drawn from a seed, with messages between neighbours and a master that
- * receives from any source in between. Each result is checked.
+/* Each of some collectives, on all ranks or on all but one in reverse, in an order that depends on a
+ * seed, with messages between neighbours and a master that receives from any source in between.
+ * Each result is checked.
  *
- *   together SEED ROUNDS
+ *   together SEED
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { kHalo = 1, kReport = 2 };
+enum { kHalo = 1, kReport = 2, kCollectives = 6 };
 
 static int rank, ranks;
 static uint64_t common;   /* the same on all ranks */
@@ -100,15 +101,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   common = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   personal = common * 1000003u + (uint64_t)rank;
-  const int rounds = argc > 2 ? atoi(argv[2]) : 4;
   mine = malloc((size_t)ranks * sizeof *mine);
   all = malloc((size_t)ranks * sizeof *all);
   /* The same ranks the other way round, but for the first. */
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &others);
-  for (int round = 0; round < rounds; ++round) {
+  const int first = draw(&common, kCollectives), reversed = draw(&common, 2);
+  for (int round = 0; round < kCollectives; ++round) {
     halo();
-    const int which = draw(&common, 6), of_others = draw(&common, 2);
-    collective(which, of_others ? others : MPI_COMM_WORLD);
+    collective((first + round) % kCollectives, (round + reversed) % 2 ? others : MPI_COMM_WORLD);
     if (draw(&common, 2)) report();
   }
   MPI_Comm_free(&others);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "core/pdes/testing/actors.h"
@@ -8,10 +8,10 @@
 namespace sesame::pdes {
 namespace {
 
-using GatherTest = ExecutiveTest;
+using LineUpTest = ExecutiveTest;
 
 // Each comes when the one before it blocks, in the order 'd' to 'a', and wakes a sleeper.
-TEST_F(GatherTest, RunsThoseThatGatherAfterAllOthersInTheOrderOfTheirPlaces) {
+TEST_F(LineUpTest, RunsThoseInLineAfterAllOthersInTheOrderOfTheirPlaces) {
   static std::vector<Actor*> sleepers;
   sleepers.clear();
   for (const char name : {'1', '2', '3', '4'}) {
@@ -23,9 +23,9 @@ TEST_F(GatherTest, RunsThoseThatGatherAfterAllOthersInTheOrderOfTheirPlaces) {
   for (const char name : {'d', 'c', 'b', 'a'}) {
     spawn(name, [](Actor& actor) {
       world->executive.make_ready(*sleepers[static_cast<size_t>(actor.name - 'a')]);
-      world->executive.gather(static_cast<uint32_t>(actor.name));
+      world->executive.line_up(static_cast<uint64_t>(actor.name));
       append_name(actor);
-      world->executive.gather(static_cast<uint32_t>(1000 - actor.name));
+      world->executive.line_up(static_cast<uint64_t>(1000 - actor.name));
       append_name(actor);
     });
   }
@@ -33,9 +33,9 @@ TEST_F(GatherTest, RunsThoseThatGatherAfterAllOthersInTheOrderOfTheirPlaces) {
   EXPECT_EQ(world_.log, "4321abcddcba");
 }
 
-TEST_F(GatherTest, RunsAFiberThatGathersAlone) {
+TEST_F(LineUpTest, RunsAFiberThatIsAloneInLine) {
   spawn('a', [](Actor& actor) {
-    world->executive.gather(7);
+    world->executive.line_up(7);
     append_name(actor);
     EXPECT_FALSE(world->executive.has_ready());
   });
@@ -43,8 +43,8 @@ TEST_F(GatherTest, RunsAFiberThatGathersAlone) {
   EXPECT_EQ(world_.log, "a");
 }
 
-TEST_F(GatherTest, HasReadyFibersWhenOneGathers) {
-  spawn('a', [](Actor&) { world->executive.gather(1); });
+TEST_F(LineUpTest, HasReadyFibersWhenOneIsInLine) {
+  spawn('a', [](Actor&) { world->executive.line_up(1); });
   spawn('b', [](Actor& actor) {
     EXPECT_TRUE(world->executive.has_ready());
     append_name(actor);
@@ -53,9 +53,10 @@ TEST_F(GatherTest, HasReadyFibersWhenOneGathers) {
   EXPECT_EQ(world_.log, "b");
 }
 
-TEST_F(GatherTest, FibersThatWakeEachOtherDoNotKeepThoseThatGatherWaiting) {
+TEST_F(LineUpTest, FibersThatWakeEachOtherDoNotKeepThoseInLineWaiting) {
   static Actor* others[2];
-  static bool is_over = false;
+  static bool is_over;
+  is_over = false;
   const auto wake_the_other = [](Actor& actor) {
     for (int i = 0; i < 1'000'000 && !is_over; ++i) {
       if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);
@@ -67,7 +68,7 @@ TEST_F(GatherTest, FibersThatWakeEachOtherDoNotKeepThoseThatGatherWaiting) {
   };
   others[0] = &spawn('a', wake_the_other);
   spawn('c', [](Actor&) {
-    world->executive.gather(0);
+    world->executive.line_up(0);
     is_over = true;
   });
   others[1] = &spawn('b', wake_the_other);
@@ -75,17 +76,32 @@ TEST_F(GatherTest, FibersThatWakeEachOtherDoNotKeepThoseThatGatherWaiting) {
   EXPECT_EQ(world_.log, "yy");
 }
 
-TEST_F(GatherTest, AFiberThatGathersInAShuffledRunYields) {
+TEST_F(LineUpTest, FinishesWhatTheFiberDeferredBeforeOthersRun) {
+  world_.executive.set_yield_hook([](void*) { world->log += ','; }, nullptr);
+  spawn('a', [](Actor& actor) {
+    world->executive.line_up(0);
+    append_name(actor);
+  });
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, ",b,a,");
+}
+
+// Fibers that do not yield would write their letters in pairs.
+TEST_F(LineUpTest, AFiberThatLinesUpInAShuffledRunYields) {
   world_.executive.shuffle(1);
-  for (const char name : {'a', 'b', 'c'}) {
+  for (const char name : {'a', 'b', 'c', 'd', 'e', 'f'}) {
     spawn(name, [](Actor& actor) {
-      world->executive.gather(0);
+      append_name(actor);
+      world->executive.line_up(0);
       append_name(actor);
     });
   }
   world_.executive.run();
-  std::ranges::sort(world_.log);
-  EXPECT_EQ(world_.log, "abc");
+  std::string in_pairs;
+  for (size_t i = 0; i < world_.log.size(); i += 2) in_pairs += std::string(2, world_.log[i]);
+  EXPECT_EQ(world_.log.size(), 12);
+  EXPECT_NE(world_.log, in_pairs);
 }
 
 }  // namespace
