@@ -38,21 +38,7 @@ TEST_F(ExecutiveTest, RunsWhatAFiberWakesBeforeThoseThatWereReady) {
 }
 
 TEST_F(ExecutiveTest, FibersThatWakeEachOtherDoNotKeepOthersWaiting) {
-  static Actor* others[2];
-  static bool is_over;
-  is_over = false;
-  const auto wake_the_other = [](Actor& actor) {
-    for (int i = 0; i < 1'000'000 && !is_over; ++i) {
-      if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);
-      world->executive.block();
-    }
-    world->log += is_over ? 'y' : 'n';
-    if (Actor& other = *others[actor.name == 'a']; world->log.size() == 1)
-      world->executive.make_ready(other);
-  };
-  others[0] = &spawn('a', wake_the_other);
-  others[1] = &spawn('b', wake_the_other);
-  spawn('c', [](Actor&) { is_over = true; });
+  spawn_two_that_wake_each_other([](Actor&) { is_over = true; });
   world_.executive.run();
   EXPECT_EQ(world_.log, "yy");
 }

@@ -54,24 +54,10 @@ TEST_F(LineUpTest, HasReadyFibersWhenOneIsInLine) {
 }
 
 TEST_F(LineUpTest, FibersThatWakeEachOtherDoNotKeepThoseInLineWaiting) {
-  static Actor* others[2];
-  static bool is_over;
-  is_over = false;
-  const auto wake_the_other = [](Actor& actor) {
-    for (int i = 0; i < 1'000'000 && !is_over; ++i) {
-      if (i > 0 || actor.name == 'b') world->executive.make_ready(*others[actor.name == 'a']);
-      world->executive.block();
-    }
-    world->log += is_over ? 'y' : 'n';
-    if (Actor& other = *others[actor.name == 'a']; world->log.size() == 1)
-      world->executive.make_ready(other);
-  };
-  others[0] = &spawn('a', wake_the_other);
-  spawn('c', [](Actor&) {
+  spawn_two_that_wake_each_other([](Actor&) {
     world->executive.line_up(0);
     is_over = true;
   });
-  others[1] = &spawn('b', wake_the_other);
   world_.executive.run();
   EXPECT_EQ(world_.log, "yy");
 }

@@ -47,8 +47,30 @@ class ExecutiveTest : public ::testing::Test {
     world_.executive.make_ready(actor);
     return actor;
   }
+  // Two that wake each other until `stop` has set is_over, or a million times; then each writes
+  // whether it is.
+  void spawn_two_that_wake_each_other(void (*stop)(Actor&)) {
+    is_over = false;
+    pair[0] = &spawn('a', wake_the_other);
+    pair[1] = &spawn('b', wake_the_other);
+    spawn('c', stop);
+  }
+  static inline bool is_over;
+
   World world_;
   std::deque<Actor> actors_;
+
+ private:
+  static void wake_the_other(Actor& actor) {
+    Actor& other = *pair[actor.name == 'a'];
+    for (int i = 0; i < 1'000'000 && !is_over; ++i) {
+      if (i > 0 || actor.name == 'b') world->executive.make_ready(other);
+      world->executive.block();
+    }
+    world->log += is_over ? 'y' : 'n';
+    if (world->log.size() == 1) world->executive.make_ready(other);
+  }
+  static inline Actor* pair[2];
 };
 
 inline void append_name(Actor& actor) { world->log += actor.name; }

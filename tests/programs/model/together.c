@@ -4,27 +4,14 @@
  *
  *   together SEED
  */
-#include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "seeded.h"
 
 enum { kHalo = 1, kReport = 2, kCollectives = 6 };
 
-static int rank, ranks;
-static uint64_t common;   /* the same on all ranks */
-static uint64_t personal; /* this rank's own */
 static long *mine, *all;
-
-static uint64_t next(uint64_t* state) {
-  *state += 0x9e3779b97f4a7c15u;
-  uint64_t z = *state;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-static int draw(uint64_t* state, int bound) { return (int)(next(state) % (uint64_t)bound); }
 
 static void check(int right, const char* what) {
   if (right) return;
@@ -32,8 +19,7 @@ static void check(int right, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-static void halo(void) {
-  const int step = 1 + draw(&common, ranks - 1);
+static void halo(int step) {
   const int to = (rank + step) % ranks, from = (rank + ranks - step) % ranks;
   int found = -1;
   MPI_Sendrecv(&rank, 1, MPI_INT, to, kHalo, &found, 1, MPI_INT, from, kHalo, MPI_COMM_WORLD,
@@ -45,7 +31,7 @@ static void halo(void) {
 static void report(void) {
   int found = 0;
   if (rank % 8 == 1) {
-    if (draw(&personal, 3) == 0) usleep((useconds_t)draw(&personal, 40));
+    if (next(3) == 0) usleep(next(40));
     MPI_Send(&rank, 1, MPI_INT, 0, kReport, MPI_COMM_WORLD);
   }
   if (rank != 0) return;
@@ -87,7 +73,7 @@ static void collective(int which, MPI_Comm comm) {
     default: {
       MPI_Request request;
       MPI_Iallreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, comm, &request);
-      halo();
+      halo(1);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       check(sum == expected, "sum behind work");
     }
@@ -96,20 +82,16 @@ static void collective(int which, MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   MPI_Comm others;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  common = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  personal = common * 1000003u + (uint64_t)rank;
+  begin(argc, argv);
   mine = malloc((size_t)ranks * sizeof *mine);
   all = malloc((size_t)ranks * sizeof *all);
   /* The same ranks the other way round, but for the first. */
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &others);
-  const int first = draw(&common, kCollectives), reversed = draw(&common, 2);
-  for (int round = 0; round < kCollectives; ++round) {
-    halo();
-    collective((first + round) % kCollectives, (round + reversed) % 2 ? others : MPI_COMM_WORLD);
-    if (draw(&common, 2)) report();
+  for (unsigned round = 0; round < kCollectives; ++round) {
+    const unsigned number = seed + round;
+    halo(1 + (int)(number * 37 % (unsigned)(ranks - 1)));
+    collective((int)(number % kCollectives), number / 2 % 2 ? others : MPI_COMM_WORLD);
+    if (number % 3 != 0) report();
   }
   MPI_Comm_free(&others);
   MPI_Finalize();
