@@ -177,9 +177,11 @@ def test_info_shows_the_data_set(sesame, run_path):
 
 
 def test_info_refuses_what_is_no_data_set(sesame, tmp_path):
-    run = sesame("info", str(tmp_path))
-    assert run.status == 2
-    assert "this is no data set" in run.stderr
+    for path, why in ((tmp_path, "it has no info.json"), (tmp_path / "x", "no such directory")):
+        run = sesame("info", str(path))
+        assert run.status == 2
+        assert "this is no data set" in run.stderr
+        assert why in run.stderr
 
 
 def test_a_table_that_cannot_be_written_is_an_error_of_output(tmp_path):

@@ -127,7 +127,8 @@ def _read_info(path: Path) -> Info:
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError("this is no data set: it has no info.json", path=str(path)) from None
+        why = "it has no info.json" if path.exists() else "there is no such directory"
+        raise InputError(f"this is no data set: {why}", path=str(path)) from None
     except NotADirectoryError:
         raise InputError(
             "this is no data set: not a directory",
