@@ -127,7 +127,11 @@ def _read_info(path: Path) -> Info:
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        why = "it has no info.json" if path.exists() else "there is no such directory"
+        why = (
+            "it has no info.json"
+            if path.exists()
+            else "there is no info.json, and no such directory"
+        )
         raise InputError(f"this is no data set: {why}", path=str(path)) from None
     except NotADirectoryError:
         raise InputError(
