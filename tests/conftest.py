@@ -6,6 +6,7 @@ Tests install nothing: `make test` installs what they need (TEST_PACKAGES in the
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The threads of NumPy's linear algebra sleep while they have nothing to do. Else each polls for 2^26
+# clock cycles when it is loaded, in each process: as long as it takes to load NumPy. 2^4 is the least.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
 @pytest.hookimpl(wrapper=True)
