@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The threads of NumPy's linear algebra sleep while they have nothing to do. Else each polls for 2^26
-# clock cycles when it is loaded, in each process: as long as it takes to load NumPy. 2^4 is the least.
+# Threads of NumPy's linear algebra sleep while they have nothing to do. Else each polls for 2^26
+# clock cycles when it is loaded, in each process: as long as loading NumPy takes. 2^4 is the least.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
