@@ -30,9 +30,11 @@ class Record:
 
 
 def tracing(directory: Path, **more: str) -> dict[str, str]:
-    """The environment of a program that is to record itself in the directory."""
+    """The environment of a program that is to record itself in the directory. Its ranks yield as
+    others do (conftest.py)."""
+    libraries = [str(find_installed("libsesame-trace.so")), os.environ.get("LD_PRELOAD")]
     variables = {
-        "LD_PRELOAD": str(find_installed("libsesame-trace.so")),
+        "LD_PRELOAD": ":".join(filter(None, libraries)),
         "SESAME_TRACE_DIRECTORY": str(directory),
     }
     return {**os.environ, **variables, **more}

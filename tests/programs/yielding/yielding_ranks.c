@@ -1,12 +1,19 @@
-/* Preloaded into the ranks of real MPI runs in tests. Debian's MPICH polls while it waits, and tests
- * run more ranks than there are processors: a rank that polls keeps the rank that it waits for from
- * running until its time slice ends. Here a rank yields its processor after some polls without an
- * event. */
+/* Preloaded into the ranks of real MPI runs in tests. MPI polls while it waits, and tests run more
+ * ranks than there are processors: a rank that polls keeps the rank that it waits for from running
+ * until its time slice ends. Here a rank that has polled for some time without an event yields its
+ * processor, and then sleeps between polls. Debian's MPICH polls UCX; Open MPI and the wheel of
+ * MPICH call sched_yield after each poll. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
+#include <string.h>
+#include <time.h>
 
 #define POLLS_BEFORE_YIELD 10
+#define POLLS_BEFORE_SLEEP 300
+#define SLEEP_NS 50000
+/* Calls of sched_yield that are further apart belong to different waits. */
+#define LONGEST_POLL_NS 20000
 
 unsigned ucp_worker_progress(void* worker);
 
@@ -20,12 +27,57 @@ static void* called_from(const void* address) {
   return library ? dlsym(library, "ucp_worker_progress") : 0;
 }
 
+static int real_yield(void) {
+  static int (*yield)(void);
+  if (!yield) yield = (int (*)(void))dlsym(RTLD_NEXT, "sched_yield");
+  return yield();
+}
+
+static void wait_after(unsigned polls) {
+  const struct timespec pause = {0, SLEEP_NS};
+  if (polls >= POLLS_BEFORE_SLEEP)
+    nanosleep(&pause, 0);
+  else if (polls >= POLLS_BEFORE_YIELD)
+    real_yield();
+}
+
 unsigned ucp_worker_progress(void* worker) {
   static __thread unsigned polls;
   static unsigned (*progress)(void*);
   if (!progress) progress = (unsigned (*)(void*))called_from(__builtin_return_address(0));
   const unsigned events = progress(worker);
   polls = events ? 0 : polls + 1;
-  if (polls >= POLLS_BEFORE_YIELD) sched_yield();
+  wait_after(polls);
   return events;
+}
+
+static int is_mpi(const void* address) {
+  static __thread const void* known;
+  static __thread int known_is_mpi;
+  Dl_info caller;
+  if (address != known) {
+    known_is_mpi = dladdr(address, &caller) && (strstr(caller.dli_fname, "/libmpi") ||
+                                                strstr(caller.dli_fname, "/libopen-pal"));
+    known = address;
+  }
+  return known_is_mpi;
+}
+
+static long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+int sched_yield(void) {
+  static __thread unsigned polls;
+  static __thread long long last_ns;
+  if (!is_mpi(__builtin_return_address(0))) return real_yield();
+  polls = now_ns() - last_ns > LONGEST_POLL_NS ? 0 : polls + 1;
+  if (polls < POLLS_BEFORE_YIELD)
+    real_yield();
+  else
+    wait_after(polls);
+  last_ns = now_ns();
+  return 0;
 }
