@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -204,6 +205,14 @@ def serve(requests: socket.socket) -> dict[str, Any]:
         requests.send(str(status).encode())
 
 
+def set_environment(wanted: Mapping[str, str]) -> None:
+    """Sets what differs: each variable that is set writes to a page that forks share."""
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    for name, value in wanted.items() - os.environ.items():
+        os.environ[name] = value
+
+
 def end_at_once(status: object) -> None:
     """Ends as the interpreter does, but leaves its objects to the kernel. Returns where the
     interpreter has to report something.
@@ -251,10 +260,11 @@ def main() -> None:
     load((*LARGE, *verbs))
     load_templates()
     load_packages(COMMON)
+    # At the end, the binding would clear what these keep, in each fork.
+    typing._cleanups.clear()  # type: ignore[attr-defined]
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["environment"])
+    set_environment(request["environment"])
     for limit, values in request["limits"]:
         resource.setrlimit(limit, tuple(values))
     sys.argv = ["-c", *request["arguments"]]
