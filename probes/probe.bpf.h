@@ -44,8 +44,9 @@ struct {
 volatile struct settings settings SEC(".data.settings") = {};
 
 /* What began on a thread and has not ended. Threads whose numbers select the same slot overwrite
- * it; an event that has lost its slot is counted and not timed. */
-#define SLOTS 16384
+ * it; an event that has lost its slot is counted and not timed. As many as there are numbers where
+ * /proc/sys/kernel/pid_max is what kernels begin with. */
+#define SLOTS 32768
 struct slot {
   __u64 begin_ns;
   __u64 where;

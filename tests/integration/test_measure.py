@@ -397,6 +397,7 @@ def test_the_tutorial_works(tmp_path):
         assert done.status == 0, f"{line}: {done.stderr}"
 
 
+SPINNERS = ROOT / "tests/programs/processes/spinners.py"
 TALK = (
     "import os, socket\n"
     "a, b = socket.socketpair()\n"
@@ -466,26 +467,22 @@ def test_a_conversation_has_the_same_number_at_both_ends(tmp_path):
     assert mine["send"]["process"] != mine["receive"]["process"]
 
 
-def test_who_polls_is_ready_when_it_does_not_run(tmp_path):
+@pytest.mark.parametrize("apart", [0, 16384])
+def test_who_polls_is_ready_when_it_does_not_run(apart, tmp_path):
     """Two that never wait, on one processor, which the measurement interrupts: each of them runs or
-    is ready, all of the time."""
-    spin = (
-        "import time\n"
-        "open('/proc/self/comm', 'w').write('spinner')\n"
-        "end = time.monotonic() + 0.5\n"
-        "while time.monotonic() < end: pass\n"
-    )
+    is ready, all of the time, whatever their numbers are."""
     path = tmp_path / "spin.sesame"
-    both = f'"{sys.executable}" -c "$0" & "{sys.executable}" -c "$0"; wait'
+    both = [sys.executable, str(SPINNERS), str(apart)]
     on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
     words = ["--only", "task", "--trace", "sched", "--interval", "0.02", "-o", str(path)]
-    command = [*on_one, *SESAME, "measure", "run", *words, "--", "sh", "-c", both, spin]
-    done = command_line.run(command, tmp_path)
+    done = command_line.run([*on_one, *SESAME, "measure", "run", *words, "--", *both], tmp_path)
     assert done.status == 0, done.stderr
     table = pq.read_table(path / "kernel_event.parquet").to_pylist()
     own = [row for row in table if row["command"] == "spinner"]
     threads = {row["pid"] for row in own}
     assert len(threads) == 2
+    if apart:
+        assert max(threads) - min(threads) == apart
     for thread in threads:
         rows = [row for row in own if row["pid"] == thread]
         begin, end = (pick(row["time_ns"] for row in rows) for pick in (min, max))
