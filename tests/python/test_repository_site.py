@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 from tests.python.made_runs import write_run
+from tests.python.new_repository import new_repository
 
 from sesame.errors import InputError
 from sesame.repository.backup import back_up, restore
@@ -146,3 +149,27 @@ def test_paths_of_a_configuration_are_relative_to_it(tmp_path):
     found = read_site(site(tmp_path, 'database = "sqlite:///x"\nfiles = "f"\n'))
     assert found.files == str(tmp_path / "f")
     assert found.cache == tmp_path / "cache"
+
+
+MAKE_SITE = """
+import sys
+from pathlib import Path
+from sesame.repository import parts
+from sesame.repository.app import make_app
+from sesame.repository.store import Repository
+parts.load()
+before = set(sys.modules)
+repository = Repository.in_directory(Path(sys.argv[1]))
+make_app(repository)
+repository.close()
+new = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(new - {"sqlalchemy", "fsspec", "sqlite3", "_sqlite3"}))
+"""
+
+
+def test_workers_have_all_modules_of_the_parts_when_they_start(tmp_path):
+    """Those of its database and files are left, which may be others."""
+    new_repository(tmp_path / "site").close()
+    command = [sys.executable, "-c", MAKE_SITE, str(tmp_path / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -14,7 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+import fsspec
+
 from sesame.errors import InputError, SesameError
+from sesame.repository import parts
 from sesame.repository.app import make_app
 from sesame.repository.local import STATE, LocalUser, add_found
 from sesame.repository.services import mail_of, openid_of
@@ -92,12 +95,20 @@ def serve_site(site: Site) -> int:
     if site.workers == 1:
         _work(site, listening, lambda: say(f"serving {listening.url}"))
         return 0
+    _load(site)
     # What is made at the first start (tables, the index of the documentation) is made before the
     # workers start, by one process. It ends: its threads and connections must not be copied.
     status = _wait_for(_start(lambda: _make_first(site)))
     if status:
         return status
     return _Workers(site, listening).run()
+
+
+def _load(site: Site) -> None:
+    """Imports what workers use before they start. open_site() reports what cannot be imported."""
+    parts.load()
+    with contextlib.suppress(ImportError, ValueError):
+        fsspec.get_filesystem_class(fsspec.core.split_protocol(site.files)[0])
 
 
 def _make_first(site: Site) -> None:
