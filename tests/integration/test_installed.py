@@ -39,7 +39,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python_only = ["--config-settings=wheel.cmake=false", "--config-settings=wheel.py-api=py3"]
     succeed(*PIP, *make, *python_only)
     (wheel,) = directory.glob("*.whl")
-    succeed(*PIP, "--python", python, "install", *NO_NETWORK, wheel)
+    succeed(*PIP, "--python", python, "install", "--no-compile", *NO_NETWORK, wheel)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(directory / "venv")}))
     # What is outside of the package (a unit of systemd, completions) is put below `rest`.
     native = ["cmake", "--install", str(ROOT / "build"), "--prefix", "/package"]

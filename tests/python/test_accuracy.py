@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -123,16 +122,20 @@ def test_impossible_times_are_damage(pairs):
         assert pairs.read() == ([], 1), time
 
 
+WRITER = """
+import json, sys
+from pathlib import Path
+from sesame.accuracy import Pair, Pairs
+fields = json.loads(sys.argv[2])
+for i in range(25):
+    Pairs(Path(sys.argv[1])).add(Pair(**fields | {"predicted_s": 1.0 + i}))
+"""
+
+
 def test_writers_at_the_same_time_lose_nothing(pairs):
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_accuracy import *\n"
-        "for i in range(25): Pairs(Path(sys.argv[2])).add(a_pair(1 + i, ranks=int(sys.argv[3])))"
-    )
-    here = Path(__file__).parent
-    environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{here.parents[1]}"}
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", program, str(here), str(pairs.path), str(i)], env=environment
+            [sys.executable, "-c", WRITER, str(pairs.path), json.dumps(vars(a_pair(ranks=i)))]
         )
         for i in range(4)
     ]

@@ -376,7 +376,7 @@ except ChildProcessError:
 
 
 def test_the_load_of_a_run_is_that_of_others_not_its_own(site):
-    """A probe that takes half a second of each processor, then one that sleeps while others compute."""
+    """A probe that takes 0.5 s of each processor, then one that sleeps while others compute."""
     probe = site.probes["p"]
     step = replace(probe.steps[0], command=(sys.executable, "-c", SPIN))
     own = run_probe(replace(probe, steps=(step,)), {}).results[0]

@@ -14,7 +14,7 @@ from tests.python.new_repository import new_repository
 from sesame.errors import InputError
 from sesame.repository.app import make_app
 from sesame.repository.search.entries import content_of, figures_in, prepare
-from sesame.repository.search.find import MOST_RANKED, excerpt, find
+from sesame.repository.search.find import excerpt, find
 from sesame.repository.search.pages import search
 from sesame.repository.search.query import Number, Query, Record, parse
 from sesame.repository.search.suggest import correct, suggest
@@ -258,14 +258,15 @@ def test_a_message_about_several_things_is_seen_by_those_who_see_all_of_them(rep
 
 
 @pytest.mark.few_cases(1)
-def test_counts_stop_at_their_bound_and_pages_continue(repository):
+def test_counts_stop_at_their_bound_and_pages_continue(repository, monkeypatch):
+    monkeypatch.setattr("sesame.repository.search.find.MOST_RANKED", 300)
     with repository.connection() as connection:
-        for number in range(MOST_RANKED + 5):
+        for number in range(300 + 5):
             word = "rare" if number == 3 else "common"
             new = Entry("page", str(number), f"/{number}", f"{word} {number}", "", schema.now())
             put_entry(connection, new)
         found = find(connection, parse("common"), repository.visible_to(None), 2)
-        assert (found.is_cut, found.total, len(found.hits)) == (True, MOST_RANKED + 1, 20)
+        assert (found.is_cut, found.total, len(found.hits)) == (True, 300 + 1, 20)
         assert found.has_more
         found = find(connection, parse("rare"), repository.visible_to(None))
         assert ([hit.item for hit in found.hits], found.is_cut) == (["3"], False)
