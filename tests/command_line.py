@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import functools
 import gc
 import importlib
@@ -44,6 +45,7 @@ USED = {
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 REQUEST_BYTES = 1 << 20
 PIPE_BYTES = 1 << 16
+CLONE_NEWNET = 0x40000000  # sched.h
 
 
 @dataclass
@@ -95,11 +97,18 @@ def sesame(
     timeout: float = 300,
     stdin: str | None = None,
     env: Mapping[str, str] | None = None,
+    network: str = "",
 ) -> Outcome:
-    """`sesame ARGUMENTS`, in `cwd`, with `env` for all of its environment."""
-    return _forks().run(
-        list(arguments), Path(cwd or Path.cwd()), timeout, stdin or "", dict(env or os.environ)
-    )
+    """`sesame ARGUMENTS`, in `cwd`, with `env` for all of its environment, in a network namespace
+    that `ip netns` knows by its name."""
+    request = {
+        "arguments": arguments,
+        "cwd": str(cwd or Path.cwd()),
+        "environment": dict(env or os.environ),
+        "limits": [(limit, resource.getrlimit(limit)) for limit in LIMITS],
+        "network": network,
+    }
+    return _forks().run(request, timeout, stdin or "")
 
 
 @functools.cache
@@ -149,18 +158,10 @@ class Forks:
             )
         self._socket = ours
 
-    def run(
-        self, arguments: list[str], cwd: Path, timeout: float, stdin: str, env: dict[str, str]
-    ) -> Outcome:
+    def run(self, request: dict[str, Any], timeout: float, stdin: str) -> Outcome:
         pipes = [os.pipe() for _ in range(3)]
         (inner_in, outer_in), (outer_out, inner_out), (outer_err, inner_err) = pipes
         outputs = [Output(outer_out), Output(outer_err)]
-        request = {
-            "arguments": arguments,
-            "cwd": str(cwd),
-            "environment": env,
-            "limits": [(limit, resource.getrlimit(limit)) for limit in LIMITS],
-        }
         with os.fdopen(outer_in, "w") as file:
             inner = [inner_in, inner_out, inner_err]
             socket.send_fds(self._socket, [json.dumps(request).encode()], inner)
@@ -176,7 +177,7 @@ class Forks:
             os.kill(process, signal.SIGKILL)
             self._socket.settimeout(None)
             self._socket.recv(100)
-            raise subprocess.TimeoutExpired(["sesame", *arguments], timeout) from None
+            raise subprocess.TimeoutExpired(["sesame", *request["arguments"]], timeout) from None
         self._socket.settimeout(None)
         return Outcome(status, *(one.text(timeout) for one in outputs))
 
@@ -211,6 +212,13 @@ def set_environment(wanted: Mapping[str, str]) -> None:
         del os.environ[name]
     for name, value in wanted.items() - os.environ.items():
         os.environ[name] = value
+
+
+def enter_network(namespace: str) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    with Path("/var/run/netns", namespace).open() as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
 
 
 def end_at_once(status: object) -> None:
@@ -263,6 +271,8 @@ def main() -> None:
     # At the end, the binding would clear what these keep, in each fork.
     typing._cleanups.clear()  # type: ignore[attr-defined]
     request = serve(socket.socket(fileno=int(sys.argv[1])))
+    if request["network"]:
+        enter_network(request["network"])
     os.chdir(request["cwd"])
     set_environment(request["environment"])
     for limit, values in request["limits"]:

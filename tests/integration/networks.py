@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.command_line import SESAME, Outcome, run
+from tests.command_line import SESAME, Outcome, sesame
 
 
 def ip(*words: str) -> None:
@@ -100,7 +100,7 @@ class Network:
 
     def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
         where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
-        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.directory)
+        return sesame("measure", verb, *where, *words, cwd=self.directory, network=self.hub)
 
     def states(self, nodes: list[str] | None = None) -> list[dict]:
         """What the daemons say of themselves."""
@@ -111,6 +111,7 @@ class Network:
         end = time.monotonic() + PATIENCE_S
         while not all(map(is_so, states := self.states(nodes))):
             assert time.monotonic() < end, states
+            time.sleep(0.05)
 
     def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
         process = self.running.pop(name)
