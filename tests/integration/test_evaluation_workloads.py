@@ -106,7 +106,7 @@ def test_a_workload_with_a_launcher_is_built_here_and_run_there(figures, tmp_pat
     """The launcher is `env`: the program runs alone, in the directory of the probe."""
     text = SITE.replace("ranks = 2", 'launcher = "template"\ncommand = ["env"]')
     (tmp_path / "s.toml").write_text(
-        text.format(step='bench = "memory"\noptions = ["--most", "1MiB"]')
+        text.format(step='bench = "memory"\noptions = ["--most", "1MiB", "--pages", "64"]')
     )
     (result,) = run_probe(read_site(tmp_path / "s.toml").probes["p"], {}).results
     assert result.outcome is Outcome.PASS, result
