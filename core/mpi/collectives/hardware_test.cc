@@ -10,7 +10,6 @@ namespace {
 using namespace testing;
 using machine::Collective;
 
-const Comm kWorld = MPI_COMM_WORLD;
 constexpr double kHardware = 3000;  // ns
 
 int number_of(Collective collective, const std::string& word) {

@@ -10,8 +10,6 @@ namespace {
 
 using namespace testing;
 
-const Comm kWorld = MPI_COMM_WORLD;
-
 // Those that nbc_iallreduce.c, nbc_ibcast.c and nbc_ireduce.c of its component libnbc make.
 TEST(OpenMpiRules, OfNonBlockingCollectivesAreThoseOfItsSource) {
   using namespace collectives::open_mpi;

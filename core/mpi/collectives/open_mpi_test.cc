@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing;
 
-const Comm kWorld = MPI_COMM_WORLD;
-
 // The choices that coll_tuned_decision_fixed.c of Open MPI 4.1.4 makes, read there.
 TEST(OpenMpiRules, AreThoseOfItsSource) {
   using namespace collectives::open_mpi;

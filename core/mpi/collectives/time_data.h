@@ -15,6 +15,7 @@
 
 namespace sesame::mpi::testing {
 
+inline const Comm kWorld = MPI_COMM_WORLD;
 inline constexpr double kLatency = 2000;  // ns
 inline constexpr double kReceiveOverhead = 400;
 inline double message(double bytes) { return kLatency + bytes; }

@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing;
 
-const Comm kWorld = MPI_COMM_WORLD;
-
 TEST(TimeOfBarrier, IsARoundForEachDoublingOfDistance) {
   for (const int ranks : {2, 3, 8, 13, 64, 100}) {
     expect_time(measured_ns(ranks, [](int) { Barrier(kWorld); }), log2_ceil(ranks) * kLatency,

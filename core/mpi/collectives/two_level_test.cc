@@ -15,7 +15,6 @@ namespace {
 using namespace testing;
 using machine::Collective;
 
-const Comm kWorld = MPI_COMM_WORLD;
 constexpr Count kCount = 5;
 
 double inside(double bytes) { return 1000 + bytes; }
