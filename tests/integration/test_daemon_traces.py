@@ -92,6 +92,7 @@ def stop_and_end(network: Network) -> dict[str, int]:
     end = time.monotonic() + 100
     while any(state["delivery"]["events"]["waiting"] for state in network.states()):
         assert time.monotonic() < end
+        time.sleep(0.05)
     seen = seen_by_nodes(network)
     for address in network.nodes:
         assert network.end(address) == 0

@@ -103,6 +103,7 @@ class Servers:
             if count >= least:
                 return
             assert time.monotonic() < end
+            time.sleep(0.05)
 
     def received(self, name: str) -> list[dict]:
         data_sets = map(DataSet, sorted((self.directory / "received").glob("*.sesame")))
@@ -172,6 +173,7 @@ def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, s
     end = time.monotonic() + 30
     while not state["delivery"]["delivered"]:
         assert time.monotonic() < end
+        time.sleep(0.05)
         state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
     refused = servers.control("start", f"http{address}", "fs.seek")
     refused.assert_refused("fs has no point seek")

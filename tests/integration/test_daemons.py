@@ -185,6 +185,7 @@ def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
         "interval"
     ] != 33:
         assert time.monotonic() < end, json.dumps(state)
+        time.sleep(0.05)
     assert state["subsystems"]["task"]["points"]["exec"]["level"] == "off"
     assert state["subsystems"]["block"]["points"]["issue"]["level"] == "summary"
     directory = ("--state-directory", str(network.directory / address))
