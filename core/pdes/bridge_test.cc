@@ -17,7 +17,7 @@
 namespace sesame::pdes {
 namespace {
 
-constexpr uint64_t kRingBytes = 1 << 16;
+constexpr uint64_t kSmallRingBytes = 1 << 16;
 constexpr SimTime kQuantum = SimTime::from_ps(100);
 
 // A host with its workers, as the threads of the tests use it.
@@ -43,7 +43,7 @@ std::vector<TestHost> connected_hosts(const std::vector<int>& counts) {
   std::vector<Bridge::Peer> peers;
   int first = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    hosts[i].memory = SharedMemory::create(workers, kRingBytes).value();
+    hosts[i].memory = SharedMemory::create(workers, kSmallRingBytes).value();
     hosts[i].memory->set_here(first, counts[i]);
     if (i > 0) {
       int ends[2];
@@ -100,7 +100,7 @@ TEST(Bridge, FramesLargerThanARingArriveOnTheOtherHost) {
   std::string sent, got;
   std::thread sender([&] {
     for (int i = 0; i < 60; ++i) {
-      const std::string frame(random() % (3 * kRingBytes), static_cast<char>('a' + i % 26));
+      const std::string frame(random() % (3 * kSmallRingBytes), static_cast<char>('a' + i % 26));
       sent += frame + "|";
       a.send(1, frame, {});
     }
@@ -244,7 +244,7 @@ TEST(Bridge, NoRoundEndsWhileAFrameIsOnItsWay) {
 
 // What the first host says of a message that another one sends, of two hosts with a worker each.
 std::string answer_to(const BridgeMessage& message, const std::string& bytes) {
-  auto memory = SharedMemory::create(2, kRingBytes).value();
+  auto memory = SharedMemory::create(2, kSmallRingBytes).value();
   memory->set_here(0, 1);
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -284,9 +284,9 @@ TEST(Bridge, RefusesWhatIsNoMessage) {
             own + "a frame that is too long");
   EXPECT_EQ(answer_to({.from = 1, .number = 1}, prefix_of(3) + "four"),
             own + "more of a frame than there is space");
-  EXPECT_EQ(
-      answer_to({.from = 1, .number = 1}, prefix_of(kRingBytes) + std::string(kRingBytes, 'x')),
-      own + "more of a frame than there is space");
+  EXPECT_EQ(answer_to({.from = 1, .number = 1},
+                      prefix_of(kSmallRingBytes) + std::string(kSmallRingBytes, 'x')),
+            own + "more of a frame than there is space");
   EXPECT_EQ(answer_to({.kind = Kind::kTaken, .from = 0, .to = 1, .number = 5}, ""),
             own + "that it took more than it got");
   EXPECT_EQ(answer_to({.kind = Kind::kTaken, .from = 0, .to = 0}, ""),

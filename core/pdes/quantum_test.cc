@@ -81,9 +81,9 @@ class Simulator {
 };
 
 constexpr Happening kFirst{0, 1, 0, 8};
-using Logs = std::map<int, std::string>;
+using ActorLogs = std::map<int, std::string>;
 
-Logs sequential(uint64_t seed) {
+ActorLogs sequential(uint64_t seed) {
   Simulator all(std::vector<bool>(kActors, true), nullptr);
   Happening first = kFirst;
   first.cause = seed;
@@ -123,9 +123,9 @@ struct Participant {
 };
 
 // Each worker is a thread.
-Logs parallel(uint64_t seed, int workers, bool with_delays) {
+ActorLogs parallel(uint64_t seed, int workers, bool with_delays) {
   const auto memory = SharedMemory::create(workers).value();
-  std::vector<Logs> logs(static_cast<size_t>(workers));
+  std::vector<ActorLogs> logs(static_cast<size_t>(workers));
   const auto run = [&](int number) {
     Participant own(*memory, number);
     if (with_delays) own.worker.delay_at_random(seed + static_cast<uint64_t>(number));
@@ -138,15 +138,15 @@ Logs parallel(uint64_t seed, int workers, bool with_delays) {
   std::vector<std::thread> threads;
   for (int number = 0; number < workers; ++number) threads.emplace_back(run, number);
   for (std::thread& thread : threads) thread.join();
-  Logs all;
-  for (Logs& some : logs) all.merge(some);
+  ActorLogs all;
+  for (ActorLogs& some : logs) all.merge(some);
   EXPECT_EQ(memory->state().pending, workers) << "a frame was lost";
   return all;
 }
 
 TEST(QuantumProtocol, GivesWhatOneExecutiveGives) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Logs expected = sequential(seed);
+    const ActorLogs expected = sequential(seed);
     for (const int workers : {2, 3, 4})
       ASSERT_EQ(parallel(seed, workers, false), expected) << seed << ", workers: " << workers;
   }
