@@ -34,6 +34,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(100_000, 20, 20)  # of the tests' own objects few are in cycles
         gc.enable()
 
 

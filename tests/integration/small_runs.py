@@ -118,7 +118,7 @@ long long tests/programs/model/files_and_messages.c 8 sp2 -- 3
 long long tests/programs/model/files_and_messages.c 6 infiniband -- 4
 long long tests/programs/model/files_and_messages.c 7 pfssim -- 5
 long long tests/programs/model/files_and_messages.c 8 paragon -- 6
-long long tests/programs/model/own_files.c 6 pfssim -- 10
+long long tests/programs/model/own_files.c 6 pfssim -- 10 new
 long long tests/programs/model/windows_and_files.c 5 paragon -- 2
 long long tests/programs/model/windows_and_files.c 8 infiniband -- 3
 long long tests/programs/model/windows_and_files.c 6 sp2 --compute fixed:1us -- 4

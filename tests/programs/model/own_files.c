@@ -1,7 +1,8 @@
 /* Each rank makes files of its own and reads files that are there before the run, by calls of its
  * own choice, between numbers of calls, which are its work, that differ from rank to rank.
  *
- *   own_files ROUNDS      # reads input0 to input3
+ *   own_files ROUNDS          # reads input0 to input3
+ *   own_files ROUNDS new      # reads nothing
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
     snprintf(input, sizeof input, "input%d", draw(4));
     const int bytes = 1 + draw((int)sizeof data - 1);
     for (int call = draw(300); call > 0; --call) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    switch (draw(6)) {
+    switch (draw(argc > 2 ? 3 : 6)) {
       case 0:
         use_descriptor(name, O_CREAT | O_WRONLY, data, bytes);
         break;
