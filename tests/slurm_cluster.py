@@ -28,7 +28,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=sched_interval=1
-ReturnToService=2
+ReturnToService=1
 MpiDefault=none
 SwitchType=switch/none
 JobCompType=jobcomp/none

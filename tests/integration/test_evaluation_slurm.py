@@ -104,15 +104,15 @@ def test_a_partition_that_is_not_there(probe, cluster):
 
 
 def test_a_job_that_waits_for_a_node_that_is_down_is_a_failure(probe, cluster):
-    cluster.end_daemon("slurmd")  # or the node would be back at once
+    node = ("scontrol", "update", "nodename=node")
+    cluster.ask(*node, "state=down", "reason=test")
     try:
-        cluster.ask("scontrol", "update", "nodename=node", "state=down", "reason=test")
         cluster.wait_for_node("down")
         done = probe("command = ['true']", limit="1s")
         assert done.status == 1, done.stdout
         assert re.search(r"job \d+ cannot start, (all )?nodes are down: ", done.stdout), done.stdout
     finally:
-        cluster.start_daemon("slurmd")
+        cluster.ask(*node, "state=resume")
         cluster.wait_for_node("idle")
 
 
