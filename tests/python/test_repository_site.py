@@ -13,6 +13,7 @@ from tests.python.made_runs import write_run
 from tests.python.new_repository import new_repository
 
 from sesame.errors import InputError
+from sesame.repository import process
 from sesame.repository.backup import back_up, restore
 from sesame.repository.check import check
 from sesame.repository.local import add_found
@@ -167,8 +168,14 @@ print(*sorted(new - {"sqlalchemy", "fsspec", "sqlite3", "_sqlite3"}))
 """
 
 
-def test_workers_have_all_modules_of_the_parts_when_they_start(tmp_path):
-    """Those of its database and files are left, which may be others."""
+def test_an_unknown_kind_of_files_is_left_to_the_worker(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # what loading sets
+    found = read_site(site(tmp_path, 'database = "sqlite:///x"\nfiles = "none://f"\n'))
+    process._load(found)
+
+
+def test_making_the_application_imports_nothing_after_the_parts_are_loaded(tmp_path):
+    """But its database and file system, which may be others."""
     new_repository(tmp_path / "site").close()
     command = [sys.executable, "-c", MAKE_SITE, str(tmp_path / "site")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -105,10 +106,14 @@ def serve_site(site: Site) -> int:
 
 
 def _load(site: Site) -> None:
-    """Imports what workers use before they start. open_site() reports what cannot be imported."""
+    """Imports the parts and the file system before workers start. open_site() reports errors."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would not be in a fork
     parts.load()
-    with contextlib.suppress(ImportError, ValueError):
+    with contextlib.suppress(Exception):  # fsspec's file systems raise what they like
         fsspec.get_filesystem_class(fsspec.core.split_protocol(site.files)[0])
+    # A collection in a worker would write to all pages that it shares.
+    gc.collect()
+    gc.freeze()
 
 
 def _make_first(site: Site) -> None:
