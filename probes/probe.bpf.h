@@ -44,8 +44,9 @@ struct {
 volatile struct settings settings SEC(".data.settings") = {};
 
 /* What began on a thread and has not ended. Threads whose numbers select the same slot overwrite
- * it; an event that has lost its slot is counted and not timed. As many as there are numbers where
- * /proc/sys/kernel/pid_max is what kernels begin with. */
+ * it; an event that has lost its slot is counted and not timed. One for each thread where
+ * kernel.pid_max is 32768, the default up to 32 CPUs; threads of larger machines still share slots.
+ */
 #define SLOTS 32768
 struct slot {
   __u64 begin_ns;

@@ -30,12 +30,13 @@ int insert(__u64* ctx) {
 }
 
 /* When a device was given a request. The kernel itself stores this only while something that limits
- * devices (wbt, latency targets) needs it. The two newest requests whose addresses have one hash are
- * known, since a device below (of a loop, a volume) works on requests of its own meanwhile. */
+ * devices (wbt, latency targets) needs it. The two newest requests whose addresses have one hash
+ * are known, since a device below (of a loop, a volume) works on requests of its own meanwhile. */
+#define REQUEST_SLOTS 16384
 static struct times_of_requests {
   const struct request* request[2]; /* the newest first */
   __u64 begin_ns[2];
-} slots[SLOTS];
+} slots[REQUEST_SLOTS];
 
 /* Selected by the low half of the request's address: the verifier lets a program compute with no
  * other part of a pointer. CAP_PERFMON lets it copy that half, and store and compare the pointer.
@@ -43,7 +44,7 @@ static struct times_of_requests {
 static __always_inline struct times_of_requests* slot_of(const struct request* request) {
   __u32 low;
   asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(unsigned long)request));
-  return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
+  return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (REQUEST_SLOTS - 1)];
 }
 
 /* The slot is written last: another CPU may have its cache line, and adding to cells would wait for
