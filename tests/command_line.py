@@ -268,7 +268,7 @@ def main() -> None:
     load((*LARGE, *verbs))
     load_templates()
     load_packages(COMMON)
-    # At the end, the binding would clear what these keep, in each fork.
+    # nanobind calls these at exit: they clear caches of typing, on pages that all forks share.
     typing._cleanups.clear()  # type: ignore[attr-defined]
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     if request["network"]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Threads of NumPy's linear algebra sleep while they have nothing to do. Else each polls for 2^26
-# clock cycles when it is loaded, in each process: as long as loading NumPy takes. 2^4 is the least.
+# Idle threads of OpenBLAS sleep. By default each polls for 2^26 clock cycles after NumPy is loaded,
+# in each process: as long as loading it takes. 2^4 is the least.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
@@ -34,7 +34,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(100_000, 20, 20)  # of the tests' own objects few are in cycles
+        gc.set_threshold(20_000, 20, 20)  # few objects of tests are in cycles
         gc.enable()
 
 

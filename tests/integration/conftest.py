@@ -54,7 +54,7 @@ def compiled() -> Callable[..., Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def yielding() -> Iterator[None]:
-    """Ranks of real runs yield the processor while they wait, or sleep, whatever starts them.
+    """Ranks of real runs that wait yield the processor, and then sleep between polls.
 
     There are more ranks than processors. Ranks that only poll use several times the processor
     time, and on a busy machine some runs do not end.

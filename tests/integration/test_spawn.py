@@ -24,7 +24,7 @@ SMALL = ("--set", "nodes=2", "--set", "node.cores=2")
 
 PROCESSES = ROOT / "tests/programs/processes"
 BOTH_WAYS = pytest.mark.parametrize("way", [(), ("--ranks-as", "processes")])
-# What a real run may take, the first time and after it did not end: a second is usual.
+# Time limits of the first attempt and the further ones. A run usually takes one second.
 REAL_RUN_S = (5, 10, 20, *[30] * 7)
 TIMED_OUT = 124  # the exit status of `timeout`
 

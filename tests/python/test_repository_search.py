@@ -257,7 +257,6 @@ def test_a_message_about_several_things_is_seen_by_those_who_see_all_of_them(rep
     assert items(repository, ann, "differ") == ["m"]
 
 
-@pytest.mark.few_cases(1)
 def test_counts_stop_at_their_bound_and_pages_continue(repository, monkeypatch):
     monkeypatch.setattr("sesame.repository.search.find.MOST_RANKED", 300)
     with repository.connection() as connection:

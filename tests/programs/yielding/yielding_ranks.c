@@ -1,8 +1,8 @@
 /* Preloaded into the ranks of real MPI runs in tests. MPI polls while it waits, and tests run more
  * ranks than there are processors: a rank that polls keeps the rank that it waits for from running
  * until its time slice ends. Here a rank that has polled for some time without an event yields its
- * processor, and then sleeps between polls. Debian's MPICH polls UCX; Open MPI and the wheel of
- * MPICH call sched_yield after each poll. */
+ * processor, and then sleeps between polls. Debian's MPICH polls UCX; the wheel of MPICH, and Open
+ * MPI with mpi_yield_when_idle, call sched_yield after each poll. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -12,10 +12,15 @@
 #define POLLS_BEFORE_YIELD 10
 #define POLLS_BEFORE_SLEEP 300
 #define SLEEP_NS 50000
-/* Calls of sched_yield that are further apart belong to different waits. */
+/* Polls that are further apart belong to different waits. */
 #define LONGEST_POLL_NS 20000
 
 unsigned ucp_worker_progress(void* worker);
+
+struct wait {
+  unsigned polls;
+  long long last_ns; /* the end of the last one */
+};
 
 /* The function that the caller would have called. Those that are loaded for one library only, as
  * MPI is by Python, are not among the next ones: they are found from the caller's library. */
@@ -33,21 +38,32 @@ static int real_yield(void) {
   return yield();
 }
 
-static void wait_after(unsigned polls) {
+static long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* After a poll without an event. */
+static void pause_in(struct wait* wait) {
   const struct timespec pause = {0, SLEEP_NS};
-  if (polls >= POLLS_BEFORE_SLEEP)
+  wait->polls = now_ns() - wait->last_ns > LONGEST_POLL_NS ? 0 : wait->polls + 1;
+  if (wait->polls >= POLLS_BEFORE_SLEEP)
     nanosleep(&pause, 0);
-  else if (polls >= POLLS_BEFORE_YIELD)
+  else if (wait->polls >= POLLS_BEFORE_YIELD)
     real_yield();
+  wait->last_ns = now_ns();
 }
 
 unsigned ucp_worker_progress(void* worker) {
-  static __thread unsigned polls;
+  static __thread struct wait wait;
   static unsigned (*progress)(void*);
   if (!progress) progress = (unsigned (*)(void*))called_from(__builtin_return_address(0));
   const unsigned events = progress(worker);
-  polls = events ? 0 : polls + 1;
-  wait_after(polls);
+  if (events)
+    wait.polls = 0;
+  else
+    pause_in(&wait);
   return events;
 }
 
@@ -63,21 +79,10 @@ static int is_mpi(const void* address) {
   return known_is_mpi;
 }
 
-static long long now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 int sched_yield(void) {
-  static __thread unsigned polls;
-  static __thread long long last_ns;
+  static __thread struct wait wait;
   if (!is_mpi(__builtin_return_address(0))) return real_yield();
-  polls = now_ns() - last_ns > LONGEST_POLL_NS ? 0 : polls + 1;
-  if (polls < POLLS_BEFORE_YIELD)
-    real_yield();
-  else
-    wait_after(polls);
-  last_ns = now_ns();
+  if (wait.polls < POLLS_BEFORE_YIELD) real_yield();
+  pause_in(&wait);
   return 0;
 }
