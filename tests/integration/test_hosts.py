@@ -20,6 +20,7 @@ from tests.integration.orders import ENDS, assert_ends_as_with_one_process, diff
 from tests.integration.process_trees import children, exists, wait_until
 from tests.integration.ssh_server import ssh_server
 from tests.played_runs import twin_of
+from tests.processors import needs_processors
 
 import sesame
 
@@ -163,7 +164,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+# With one processor copies are refused before.
+NAMES = [
+    *(name for name in REFUSED if name != "copies"),
+    pytest.param("copies", marks=needs_processors(2)),
+]
+
+
+@pytest.mark.parametrize("case", NAMES)
 def test_what_several_hosts_do_not_simulate_is_refused(case, ring, simulate, tmp_path):
     options, message = REFUSED[case]
     command = ("-n", 4, "--machine", "infiniband", *COMMON, *options)
