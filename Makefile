@@ -77,13 +77,13 @@ compile: $(VENV)/.ready-to-build
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
 	@rm -f $(ONLY_DEMO)
 
-# What Python tests run; tools/run_tests.py builds the C++ tests.
+# What tests run; tools/run_tests.py builds the C++ tests and the workloads.
 compile-tested: $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 	@rm -f $(ONLY_DEMO)
-	@$(PYTHON) -m tests.built_workloads $(JOBS)
 
 compile-tests: compile-tested
+	@$(PYTHON) -m tests.built_workloads $(JOBS)
 	@cmake --build build --target sesame_tests --parallel $(JOBS) -- --quiet
 
 test: $(VENV)/.ready-to-build-tests
