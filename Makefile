@@ -64,38 +64,42 @@ INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --
   --no-deps --disable-pip-version-check --editable . --config-settings=build-dir=build
 
 # The other packages are installed while the compiler works: pip uses one processor, or waits.
-MEANWHILE = @+$(MAKE) --no-print-directory --jobs=2
+MEANWHILE = @+$(MAKE) --no-print-directory --jobs=3
 build: $(VENV)/.ready-to-build
 	$(MEANWHILE) compile $(VENV)/.ready
 
 build-tests: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tests $(VENV)/.ready
+	$(MEANWHILE) compile-tests workloads $(VENV)/.ready
 
 # Only parts of the targets above.
-.PHONY: compile compile-tested compile-tests demo-parts compile-demo
+.PHONY: compile compile-tested compile-tests workloads demo-parts compile-demo
 compile: $(VENV)/.ready-to-build
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
 	@rm -f $(ONLY_DEMO)
 
-# What tests run; tools/run_tests.py builds the C++ tests and the workloads.
+# What Python tests run; tools/run_tests.py builds the C++ tests.
 compile-tested: $(VENV)/.ready-to-build-tests
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 	@rm -f $(ONLY_DEMO)
 
+# The workloads that Python tests run. They need nothing of what is compiled, and fill the time in which
+# that leaves a processor idle: while it is configured, and packed.
+workloads: $(VENV)/.ready-to-build-tests
+	@PYTHONPATH=python nice -n 19 $(PYTHON) -m tests.built_workloads $(JOBS)
+
 compile-tests: compile-tested
-	@$(PYTHON) -m tests.built_workloads $(JOBS)
 	@cmake --build build --target sesame_tests --parallel $(JOBS) -- --quiet
 
 test: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test
+	$(MEANWHILE) compile-tested workloads $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS)
 
 test-fast: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test
+	$(MEANWHILE) compile-tested workloads $(VENV)/.ready $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --fast
 
 test-long: $(VENV)/.ready-to-build-tests
-	$(MEANWHILE) compile-tested $(VENV)/.ready $(VENV)/.ready-to-test-long
+	$(MEANWHILE) compile-tested workloads $(VENV)/.ready $(VENV)/.ready-to-test-long
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --workers $(WORKERS) --long
 
 # Where nothing is installed, only the parts of the package that the demo needs: the Python module

@@ -1,9 +1,9 @@
 """Runs the C++ tests (ctest, in build/) and the Python tests (pytest) and adds them up.
 
-The C++ tests are built and run while the workloads of Python tests are built and these tests run,
-in the time in which they wait. Their output follows that of the Python tests, and only where
-something failed. The last line is `N passed, N failed, N skipped`; in front of it each skip with
-its reason. The exit status is 0 only when nothing failed and something ran.
+The C++ tests are built and run while Python tests run, in the time in which these wait; their
+output follows that of the Python tests, and only where something failed. The last line is
+`N passed, N failed, N skipped`; in front of it each skip with its reason. The exit status is 0 only
+when nothing failed and something ran.
 """
 
 from __future__ import annotations
@@ -100,12 +100,6 @@ def count_ctest(ended: Ended, results: Path, count: Count) -> None:
         count.failed.append(f"{ended.program} ended with status {ended.status}")
 
 
-def build_workloads(jobs: int) -> None:
-    """Those of Python tests. It reports what is missing; tests that need it skip or fail."""
-    command = [sys.executable, "-m", "tests.built_workloads", str(jobs)]
-    subprocess.run(command, check=False, cwd=ROOT)
-
-
 def compile_tests(environment: dict[str, str]) -> None:
     """The first time, one process compiles the test files, for all workers: these begin at the same
     time, so each would compile them. Errors are left to the run."""
@@ -149,7 +143,6 @@ def main() -> int:
         ctest_results, pytest_results = (Path(directory) / f"{n}.xml" for n in ("ctest", "pytest"))
         with ThreadPoolExecutor() as beside:
             ended = beside.submit(run_ctest, ctest_results, options.jobs)
-            build_workloads(options.jobs)
             run_pytest(pytest_results, options, count)
             count_ctest(ended.result(), ctest_results, count)
     print()
