@@ -11,23 +11,40 @@ from pathlib import Path
 
 from tests.command_line import SESAME
 
+GONE = (FileNotFoundError, ProcessLookupError)
+START_TIME = 19  # in /proc/PID/stat, counted from the state (proc_pid_stat(5))
+
 
 def children(process: int, *, deep: bool = True) -> list[int]:
     """All descendants, or those that it has started itself: the first one started is the first,
     also where PIDs have been recycled between them."""
-    command = ["ps", "--sort", "start_time,pid", "-o", "pid=", "--ppid", str(process)]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False)
-    own = [int(word) for word in listed.stdout.split()]
+    started: dict[int, int] = {}
+    for thread in Path(f"/proc/{process}/task").glob("*"):
+        for child in started_by(thread):
+            with contextlib.suppress(*GONE):
+                started[child] = int(state_of(child)[START_TIME])
+    own = sorted(started, key=lambda child: (started[child], child))
     return own if not deep else [*own, *(below for child in own for below in children(child))]
+
+
+def started_by(thread: Path) -> list[int]:
+    try:
+        return [int(word) for word in (thread / "children").read_text().split()]
+    except GONE:
+        return []
+
+
+def state_of(process: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the name. Raises GONE."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
 def exists(process: int) -> bool:
     """Whether it runs; not one that has ended and is still listed."""
     try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
+        return state_of(process)[0] != "Z"
+    except GONE:
         return False
-    return state != "Z"
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
