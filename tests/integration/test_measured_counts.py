@@ -319,7 +319,8 @@ def bounds_of(said: dict, events: NDArray[np.void], point: str) -> tuple[Bounds,
     first, second, third, fourth = said["moments"]
     inner = its[(its["time_ns"] > second) & (its["time_ns"] < third)]
     outer = its[(its["time_ns"] > first) & (its["time_ns"] < fourth)]
-    assert len(outer) - len(inner) < 8
+    # While it reads, it may be interrupted: more often on a busy machine.
+    assert len(outer) - len(inner) < len(outer) / 50
     return Bounds(len(inner), len(outer)), Bounds(
         int(inner["bytes"].sum()), int(outer["bytes"].sum())
     )
