@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/yielding.h"
 #include "core/pdes/quantum.h"
 #include "core/pdes/workers.h"
 
@@ -79,8 +80,8 @@ class Bridge {
 
   // Moves what can be moved without waiting; whether there was anything.
   Result<bool> step();
-  // Waits a moment, longer if called for the `attempt`th time in a row, but not for what has come.
-  void pause(int attempt);
+  // Waits a moment, longer if step() has long done nothing, but not for what has come.
+  void pause();
   // Sends a message of the user's. REQUIRES: bytes.size() <= kMostMessageBytes.
   void post(size_t peer, BridgeMessage message, std::span<const char> bytes);
   // From now on the peer may break off.
@@ -142,6 +143,8 @@ class Bridge {
   Take take_;
   std::vector<Connection> connections_;
   std::vector<BridgedRing> rings_;  // by pair of workers
+  Yielding yielding_;
+  uint64_t moved_at_ = 0;  // when step() last moved something: a time stamp
   std::optional<OutgoingFrame> outgoing_;
   uint64_t frames_sent_ = 0;
   uint64_t frame_bytes_received_ = 0;  // of a further host

@@ -68,8 +68,8 @@ class Running {
   explicit Running(std::vector<TestHost>& hosts) {
     for (TestHost& host : hosts)
       threads_.emplace_back([this, &host] {
-        for (int attempt = 0; !ended_; host.bridge->pause(attempt++))
-          if (host.bridge->step().value()) attempt = 0;
+        while (!ended_)
+          if (!host.bridge->step().value()) host.bridge->pause();
       });
   }
   ~Running() {

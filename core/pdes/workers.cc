@@ -184,9 +184,6 @@ void Worker::collect_all() {
   }
 }
 
-// By system call, as sleep_for().
-void Worker::yield_processor() { syscall(SYS_sched_yield); }
-
 void Worker::delay() {
   constexpr int kOneIn = 16;
   // From 2 us, less than a round takes, to 1 ms, when those that wait sleep; each power of two as

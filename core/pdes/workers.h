@@ -34,6 +34,7 @@
 #include "core/base/doorbell.h"
 #include "core/base/error.h"
 #include "core/base/time_stamp.h"
+#include "core/base/yielding.h"
 
 namespace sesame::pdes {
 
@@ -208,13 +209,13 @@ class Worker {
   void collect_all();
   bool take_collected(const Take& take);
   void delay();
-  static void yield_processor();
 
   SharedMemory& memory_;
   int number_;
   bool is_done_ = false;
   std::vector<Arrivals> arrivals_;  // by sender
   std::optional<std::mt19937_64> delays_;
+  Yielding yielding_;
 };
 
 // Adds the time until its end to what the worker has waited. Until then the worker is idle, unless
@@ -246,15 +247,16 @@ class WaitingTime {
 template <typename Condition>
 void Worker::wait_until(Condition&& is_there) {
   constexpr uint32_t kLooks = 200;  // some microseconds
-  constexpr int kYields = 1'800;    // some hundred microseconds
+  constexpr int kYields = 1'800;    // some hundred microseconds, unless others use the processor
   // The bell may be in memory to which ranks' processes write. One that damages it takes away a
   // wake-up, and must not make the run hang.
   constexpr int64_t kLongestSleepNs = 100'000'000;
   bool is = false;
   const auto look = [&] { return is = is || is_there(); };
   if (look_for(kLooks, look)) return;
-  for (int i = 0; i < kYields; ++i) {
-    yield_processor();
+  bool yields = yielding_.is_sensible();
+  for (int i = 0; i < kYields && yields; ++i) {
+    yields = yielding_.yield();
     if (look()) return;
   }
   while (!sleep_until(memory_.bell(number_), look, kLongestSleepNs)) {

@@ -437,11 +437,10 @@ Result<> ParallelRun::await_hosts(const std::function<void(const RunProgress&)>&
   constexpr int64_t kCheckNs = 1'000'000;
   int64_t checked_ns = 0, shown_ns = monotonic_ns();
   int left = memory_->state().count_here;
-  for (int attempt = 0; left > 0 || (hosts_->is_first() && !hosts_->is_complete());) {
+  while (left > 0 || (hosts_->is_first() && !hosts_->is_complete())) {
     const auto moved = hosts_->step();
     if (!moved) return std::unexpected(moved.error());
-    attempt = *moved ? 0 : attempt + 1;
-    if (!*moved) hosts_->pause(attempt);
+    if (!*moved) hosts_->pause();
     const int64_t now_ns = monotonic_ns();
     if (now_ns - checked_ns < kCheckNs) continue;
     checked_ns = now_ns;

@@ -217,11 +217,10 @@ Result<> RunHosts::send_results(double seconds_per_tick) {
                   static_cast<double>(counts.waited_ticks) * seconds_per_tick};
     bridge_->post(0, {.kind = kEnd, .from = static_cast<uint8_t>(worker)}, bytes_of(end));
   }
-  for (int attempt = 0; !has_arrived_;) {
+  while (!has_arrived_) {
     const auto moved = step();
     if (!moved) return std::unexpected(moved.error());
-    attempt = *moved ? 0 : attempt + 1;
-    if (!*moved) pause(attempt);
+    if (!*moved) pause();
   }
   return {};
 }
@@ -239,11 +238,10 @@ Result<> RunHosts::send_file(int worker, Kind kind, std::FILE* file) {
 }
 
 Result<> RunHosts::send_rest(size_t most_unsent) {
-  for (int attempt = 0; bridge_->unsent() > most_unsent;) {
+  while (bridge_->unsent() > most_unsent) {
     const auto moved = step();
     if (!moved) return std::unexpected(moved.error());
-    attempt = *moved ? 0 : attempt + 1;
-    if (!*moved) pause(attempt);
+    if (!*moved) pause();
   }
   return {};
 }
@@ -254,10 +252,10 @@ void RunHosts::fail(const Error& error) {
   memory_.stop();
   has_reported_verdict_ = true;
   // Until the first host breaks off, which it does when it has the reason.
-  for (int attempt = 0;; pause(attempt++)) {
+  for (;;) {
     const auto moved = step();
     if (!moved) return;
-    if (*moved) attempt = 0;
+    if (!*moved) pause();
   }
 }
 

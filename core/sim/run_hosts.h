@@ -37,7 +37,7 @@ class RunHosts {
   // " on host b"
   std::string place_of(int worker) const;
   Result<bool> step();
-  void pause(int attempt) { bridge_->pause(attempt); }
+  void pause() { bridge_->pause(); }
 
   // In a worker, which has copies of them: a host that has ended must not seem to be connected.
   void close_connections();
