@@ -63,7 +63,7 @@ class RunHostsTest : public testing::Test {
         learned = moved.error().message + ", " + moved.error().hint;
         break;
       }
-      first->hosts->pause(1000);
+      first->hosts->pause();
     }
     shutdown(first->descriptor, SHUT_RDWR);
     other.join();
@@ -141,7 +141,7 @@ TEST_F(RunHostsTest, AFullDiskAtTheFirstHostIsAnErrorOfTheRecords) {
   std::thread other([this] { EXPECT_TRUE(further->hosts->send_results(1e-9)); });
   while (!first->hosts->is_complete()) {
     ASSERT_TRUE(first->hosts->step());
-    first->hosts->pause(1000);
+    first->hosts->pause();
   }
   for (int step = 0; step < 100; ++step) ASSERT_TRUE(first->hosts->step());
   other.join();
