@@ -54,6 +54,19 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
+def wait_for_children(process: int, count: int) -> list[int]:
+    """Waits until it has so many descendants and keeps them for five looks: programs that it starts
+    for an answer end sooner."""
+    looks: list[list[int]] = []
+
+    def are_settled() -> bool:
+        looks.append(children(process))
+        return len(looks[-1]) == count and looks[-5:] == 5 * [looks[-1]]
+
+    wait_until(are_settled)
+    return looks[-1]
+
+
 @contextlib.contextmanager
 def endless_runs(
     directory: Path, arguments: list[str], processes: int
@@ -72,8 +85,7 @@ def endless_runs(
             process_group=0,
         )
         started.append(process)
-        wait_until(lambda: len(children(process.pid)) == processes)
-        return process, children(process.pid)
+        return process, wait_for_children(process.pid, processes)
 
     try:
         yield start

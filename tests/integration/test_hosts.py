@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import SESAME, run
 from tests.integration.orders import ENDS, assert_ends_as_with_one_process, differences
-from tests.integration.process_trees import children, exists, wait_until
+from tests.integration.process_trees import children, exists, wait_for_children, wait_until
 from tests.integration.ssh_server import ssh_server
 from tests.played_runs import twin_of
 from tests.processors import needs_processors
@@ -207,7 +207,7 @@ def endless(ring: Path, tmp_path: Path) -> Iterator[Callable[[], subprocess.Pope
             process_group=0,
         )
         started.append(process)
-        wait_until(lambda: len(children(process.pid)) == 5)
+        wait_for_children(process.pid, 5)
         return process
 
     yield start
