@@ -63,7 +63,8 @@ $(VENV)/.ready-to-test-long: $(VENV)/.ready-to-test
 INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
   --no-deps --disable-pip-version-check --editable . --config-settings=build-dir=build
 
-# The other packages are installed while the compiler works: pip uses one processor, or waits.
+# The other packages are installed while the compiler works: pip uses one processor, or waits. Of these
+# jobs, only one installs Debian packages: apt does not wait for another one.
 MEANWHILE = @+$(MAKE) --no-print-directory --jobs=3
 build: $(VENV)/.ready-to-build
 	$(MEANWHILE) compile $(VENV)/.ready
@@ -83,7 +84,7 @@ compile-tested: $(VENV)/.ready-to-build-tests
 	@rm -f $(ONLY_DEMO)
 
 # The workloads that Python tests run. They need nothing of what is compiled, and fill the time in which
-# that leaves a processor idle: while it is configured, and packed.
+# that leaves a processor idle: while it is configured, and packed. If it fails, make waits for them.
 workloads: $(VENV)/.ready-to-build-tests
 	@PYTHONPATH=python nice -n 19 $(PYTHON) -m tests.built_workloads $(JOBS)
 

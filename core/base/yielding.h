@@ -1,10 +1,10 @@
 // Gives the processor away while a thread waits for what comes soon.
 //
-// Use: one of these for each thread. In each wait ask is_sensible() first, and call yield() again
-// and again while it says so; then sleep. Where others compute on this processor, a yield lasts a
-// time slice of theirs, milliseconds; a thread that sleeps preempts them when it is woken. So after
-// one that was long, the next waits are without. By system call: where ranks are threads of this
-// process, the C library's name is that of their simulated processor.
+// Use: one of these for each thread. Call begin_wait() once in each wait, and if it says so
+// yield(), again and again while that says so; then sleep. Where others compute on this processor,
+// a yield lasts a time slice of theirs, milliseconds; a thread that sleeps usually preempts them
+// when it is woken. So after a long yield the next waits are without. By system call: where ranks
+// are threads of this process, the C library's name is that of their simulated processor.
 #pragma once
 
 #include <sys/syscall.h>
@@ -18,31 +18,29 @@ namespace sesame {
 
 class Yielding {
  public:
-  // Once for each wait.
-  bool is_sensible() {
-    if (waits_without_ > 0) {
-      --waits_without_;
-      return false;
-    }
-    before_ = read_time_stamp();
-    return true;
+  // The next so many waits after a long yield are without.
+  static constexpr int kWaitsWithout = 64;
+
+  // Returns whether to yield in this wait.
+  bool begin_wait() {
+    if (waits_without_ == 0) return true;
+    --waits_without_;
+    return false;
   }
   // Returns whether to do it again.
   bool yield() {
-    constexpr uint64_t kLongTicks = 3'000'000;  // a millisecond at 3 GHz
-    constexpr int kWaitsUntilNextTry = 64;
+    // 0.3 ms at 3 GHz. Without others a yield takes less than a microsecond; time slices are of 0.7
+    // ms and more.
+    constexpr uint64_t kLongTicks = 1'000'000;
+    const uint64_t begin = read_time_stamp();
     syscall(SYS_sched_yield);
-    const uint64_t after = read_time_stamp();
-    const uint64_t ticks = after - before_;
-    before_ = after;
-    if (ticks < kLongTicks) return true;
-    waits_without_ = kWaitsUntilNextTry;
+    if (read_time_stamp() - begin < kLongTicks) return true;
+    waits_without_ = kWaitsWithout;
     return false;
   }
 
  private:
   int waits_without_ = 0;
-  uint64_t before_ = 0;  // the last yield: a time stamp
 };
 
 }  // namespace sesame

@@ -3,39 +3,38 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <atomic>
-#include <thread>
+#include "core/base/testing/busy_processor.h"
 
 namespace sesame {
 namespace {
 
-TEST(Yielding, IsSensibleAtFirst) {
+constexpr int kMostYields = 100'000;
+
+// How many yields there were until one was long, or kMostYields.
+int yields_until_long(Yielding& yielding) {
+  int yields = 1;
+  while (yielding.yield() && yields < kMostYields) ++yields;
+  return yields;
+}
+
+// A thread with real-time priority does not give its processor to ordinary ones.
+TEST(Yielding, ContinuesWhereNothingElseUsesTheProcessor) {
+  const sched_param first{1}, ordinary{0};
+  if (sched_setscheduler(0, SCHED_FIFO, &first) != 0) GTEST_SKIP() << "needs CAP_SYS_NICE";
   Yielding yielding;
-  EXPECT_TRUE(yielding.is_sensible());
-  EXPECT_TRUE(yielding.is_sensible());
+  EXPECT_TRUE(yielding.begin_wait());
+  const int yields = yields_until_long(yielding);
+  sched_setscheduler(0, SCHED_OTHER, &ordinary);
+  EXPECT_GT(yields, 10);
 }
 
 TEST(Yielding, IsLeftOutForSomeWaitsWhereAnotherThreadComputes) {
-  cpu_set_t before, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  CPU_ZERO(&one);
-  CPU_SET(sched_getcpu(), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  std::atomic<bool> ends = false;
-  std::thread other([&] {  // on the same processor
-    while (!ends) {
-    }
-  });
+  const BusyProcessor busy;
   Yielding yielding;
-  EXPECT_TRUE(yielding.is_sensible());
-  while (yielding.yield()) {
-  }
-  int without = 0;
-  while (!yielding.is_sensible()) ++without;
-  ends = true;
-  other.join();
-  sched_setaffinity(0, sizeof before, &before);
-  EXPECT_GT(without, 10);
+  EXPECT_TRUE(yielding.begin_wait());
+  EXPECT_LT(yields_until_long(yielding), kMostYields);
+  for (int i = 0; i < Yielding::kWaitsWithout; ++i) EXPECT_FALSE(yielding.begin_wait());
+  EXPECT_TRUE(yielding.begin_wait());
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ Result<bool> Bridge::step() {
 void Bridge::pause() {
   constexpr uint64_t kYieldingTicks = 150'000;  // 50 us at 3 GHz
   constexpr timespec kPause{0, 50'000};
-  if (read_time_stamp() - moved_at_ < kYieldingTicks && yielding_.is_sensible()) {
+  // Each pause is a wait.
+  if (read_time_stamp() - moved_at_ < kYieldingTicks && yielding_.begin_wait()) {
     yielding_.yield();
     return;
   }

@@ -27,7 +27,7 @@ constexpr uint64_t kWakesPerAppend = 1 << 10;
 
 // How many independent events fire before frames of other workers are taken. A choice: an event
 // takes about a microsecond, and a worker that waits looks at the rings for some hundred
-// microseconds before it sleeps (Worker::wait_until()).
+// microseconds before it sleeps (Worker::wait_until()), where nothing else uses its processor.
 constexpr uint32_t kEventsPerCatchUp = 64;
 
 }  // namespace

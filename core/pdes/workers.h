@@ -6,8 +6,9 @@
 // a frame to another worker; take_frames() passes those that have arrived to a function. Frames of
 // one worker to another arrive in the order sent. A full ring makes send() wait, while it moves
 // what arrives out of this worker's own rings: so two workers that send to each other never wait
-// for each other. A worker that waits sleeps at its Doorbell after some hundred microseconds; no
-// system call is made while both are busy. One thread each.
+// for each other. A worker that waits sleeps at its Doorbell after some hundred microseconds, or
+// sooner where others use the processor; no system call is made while both are busy. One thread
+// each.
 //
 // Workers of one run may be on several hosts. Each host then has such a block, with the rings of
 // all pairs, and a Bridge (bridge.h) moves what is written to workers of other hosts.
@@ -243,7 +244,9 @@ class WaitingTime {
   const uint64_t begin_;
 };
 
-// Looks without a system call first, then gives the processor away each time, then sleeps.
+// Looks without a system call first, then gives the processor away each time, unless that takes
+// long, then sleeps. REQUIRES: a condition that waits itself, for something else, is true
+// afterwards.
 template <typename Condition>
 void Worker::wait_until(Condition&& is_there) {
   constexpr uint32_t kLooks = 200;  // some microseconds
@@ -254,7 +257,7 @@ void Worker::wait_until(Condition&& is_there) {
   bool is = false;
   const auto look = [&] { return is = is || is_there(); };
   if (look_for(kLooks, look)) return;
-  bool yields = yielding_.is_sensible();
+  bool yields = yielding_.begin_wait();
   for (int i = 0; i < kYields && yields; ++i) {
     yields = yielding_.yield();
     if (look()) return;

@@ -3,11 +3,14 @@
 #include "core/pdes/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
+
+#include "core/base/testing/busy_processor.h"
 
 namespace sesame::pdes {
 namespace {
@@ -216,6 +219,24 @@ TEST(Workers, AFrameWakesAWorkerThatSleeps) {
   run(0);
   other.join();
   EXPECT_GT(memory->bell(0).rings + memory->bell(1).rings, 0U) << "no worker slept";
+}
+
+// The thread that uses its processor would have it for a time slice at each of 1,800 yields.
+TEST(Workers, AWorkerSleepsSoonWhereAnotherThreadComputes) {
+  const auto memory = SharedMemory::create(2, kRingBytes).value();
+  std::thread sender([&] {
+    Worker worker(*memory, 1);
+    while (memory->bell(0).owner_sleeps == 0) std::this_thread::yield();
+    send(worker, 0, "x");
+  });
+  const BusyProcessor busy;
+  Worker worker(*memory, 0);
+  rusage begin, end;
+  getrusage(RUSAGE_THREAD, &begin);
+  worker.wait_until([&] { return !taken(worker).empty(); });
+  getrusage(RUSAGE_THREAD, &end);
+  sender.join();
+  EXPECT_LT(end.ru_nivcsw - begin.ru_nivcsw, 100);
 }
 
 TEST(Workers, ASenderToAFullRingReturnsWhenTheRunIsStopped) {
