@@ -12,26 +12,23 @@ from pathlib import Path
 from tests.command_line import SESAME
 
 GONE = (FileNotFoundError, ProcessLookupError)
-START_TIME = 19  # in /proc/PID/stat, counted from the state (proc_pid_stat(5))
+PARENT, START_TIME = 1, 19  # in /proc/PID/stat, counted from the state (proc_pid_stat(5))
 
 
 def children(process: int, *, deep: bool = True) -> list[int]:
     """All descendants, or those that it has started itself: the first one started is the first,
     also where PIDs have been recycled between them."""
-    started: dict[int, int] = {}
-    for thread in Path(f"/proc/{process}/task").glob("*"):
-        for child in started_by(thread):
-            with contextlib.suppress(*GONE):
-                started[child] = int(state_of(child)[START_TIME])
-    own = sorted(started, key=lambda child: (started[child], child))
-    return own if not deep else [*own, *(below for child in own for below in children(child))]
+    of: dict[int, list[tuple[int, int]]] = {}
+    for number in (int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()):
+        with contextlib.suppress(*GONE):
+            state = state_of(number)
+            of.setdefault(int(state[PARENT]), []).append((int(state[START_TIME]), number))
 
+    def below(parent: int) -> list[int]:
+        own = [number for _, number in sorted(of.get(parent, []))]
+        return own if not deep else [*own, *(lower for child in own for lower in below(child))]
 
-def started_by(thread: Path) -> list[int]:
-    try:
-        return [int(word) for word in (thread / "children").read_text().split()]
-    except GONE:
-        return []
+    return below(process)
 
 
 def state_of(process: int) -> list[str]:

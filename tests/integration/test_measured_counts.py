@@ -280,6 +280,7 @@ def test_traces_of_everything_lose_nothing_that_is_not_counted(
 
 
 ROOT = Path(__file__).resolve().parents[2]
+NS_FOR_AN_EVENT = 100_000  # at least, while a process reads its counts and others compete
 TRACED = ("vm.total", "sched.run", "fs.read", "fs.write", "ipc.send", "ipc.receive")
 
 
@@ -319,8 +320,9 @@ def bounds_of(said: dict, events: NDArray[np.void], point: str) -> tuple[Bounds,
     first, second, third, fourth = said["moments"]
     inner = its[(its["time_ns"] > second) & (its["time_ns"] < third)]
     outer = its[(its["time_ns"] > first) & (its["time_ns"] < fourth)]
-    # While it reads, it may be interrupted: more often on a busy machine.
-    assert len(outer) - len(inner) < len(outer) / 50
+    # On a busy machine reading takes milliseconds, in which it gets and loses its processor.
+    reading_ns = second - first + fourth - third
+    assert len(outer) - len(inner) < 8 + reading_ns / NS_FOR_AN_EVENT, (point, reading_ns)
     return Bounds(len(inner), len(outer)), Bounds(
         int(inner["bytes"].sum()), int(outer["bytes"].sum())
     )
@@ -531,17 +533,25 @@ FILL = (
 @pytest.mark.usefixtures("alone")
 def test_pages_written_out_and_read_in_again_are_those_of_vmstat(all_probes):
     points = points_called(["vm.page-in", "vm.page-out", "vm.total"])
+    inner = 0
+
+    def load() -> None:
+        nonlocal inner
+        before = of_vmstat("nr_vmscan_write")
+        subprocess.run([*begin, sys.executable, "-S", "-c", FILL], check=False)
+        inner = of_vmstat("nr_vmscan_write") - before
+
     with little_memory(48) as begin, Watch(COUNTERS) as watch:
         session = Session(some(all_probes, "vm"), Wanted(points, budget=None))
-        before = of_vmstat("nr_vmscan_write")
-        counts = measure(
-            session, watch, lambda: subprocess.run([*begin, sys.executable, "-S", "-c", FILL])
-        )
-        written = of_vmstat("nr_vmscan_write") - before
+        outer = of_vmstat("nr_vmscan_write")
+        counts = measure(session, watch, load)
+        outer = of_vmstat("nr_vmscan_write") - outer
     assert counts["vm.page-out"] in watch.bounds["vm.page-out"]
     assert counts["vm.page-in"] in watch.bounds["vm.page-in"]
     out = [row for row in session.rows["kernel_summary"] if row["point"] == "page-out"]
-    assert sum(row["bytes"] for row in out) == 4096 * written > 10_000 * 4096
+    # More may be written before and after the load than while it runs.
+    assert sum(row["bytes"] for row in out) == 4096 * counts["vm.page-out"]
+    assert 10_000 < inner <= counts["vm.page-out"] <= outer
     assert {row["class"] for row in out} == {"internal"}
 
 
