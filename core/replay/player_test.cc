@@ -3,17 +3,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <thread>
 
+#include "core/base/testing/busy_processor.h"
 #include "core/replay/test_plan.h"
 
 namespace sesame::replay {
@@ -269,38 +267,12 @@ TEST(Player, AFailureThatWasRecordedEndsNothing) {
   EXPECT_EQ(result.operations[1].error, ENOENT);
 }
 
-// One processor, for the threads of the replay and for a rival thread that never sleeps.
-class OneProcessor {
- public:
-  OneProcessor() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
-    rival_ = std::thread([this] {
-      while (!ended_) {
-      }
-    });
-  }
-  ~OneProcessor() {
-    ended_ = true;
-    rival_.join();
-    sched_setaffinity(0, sizeof before_, &before_);
-  }
-
- private:
-  cpu_set_t before_;
-  std::atomic<bool> ended_ = false;
-  std::thread rival_;
-};
-
 TEST(Player, AComputationTakesLongerWhereOthersHaveItsProcessor) {
   constexpr int64_t kComputed = 100 * kMillisecond;
   TestPlan made;
   made.add_file("/");
   made.add_stream({sync_after(kComputed)});
-  const OneProcessor shared;
+  const BusyProcessor shared;  // also by the threads of the replay, which inherit it
   const StreamResult asleep = play(made).streams[0];
   EXPECT_EQ(asleep.preempted_ns, 0);
   made.streams[0].flags = kKeepsProcessor;
