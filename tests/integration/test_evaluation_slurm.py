@@ -81,7 +81,7 @@ def test_a_job_that_fails_or_takes_too_long(probe, cluster):
 
 
 def test_a_full_machine_is_not_observed(probe, cluster):
-    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "exec sleep 1000")
     try:
         done = probe("command = ['true']", limit="0.5s", options='"--exclusive"')
     finally:
@@ -94,7 +94,9 @@ def test_a_full_machine_is_not_observed(probe, cluster):
 
 
 def test_a_job_that_another_ends_is_a_failure(probe, cluster, tmp_path):
-    step = "shell = 'scancel $SLURM_JOB_ID; sleep 1000'"
+    # A process that the shell starts while it is ended would be left, and the job not end: this
+    # Slurm finds processes by their parents.
+    step = "shell = 'scancel $SLURM_JOB_ID; exec sleep 1000'"
     done = probe(step)
     assert done.status == 1
     assert re.search(r"job \d+ ended before its command did: JobState=CANCELLED", done.stdout)
@@ -179,7 +181,7 @@ def test_use_of_the_nodes_by_sinfo(probe, cluster, monkeypatch):
 
     idle = nodes()
     assert idle["nodes idle"] == 1 and idle["processors allocated"] == 0
-    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+    cluster.ask("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "exec sleep 1000")
     cluster.wait_for(lambda: nodes()["nodes allocated"] == 1)
     assert nodes()["processors allocated"] == 100
     cluster.ask("scancel", "-u", "root")

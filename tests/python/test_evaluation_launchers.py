@@ -231,6 +231,14 @@ def test_a_job_whose_batch_system_stays_silent_is_not_observed(slurm_job):
     assert found.problem.startswith(said)
 
 
+def test_a_job_that_was_ended_and_does_not_end_is_named(slurm_job):
+    """As when processes of a cancelled job remain on its node."""
+    found = slurm_job(lambda now: RUNNING if now < 60 else (0, "JobState=COMPLETING Reason=None"))
+    assert not found.is_ours
+    said = "it took longer than 600 s, and a node cannot end job 7: JobState=COMPLETING"
+    assert found.problem.startswith(said)
+
+
 def test_a_job_that_its_batch_system_no_longer_knows_is_a_failure(slurm_job):
     found = slurm_job(lambda now: RUNNING if now < 60 else GONE)
     assert not found.is_ours

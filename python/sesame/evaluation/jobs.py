@@ -38,6 +38,8 @@ UP = re.compile(r"^(idle|mixed|allocated|completing|planned|reserved)[^*\n]*$", 
 # A job that was ended, and what its command may leave then: the signals reach its processes one
 # after the other, so that the script may still write that its command was ended (scancel(1)).
 CANCELLED = re.compile(r"JobState=CANCELLED")
+# A job that was ended, of which a node still has processes (squeue(1)).
+COMPLETING = re.compile(r"JobState=COMPLETING")
 ENDED_BY_OTHERS = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 NETWORK_S = 5.0  # until a file that another node wrote is seen here
 
@@ -154,13 +156,18 @@ class Job:
             if _size(OUTPUT) > MOST_OUTPUT_BYTES:
                 return f"it printed more than {MOST_OUTPUT_BYTES >> 20} MiB", False
             if time.monotonic() > deadline:
-                said = f"it took longer than {self._request['timeout']:g} s"
-                if self._is_silent:
-                    said += f", and the batch system does not answer: {_reason(self._said)}"
-                return said, self._is_silent
+                return self._took_too_long(), self._is_silent
             if self._state() == "ended":
                 return self._killed(), False
         raise AssertionError
+
+    def _took_too_long(self) -> str:
+        said = f"it took longer than {self._request['timeout']:g} s"
+        if self._is_silent:
+            return f"{said}, and the batch system does not answer: {_reason(self._said)}"
+        if COMPLETING.search(self._said):
+            return f"{said}, and a node cannot end job {self._number}: {_reason(self._said)}"
+        return said
 
     def _killed(self) -> str:
         """A job that is no more: its files may still be on their way."""
