@@ -113,7 +113,9 @@ def sesame(
 
 @functools.cache
 def _forks() -> Forks:
-    return Forks()
+    forks = Forks()
+    atexit.register(forks.end)
+    return forks
 
 
 @dataclass
@@ -157,6 +159,10 @@ class Forks:
                 stdout=subprocess.DEVNULL,
             )
         self._socket = ours
+
+    def end(self) -> None:
+        self._socket.close()
+        self._process.wait()
 
     def run(self, request: dict[str, Any], timeout: float, stdin: str) -> Outcome:
         pipes = [os.pipe() for _ in range(3)]
