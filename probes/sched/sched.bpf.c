@@ -13,9 +13,16 @@ static __always_inline void ready(__u32 thread, __u64 now_ns) {
   slot->begin_ns = now_ns;
 }
 
+/* Whether it is running or ready already: a task can be woken on its way to sleep, before it has left
+ * its processor, or after it was preempted there. Nothing begins then, as in the kernel's account. */
+static __always_inline bool wants_processor(__u32 thread) {
+  const struct slot* slot = slot_of(thread);
+  return slot->pid == thread && slot->begin_ns > settings.since_ns;
+}
+
 static __always_inline int woken(const struct task_struct* task) {
-  begin_run();
-  ready((__u32)task->pid, bpf_ktime_get_ns());
+  const __u32 thread = (__u32)task->pid;
+  if (begin_run() && !wants_processor(thread)) ready(thread, bpf_ktime_get_ns());
   return 0;
 }
 

@@ -399,6 +399,20 @@ def test_the_tutorial_works(tmp_path):
 
 
 SPINNERS = ROOT / "tests/programs/processes/spinners.py"
+# Computes for 0.2 s in all, and sleeps so shortly that its time is over before it has left its
+# processor; prints the time that it had a processor, as the kernel has it.
+NAPS = """\
+import ctypes, pathlib, time
+ctypes.CDLL(None).prctl(29, 1)  # PR_SET_TIMERSLACK, ns
+pathlib.Path("/proc/self/comm").write_text("napper")
+begin = time.thread_time()
+for _ in range(200):
+    end = time.thread_time() + 0.001
+    while time.thread_time() < end:
+        pass
+    time.sleep(1e-9)
+print(time.thread_time() - begin)
+"""
 TALK = (
     "import os, socket\n"
     "a, b = socket.socketpair()\n"
@@ -490,6 +504,17 @@ def test_who_polls_is_ready_when_it_does_not_run(apart, tmp_path):
         known = sum(row["duration_ns"] for row in rows if row["time_ns"] > begin)
         assert end - begin > 200_000_000
         assert 0.95 * (end - begin) < known < 1.05 * (end - begin)
+
+
+def test_a_thread_that_is_woken_before_it_sleeps_runs_on(tmp_path):
+    path = tmp_path / "naps.sesame"
+    words = ["--only", "task", "--trace", "sched", "--budget", "none", "-o", str(path)]
+    done = run("measure", "run", *words, "--", sys.executable, "-c", NAPS)
+    had_s = float(done.stdout.splitlines()[0])
+    table = pq.read_table(path / "kernel_event.parquet").to_pylist()
+    runs = [r for r in table if r["command"] == "napper" and r["point"] == "run"]
+    ran_s = sum(row["duration_ns"] for row in runs) / 1e9
+    assert 0.95 * had_s < ran_s < 1.1 * had_s + 0.1  # with the start of the interpreter
 
 
 def test_calls_and_events_of_the_kernel_fit_together_in_one_time_line(tmp_path):
