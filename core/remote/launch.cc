@@ -14,6 +14,7 @@
 #include <span>
 
 #include "core/base/check.h"
+#include "core/base/process_group.h"
 
 namespace sesame::remote {
 namespace {
@@ -57,9 +58,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-void end_processes() {
-  if (const pid_t all = group->exchange(0); all > 0) kill(-all, SIGKILL);
-}
+void end_processes() { end_process_group(*group); }
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/process_group.h"
 #include "core/base/spelling.h"
 #include "core/loader/loader.h"
 #include "core/mpi/collectives/hardware.h"
@@ -80,9 +81,7 @@ std::string contents(std::FILE* file) {
 SharedRun* supervised = nullptr;
 
 // Ends what is left of a worker's ranks, whose worker has ended: also what they have started.
-void end_ranks(SharedRun::OfWorker& worker) {
-  if (const pid_t group = worker.rank_processes.exchange(0); group > 0) ::kill(-group, SIGKILL);
-}
+void end_ranks(SharedRun::OfWorker& worker) { end_process_group(worker.rank_processes); }
 
 SimTime look_ahead_of(const mpi::World& world) {
   const SimTime shortest = world.network.least_latency();

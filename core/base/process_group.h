@@ -1,0 +1,21 @@
+// Ends the processes of a group whose number several processes share.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <atomic>
+
+namespace sesame {
+
+// Sends SIGKILL to all processes of the group, and sets it to 0; 0 is no group. Only in this order:
+// who ends the group may be ended itself meanwhile, and another one must still find it. For any
+// thread, and for signal handlers.
+inline void end_process_group(std::atomic<pid_t>& group) {
+  pid_t number = group.load();
+  if (number <= 0) return;
+  kill(-number, SIGKILL);
+  group.compare_exchange_strong(number, 0);
+}
+
+}  // namespace sesame

@@ -1,0 +1,38 @@
+#include "core/base/process_group.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sesame {
+namespace {
+
+pid_t start_waiting_process(pid_t group) {
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  EXPECT_EQ(setpgid(child, group), 0);
+  return child;
+}
+
+TEST(ProcessGroup, EndsAllProcessesAndForgetsTheGroup) {
+  const pid_t first = start_waiting_process(0);
+  const pid_t second = start_waiting_process(first);
+  std::atomic<pid_t> group = first;
+  end_process_group(group);
+  EXPECT_EQ(group, 0);
+  for (pid_t process : {first, second}) {
+    int status = 0;
+    EXPECT_EQ(waitpid(process, &status, 0), process);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  }
+}
+
+TEST(ProcessGroup, WithoutOneNothingIsEnded) {
+  std::atomic<pid_t> group = 0;  // kill(0) would end this process
+  end_process_group(group);
+  EXPECT_EQ(group, 0);
+}
+
+}  // namespace
+}  // namespace sesame
