@@ -166,7 +166,8 @@ class Job:
         if self._is_silent:
             return f"{said}, and the batch system does not answer: {_reason(self._said)}"
         if COMPLETING.search(self._said):
-            return f"{said}, and a node cannot end job {self._number}: {_reason(self._said)}"
+            ended = f"job {self._number} was ended and is still on a node"
+            return f"{said}, and {ended}: {_reason(self._said)}"
         return said
 
     def _killed(self) -> str:
