@@ -102,11 +102,12 @@ def stop_and_end(network: Network) -> dict[str, int]:
 
 
 def test_networks_are_separate_and_leave_nothing(tmp_path):
-    there = set(Path("/run/netns").glob("sesame*"))
-    first, second = Network(tmp_path, nodes=1), Network(tmp_path, nodes=1)
-    second.close()
-    first.close()
-    assert set(Path("/run/netns").glob("sesame*")) == there
+    networks = [Network(tmp_path, nodes=1), Network(tmp_path, nodes=1)]
+    for network in reversed(networks):
+        namespaces = network.prefix + "*"
+        assert len(list(Path("/run/netns").glob(namespaces))) == 2
+        network.close()
+        assert not list(Path("/run/netns").glob(namespaces))
 
 
 def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
