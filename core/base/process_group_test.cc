@@ -1,8 +1,11 @@
 #include "core/base/process_group.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <new>
 
 namespace sesame {
 namespace {
@@ -26,6 +29,25 @@ TEST(ProcessGroup, EndsAllProcessesAndForgetsTheGroup) {
     EXPECT_EQ(waitpid(process, &status, 0), process);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   }
+}
+
+TEST(ProcessGroup, AnotherProcessStillFindsItWhenWhoEndsItEndsMeanwhile) {
+  void* shared = mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& group = *new (shared) std::atomic<pid_t>(0);
+  const pid_t child = fork();
+  if (child == 0) {  // a member of the group: its own signal ends it
+    setpgid(0, 0);
+    group = getpid();
+    end_process_group(group);
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_EQ(group, child);
+  munmap(shared, sizeof(std::atomic<pid_t>));
 }
 
 TEST(ProcessGroup, WithoutOneNothingIsEnded) {
