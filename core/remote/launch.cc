@@ -185,6 +185,8 @@ void Launch::fork_rank(Process& process, const RankProgram& program, const int* 
   const pid_t child = fork();
   if (child == 0) {
     join_group(0);
+    // Before it can start a process: this simulator may be ended before it has stored the number.
+    if (getpgrp() == getpid()) *group = getpid();
     run_program(simulator, program, process.rank == 0, outputs, const_cast<char**>(argv.data()),
                 const_cast<char**>(envp.data()));
     const int number = errno;
