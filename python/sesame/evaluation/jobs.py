@@ -38,7 +38,8 @@ UP = re.compile(r"^(idle|mixed|allocated|completing|planned|reserved)[^*\n]*$", 
 # A job that was ended, and what its command may leave then: the signals reach its processes one
 # after the other, so that the script may still write that its command was ended (scancel(1)).
 CANCELLED = re.compile(r"JobState=CANCELLED")
-# A job that was ended, of which a node still has processes (squeue(1)).
+# A job that has ended or was ended, and has not left its nodes: processes or an epilog run there
+# (squeue(1)).
 COMPLETING = re.compile(r"JobState=COMPLETING")
 ENDED_BY_OTHERS = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 NETWORK_S = 5.0  # until a file that another node wrote is seen here
@@ -155,10 +156,10 @@ class Job:
                 return "", False
             if _size(OUTPUT) > MOST_OUTPUT_BYTES:
                 return f"it printed more than {MOST_OUTPUT_BYTES >> 20} MiB", False
-            if time.monotonic() > deadline:
-                return self._took_too_long(), self._is_silent
             if self._state() == "ended":
                 return self._killed(), False
+            if time.monotonic() > deadline:
+                return self._took_too_long(), self._is_silent
         raise AssertionError
 
     def _took_too_long(self) -> str:
