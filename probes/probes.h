@@ -9,7 +9,8 @@
  * Settings (sesame_probes_settings, cell.h) that the caller fills in before it sets a point, and
  * may change at any time: `limits`, rising, one less than the subsystem has size groups, else all
  * sizes are in the last group; `run_ns` and `cost_ns`, else nothing is charged and no quota is
- * reached. `paused` is the caller's too. The library sets all others. */
+ * reached. `paused` is the caller's too; before resuming, set `since_ns` to the time of
+ * CLOCK_MONOTONIC, since ends are not seen while it is set. The library sets all others. */
 #pragma once
 
 #include <stddef.h>

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -427,8 +428,11 @@ class LoadedProbes:
             raise SesameError(_last_error())
 
     def pause(self, *, paused: bool) -> None:
-        """Stops or resumes counting. Pause around several calls of `set`, so that points that are
-        sums count the same events as the points they add up."""
+        """Stops or resumes counting; what begins before it is resumed is not timed. Pause around
+        several calls of `set`, so that points that are sums count the same events as the points
+        they add up."""
+        if not paused:
+            self._settings.since_ns = time.monotonic_ns()
         self._settings.paused = paused
 
     def wait(self) -> None:
