@@ -162,7 +162,11 @@ class Forks:
 
     def end(self) -> None:
         self._socket.close()
-        self._process.wait()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:  # it waits for a command that was left running
+            self._process.kill()
+            self._process.wait()
 
     def run(self, request: dict[str, Any], timeout: float, stdin: str) -> Outcome:
         pipes = [os.pipe() for _ in range(3)]

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,10 @@ namespace {
 
 pid_t start_waiting_process(pid_t group) {
   const pid_t child = fork();
-  if (child == 0)
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) pause();
+  }
   EXPECT_EQ(setpgid(child, group), 0);
   return child;
 }
@@ -21,6 +24,7 @@ pid_t start_waiting_process(pid_t group) {
 TEST(ProcessGroup, EndsAllProcessesAndForgetsTheGroup) {
   const pid_t first = start_waiting_process(0);
   const pid_t second = start_waiting_process(first);
+  ASSERT_FALSE(HasFailure());
   std::atomic<pid_t> group = first;
   end_process_group(group);
   EXPECT_EQ(group, 0);
@@ -51,9 +55,16 @@ TEST(ProcessGroup, AnotherProcessStillFindsItWhenWhoEndsItEndsMeanwhile) {
 }
 
 TEST(ProcessGroup, WithoutOneNothingIsEnded) {
-  std::atomic<pid_t> group = 0;  // kill(0) would end this process
-  end_process_group(group);
-  EXPECT_EQ(group, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);  // kill(0) would end the process and its group
+    std::atomic<pid_t> group = 0;
+    end_process_group(group);
+    _exit(group == 0 ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ def test_a_full_machine_is_not_observed(probe, cluster):
 
 
 def test_a_job_that_another_ends_is_a_failure(probe, cluster, tmp_path):
-    # A process that the shell starts while it is ended would be left, and the job not end: this
+    # A process that the shell starts while it is ended would stay, and the job not end: this
     # Slurm finds processes by their parents.
     step = "shell = 'scancel $SLURM_JOB_ID; exec sleep 1000'"
     done = probe(step)
