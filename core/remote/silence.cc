@@ -14,12 +14,6 @@ namespace {
 
 constexpr size_t kMostNamed = 8;
 
-int64_t host_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
-
 std::string describe(const Channel& channel) {
   const mpi::Strand& strand = *channel.strand;
   return strand.rank->name() +
@@ -40,8 +34,14 @@ std::string describe(std::span<Channel* const> channels) {
 
 }  // namespace
 
+int64_t host_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
 int64_t Silence::look(std::span<Channel* const> awaited) {
-  const int64_t now = host_ns();
+  const int64_t now = now_ns_();
   if (began_ns_ == 0) {
     began_ns_ = now;
     due_ns_ = first_ns_;

@@ -12,10 +12,14 @@
 
 namespace sesame::remote {
 
+int64_t host_ns();  // CLOCK_MONOTONIC
+
 class Silence {
  public:
   // `first_ns`: after how long a first line is written; each further one after twice the time.
-  explicit Silence(int64_t first_ns) : first_ns_(first_ns) {}
+  // `now_ns`: the clock, never 0.
+  explicit Silence(int64_t first_ns, int64_t (*now_ns)() = host_ns)
+      : first_ns_(first_ns), now_ns_(now_ns) {}
 
   void end() { began_ns_ = 0; }
   // Until the next line is due.
@@ -23,6 +27,7 @@ class Silence {
 
  private:
   int64_t first_ns_;
+  int64_t (*now_ns_)();
   int64_t began_ns_ = 0;  // 0: there is none
   int64_t due_ns_ = 0;    // after that
 };
