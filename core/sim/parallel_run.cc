@@ -523,6 +523,15 @@ double ParallelRun::startup_seconds() const {
   return longest;
 }
 
+std::optional<double> ParallelRun::begin_seconds() const {
+  std::optional<double> first;
+  for (int i = 0; i < workers(); ++i) {
+    const double begin = shared_->workers[i].begin_seconds;
+    if (begin > 0) first = std::min(first.value_or(begin), begin);
+  }
+  return first;
+}
+
 double ParallelRun::waited_seconds(int worker) const {
   if (!memory_->is_here(worker)) return hosts_->waited_seconds(worker);
   return static_cast<double>(counts(worker).waited_ticks) * seconds_per_tick_;

@@ -79,6 +79,7 @@ class ParallelRun {
   void end_rank();
   void set_progress(const RunProgress& progress);
   void set_startup(double seconds) { shared_->workers[number_].startup_seconds = seconds; }
+  void set_begin(double seconds) { shared_->workers[number_].begin_seconds = seconds; }
   int number() const { return number_; }
   // Where the process group of this worker's ranks belongs, for the supervisor to end.
   std::atomic<pid_t>* rank_processes() { return &shared_->workers[number_].rank_processes; }
@@ -115,6 +116,9 @@ class ParallelRun {
   uint64_t frames() const;
   // Until the ranks of all workers of this host were loaded, s.
   double startup_seconds() const;
+  // When the first worker of this host began to simulate, s of the monotonic clock; that may be
+  // before the supervisor continues. Nothing if none did.
+  std::optional<double> begin_seconds() const;
   // How long the worker waited for others, s.
   double waited_seconds(int worker) const;
   const pdes::SharedState::OfWorker& counts(int worker) const {

@@ -502,9 +502,12 @@ Result<> Simulation::supervise() {
 
 Result<int> Simulation::run() {
   begin_seconds_ = monotonic_seconds();
+  if (is_worker()) parallel_->set_begin(begin_seconds_);
   if (auto simulated = simulate_ranks(); !simulated) return std::unexpected(simulated.error());
   if (needs_processes_) return 0;
-  wall_seconds_ = monotonic_seconds() - begin_seconds_;
+  const double end_seconds = monotonic_seconds();
+  if (parallel_ != nullptr) begin_seconds_ = parallel_->begin_seconds().value_or(begin_seconds_);
+  wall_seconds_ = end_seconds - begin_seconds_;
   determine_outcome();
   if (auto used = check_that_mpi_was_used(); !used) return std::unexpected(used.error());
   report_progress(true);

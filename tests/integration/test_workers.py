@@ -108,7 +108,9 @@ def test_the_result_says_how_it_was_simulated(ring, simulate):
     assert (parallel["workers"], parallel["protocol"]) == (2, "quantum")
     assert parallel["rounds"] > 0
     assert parallel["frames"] >= 2 * 10
-    assert all(0 < waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
+    # On one processor a worker may find each time that the other one has come before it.
+    assert all(0 <= waited < done.json["wall_time_s"] for waited in parallel["waited_s"])
+    assert max(parallel["waited_s"]) > 0
     text = simulate(*options, "--", ring).stderr
     assert f"2 workers, protocol quantum: {parallel['rounds']} round" in text
 
