@@ -9,14 +9,17 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.python.traced_run import TracedRun
 from tests.tutorials import DOCS, commands_of
 
 import sesame as library
+from sesame.analysis.explain.explanation import explain
 from sesame.comparison import compare
 from sesame.comparison.ratio import dropped_pairs, ratio_of
 from sesame.comparison.run import call_name
+from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.machines import find_machine
 from sesame.machines.values import differing_values, machine_key, machine_values
@@ -153,6 +156,20 @@ def test_parts_of_each_side_add_up_to_its_predicted_time(simulated, tmp_path):
     assert "latency of messages" in found._repr_html_()
     found.report(tmp_path / "difference.html")
     assert "Where the time goes" in (tmp_path / "difference.html").read_text()
+    assert found.slowest_ranks == tuple(int(side.run.rank_s.argmax()) for side in found.sides)
+
+
+def test_the_slowest_ranks_are_named_where_they_are_different_ones(simulated):
+    path = simulated("a")
+    found = compare(path, path)
+    slowest = explain(DataSet(path)).rank
+    assert found.slowest_ranks == (slowest, slowest)
+    assert found.slowest_labels == ["A", "B"]
+    first, second = found.sides
+    other = [replace(run, rank_s=run.rank_s + (np.arange(RANKS) == 5)) for run in second.runs]
+    found = replace(found, sides=(first, replace(second, runs=other)))
+    assert found.as_json()["slowest_ranks"] == [slowest, 5]
+    assert found.slowest_labels == [f"A, rank {slowest}", "B, rank 5"]
 
 
 def test_parts_are_of_predicted_runs_with_records_only(simulated):

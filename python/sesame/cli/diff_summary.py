@@ -107,7 +107,7 @@ def _shares_table(difference: Difference) -> Table | None:
     """Where the predicted time of each side's slowest rank goes."""
     if not difference.shares:
         return None
-    table = _table("slowest rank's time", [side.label for side in difference.sides])
+    table = _table("slowest rank's time", difference.slowest_labels)
     for side in difference.sides[1:]:
         table.add_column(f"{side.label} - A", justify="right")
     for share in difference.shares:

@@ -30,6 +30,7 @@ def difference_as_json(difference: Difference) -> dict[str, Any]:
             for change in difference.changes
         ],
         "shares": [{"share": share.name, "time_s": share.seconds} for share in difference.shares],
+        "slowest_ranks": list(difference.slowest_ranks),
         "ranks": None if difference.rank_s is None else difference.rank_s.T.tolist(),
         "rank_quantiles_s": quantiles,
         "machine": [{"key": key, "values": values} for key, values in difference.machine_values],

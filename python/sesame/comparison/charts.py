@@ -55,7 +55,7 @@ def shares_chart(difference: Difference) -> str:
         )
         begin = begin + length
     chart.x(f"time of the slowest rank ({unit})", zero=True)
-    chart.y("", names=[side.label for side in sides], reversed=True)
+    chart.y("", names=difference.slowest_labels, reversed=True)
     return chart.html("Where the time of each side goes")
 
 

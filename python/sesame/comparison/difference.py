@@ -15,7 +15,7 @@ from sesame.analysis.quantities import format_seconds
 from sesame.analysis.traced.intervals import Array
 from sesame.comparison.in_words import in_words, signed_seconds
 from sesame.comparison.ratio import Ratio, ratio_of
-from sesame.comparison.shares import Share, shares_of
+from sesame.comparison.shares import Share, shares_of, slowest_ranks
 from sesame.comparison.side import CallTime, Paths, Side, mean_of, read_sides
 from sesame.machines.values import differing_values
 from sesame.settings import setting
@@ -113,6 +113,21 @@ class Difference:
         """What the time of each side's slowest rank consists of, if all are predicted runs with
         records: computation, latency of messages, waiting for late senders, …; otherwise empty."""
         return shares_of(self.sides)
+
+    @property
+    def slowest_ranks(self) -> tuple[int, ...]:
+        """The rank of each side whose time `shares` divides; empty where that is. What differs may
+        be the places of two ranks then, and not only the machines."""
+        return slowest_ranks(self.sides) if self.shares else ()
+
+    @property
+    def slowest_labels(self) -> list[str]:
+        """The sides, with the ranks where they are different ones."""
+        labels = [side.label for side in self.sides]
+        if len(set(self.slowest_ranks)) < 2:
+            return labels
+        pairs = zip(labels, self.slowest_ranks, strict=True)
+        return [f"{label}, rank {rank}" for label, rank in pairs]
 
     @cached_property
     def rank_s(self) -> Array | None:

@@ -104,9 +104,9 @@ def _shares(difference: Difference) -> list[Section]:
     if not difference.shares:
         return []
     columns = [Column("share", [share.name for share in difference.shares])]
-    for i, side in enumerate(difference.sides):
+    for i, label in enumerate(difference.slowest_labels):
         seconds = [share.seconds[i] for share in difference.shares]
-        columns.append(Column(side.label, seconds, format_seconds))
+        columns.append(Column(label, seconds, format_seconds))
     for i, side in enumerate(difference.sides[1:], 1):
         change = [share.seconds[i] - share.seconds[0] for share in difference.shares]
         columns.append(Column(f"{side.label} - A", change, signed_seconds))

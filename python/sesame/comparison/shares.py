@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sesame.analysis.explain.shares import ORDER
+from sesame.comparison.run import Run
 from sesame.comparison.side import Side
 
 
@@ -21,8 +22,7 @@ def shares_of(sides: Sequence[Side]) -> tuple[Share, ...]:
     """The shares that `sesame simulate --explain` shows, in its order; on each side they add up to
     the predicted time. Empty unless every side is a predicted run with records. Of several runs the
     one counts whose time is nearest to that of the side."""
-    runs = [min(side.runs, key=lambda run: abs(run.time_s - side.time.value)) for side in sides]
-    readers = [run.read_shares for run in runs if run.read_shares is not None]
+    readers = [run.read_shares for run in map(_typical, sides) if run.read_shares is not None]
     if len(readers) < len(sides):
         return ()
     found = [read() for read in readers]
@@ -31,3 +31,12 @@ def shares_of(sides: Sequence[Side]) -> tuple[Share, ...]:
         for name in ORDER
         if any(name in of_side for of_side in found)
     )
+
+
+def slowest_ranks(sides: Sequence[Side]) -> tuple[int, ...]:
+    """The rank of each side whose time the shares divide."""
+    return tuple(int(_typical(side).rank_s.argmax()) for side in sides)
+
+
+def _typical(side: Side) -> Run:
+    return min(side.runs, key=lambda run: abs(run.time_s - side.time.value))

@@ -50,7 +50,7 @@ def html_of(difference: Difference) -> str:
         calls.append([change.name, *means, *map(signed_seconds, change.change_s)])
     more = len(changed) - MOST_CHANGES
     rest = f"<div>and {more:,} more calls that differ</div>" if more > 0 else ""
-    shares = [["slowest rank's time", *labels]]
+    shares = [["slowest rank's time", *difference.slowest_labels]]
     shares += [[share.name, *map(format_seconds, share.seconds)] for share in difference.shares]
     tables = [_table(calls) if changed else "", rest, _table(shares) if difference.shares else ""]
     return "".join([_table(sides), *doubts, *tables])
