@@ -214,20 +214,22 @@ def test_waiting_is_by_the_rank_that_was_late():
 def test_ranks_that_share_a_node_and_did_not_compute_together_are_a_limit():
     machine = find_machine("ethernet").read_text(encoding="utf-8")
 
-    def found(together: int, *overrides: str) -> str | None:
-        result = {"measuring": {"compute_share": 0.5}, "computed_together": together}
-        doubt = _shared_nodes(
-            np.array([0, 0, 0, 0, 1]),
-            {
-                "result": result,
-                "target_system": {"machine_file": machine},
-                "scenario": {"overrides": overrides, "compute": {"mode": "measured"}},
-            },
-        )
+    def found(
+        together: int, *overrides: str, mode: str = "measured", share: float = 0.5
+    ) -> str | None:
+        info = {
+            "result": {"computed_together": together},
+            "target_system": {"machine_file": machine},
+            "scenario": {"overrides": overrides, "compute": {"mode": mode}},
+        }
+        doubt = _shared_nodes(np.array([0, 0, 0, 0, 1]), info, share)
         return doubt and doubt.text
 
     assert "up to 4 ranks share a node" in str(found(1))
     assert "of one rank at a time" in str(found(1))
     assert "of 2 ranks at a time" in str(found(2))
+    assert "of one rank at a time" in str(found(1, mode="recorded"))
     assert found(4) is None
+    assert found(1, share=0.01) is None
+    assert [found(1, mode=mode) for mode in ("fixed", "none")] == [None, None]
     assert found(1, "node.slowdown=[1,1.2]") is None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_FIXED_PS = 86_400 * 10**12  # as in core/sim/scenario.cc
 ALL_TOGETHER = 2**31 - 1  # all ranks of a node, likewise
+TIMED = ("measured", "recorded")  # modes with times of real computation, now or earlier
 POLL = 1  # flag of a call, core/trace/record.h
 # How often programs call them depends on the machine.
 POLLS = (
@@ -141,6 +142,12 @@ def doubts_of_other_run(
 def _words(command: Sequence[str]) -> str:
     """The command without the directories of its program and of a script."""
     return shlex.join(Path(word).name if word[:1] != "-" else word for word in command)
+
+
+def mode_of(info: Mapping[str, Any]) -> str:
+    """Where the times of computation of a predicted run come from: `Compute.mode`."""
+    compute = info.get("scenario", {}).get("compute", {})
+    return str(compute.get("mode") if isinstance(compute, dict) else compute)
 
 
 def computed_together(info: Mapping[str, Any]) -> int:

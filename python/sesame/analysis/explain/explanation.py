@@ -125,7 +125,11 @@ def explain(data_set: DataSet) -> Explanation:
                 sharing=data_set.info["result"].get("sharing", "none"),
             )
         ),
-        tuple(limits_of(messages, nodes, Topology(model), end_ps, data_set.info)),
+        tuple(
+            limits_of(
+                messages, nodes, Topology(model), end_ps, data_set.info, _compute_share(data_set)
+            )
+        ),
         tuple(data_set.info.get("notes", ())),
     )
 
@@ -144,6 +148,13 @@ def _shares_of_slowest(data_set: DataSet, network: Any) -> tuple[int, int, list[
     end_ps = int(ends[rank])
     shares = divide(records_of(data_set, network, rank), end_ps, int(computed[rank]))
     return rank, end_ps, shares
+
+
+def _compute_share(data_set: DataSet) -> float:
+    """Computation of all ranks, of their time."""
+    ranks = data_set.table("rank", ["end_s", "compute_s"])
+    end_s, compute_s = (float(ranks.column(name).to_numpy().sum()) for name in ranks.column_names)
+    return compute_s / end_s if end_s > 0 else 0.0
 
 
 def _known_constants(data_set: DataSet) -> list[Constant]:

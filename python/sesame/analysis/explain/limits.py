@@ -12,7 +12,7 @@ from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.routes import IN, KINDS, OUT, Topology
 from sesame.settings import setting
-from sesame.simulation.compute import computed_together
+from sesame.simulation.compute import TIMED, computed_together, mode_of
 from sesame.trust import Doubt, Reason
 
 CROWDED = 0.02  # share of the predicted time; a shorter queue does not matter
@@ -24,16 +24,22 @@ PS = 1e-12
 
 
 def limits_of(
-    messages: dict[str, Array], nodes: Array, topology: Topology, end_ps: int, info: Any
+    messages: dict[str, Array],
+    nodes: Array,
+    topology: Topology,
+    end_ps: int,
+    info: Any,
+    compute_share: float,
 ) -> list[Doubt]:
-    """The limits that the run reached, the most important first. `nodes`: the node of each rank."""
+    """The limits that the run reached, the most important first. `nodes`: the node of each rank;
+    `compute_share`: computation of all ranks, of their time."""
     sharing = info["result"].get("sharing", "none")
     sides = ("destination", "source") if sharing == "none" else ()
     found = [
         *(_crowding(messages, nodes, end_ps, side) for side in sides),
         _crowded_links(messages, nodes, topology, end_ps) if sharing == "interface" else None,
         _unexpected(messages),
-        _shared_nodes(nodes, info),
+        _shared_nodes(nodes, info, compute_share),
         _collectives(messages, info),
     ]
     return [doubt for doubt in found if doubt is not None]
@@ -135,11 +141,11 @@ def _unexpected(messages: dict[str, Array]) -> Doubt | None:
     )
 
 
-def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
-    """Ranks of a node share memory and caches; computation was measured of fewer at a time."""
+def _shared_nodes(nodes: Array, info: Any, compute_share: float) -> Doubt | None:
+    """Ranks of a node share memory and caches; computation was measured of fewer at a time, in this
+    run or in the one that it was recorded in."""
     most = int(np.bincount(nodes).max(initial=0))
-    measured = info["result"].get("measuring")
-    if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
+    if most < 2 or mode_of(info) not in TIMED or compute_share < NOTABLE_COMPUTE:
         return None
     machine = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
     together = computed_together(info)
