@@ -2,12 +2,12 @@
 
 #include <cpuid.h>
 #include <signal.h>
-#include <time.h>
 
 #include <climits>
 #include <fstream>
 
 #include "core/base/doorbell.h"
+#include "core/remote/host_clock.h"
 
 namespace sesame::remote {
 namespace {
@@ -20,12 +20,6 @@ constexpr int64_t kPollingNs = 200'000'000;
 // the simulation takes.
 constexpr double kLeastShare = 0.25;
 constexpr int kPausesBetweenLooks = 1'000;  // some 30 us
-
-int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 
@@ -60,7 +54,7 @@ bool halts_lose_caches(const std::filesystem::path& groups) {
   return is_virtual_machine() && !has_quota(groups, own_control_group());
 }
 
-IdlePolling::IdlePolling(const cpu_set_t& processors) : since_ns_(now_ns()) {
+IdlePolling::IdlePolling(const cpu_set_t& processors) : since_ns_(host_ns()) {
   sigset_t all, before;  // signals are for the thread that makes this
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -95,11 +89,11 @@ void IdlePolling::poll(int processor) {
   }
 }
 
-bool IdlePolling::is_on() const { return now_ns() < on_until_ns_.load(std::memory_order_relaxed); }
+bool IdlePolling::is_on() const { return host_ns() < on_until_ns_.load(std::memory_order_relaxed); }
 
 void IdlePolling::note_computation(int64_t ps) {
   computed_ps_ += static_cast<double>(ps);
-  if (const int64_t now = now_ns(); now - since_ns_ >= kPeriodNs) decide(now);
+  if (const int64_t now = host_ns(); now - since_ns_ >= kPeriodNs) decide(now);
 }
 
 void IdlePolling::decide(int64_t now) {

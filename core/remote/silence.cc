@@ -1,7 +1,5 @@
 #include "core/remote/silence.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -33,12 +31,6 @@ std::string describe(std::span<Channel* const> channels) {
 }
 
 }  // namespace
-
-int64_t host_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 int64_t Silence::look(std::span<Channel* const> awaited) {
   const int64_t now = now_ns_();

@@ -8,11 +8,10 @@
 #include <cstdint>
 #include <span>
 
+#include "core/remote/host_clock.h"
 #include "core/remote/process.h"
 
 namespace sesame::remote {
-
-int64_t host_ns();  // CLOCK_MONOTONIC
 
 class Silence {
  public:

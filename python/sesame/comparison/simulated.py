@@ -24,6 +24,7 @@ from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
 from sesame.machines.values import machine_key, machine_values
 from sesame.settings import setting
+from sesame.simulation.compute import mode_of
 from sesame.traced.launched import program_of
 from sesame.trust import Doubt, Reason
 
@@ -53,7 +54,7 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
     machine_file = info.get("target_system", {}).get("machine_file", "")
     overrides = scenario.get("overrides", [])
     time_s = float(times.max()) if without_start else float(result["predicted_time_s"])
-    mode = (scenario.get("compute") or {}).get("mode", "")
+    mode = mode_of(info)
     return Run(
         path=data_set.path,
         kind=data_set.kind,

@@ -145,9 +145,10 @@ def _words(command: Sequence[str]) -> str:
 
 
 def mode_of(info: Mapping[str, Any]) -> str:
-    """Where the times of computation of a predicted run come from: `Compute.mode`."""
-    compute = info.get("scenario", {}).get("compute", {})
-    return str(compute.get("mode") if isinstance(compute, dict) else compute)
+    """Where the times of computation of a predicted run come from: `Compute.mode`; "" if that is
+    not known."""
+    compute = info.get("scenario", {}).get("compute") or {}
+    return str(compute.get("mode", "") if isinstance(compute, dict) else compute)
 
 
 def computed_together(info: Mapping[str, Any]) -> int:
