@@ -45,6 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_beyond_few_cases(items)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_session_directory_of_open_mpi(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests run at the same time as others. Each mpiexec of Open MPI 4 makes and removes the same
+    directory in /tmp, and one that is about to use it when it is removed fails."""
+    os.environ.update(OMPI_MCA_orte_tmpdir_base=str(tmp_path_factory.mktemp("open-mpi")))
+
+
 @pytest.fixture(scope="session")
 def debian_program() -> Callable[[str, str], str]:
     """debian_program(package, path): a program of a Debian package; without it the test skips."""

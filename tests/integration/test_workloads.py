@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,31 @@ def test_copies_under_open_mpi_do_not_share_a_processor(cache, monkeypatch, capf
     run_copies(built, 2, ["--class", "S"])
     printed = capfd.readouterr().err
     assert printed.count("is not bound") == 2, printed
+
+
+# Starts one rank, which first writes down where this mpiexec's directory is and what is there.
+NOTES_SESSION_DIRECTORY = """#!/bin/sh
+program=$3
+shift 3
+exec mpiexec.openmpi -n 1 sh -c 'd=$OMPI_MCA_orte_tmpdir_base
+echo "$d $(ls $d)" >> {notes}; exec "$0" "$@"' "$program" "$@"
+"""
+
+
+@pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")
+def test_no_copy_under_open_mpi_removes_the_directory_of_another(cache, monkeypatch, tmp_path):
+    for name, value in OPEN_MPI.items():
+        monkeypatch.setenv(name, value)
+    notes, mpiexec = tmp_path / "notes", tmp_path / "mpiexec"
+    mpiexec.write_text(NOTES_SESSION_DIRECTORY.format(notes=notes))
+    mpiexec.chmod(0o755)
+    built = build_workload(find_workload("ep"), find_compiler("mpicxx.openmpi"))
+    built = replace(built, compiler=replace(built.compiler, mpiexec=mpiexec))
+    run_copies(built, 3, ["--class", "S"])
+    entries = dict(line.split() for line in notes.read_text().splitlines())  # by directory
+    assert len(entries) == 3
+    assert all(entry.startswith("ompi.") for entry in entries.values())
+    assert not any(Path(directory).exists() for directory in entries)
 
 
 @pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="needs Debian's libopenmpi-dev")

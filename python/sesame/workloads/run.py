@@ -29,6 +29,9 @@ UNBOUND = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
+# Every mpiexec of a user makes and removes the same directory below this one. One that removes it
+# while another is about to use it makes that one fail (open-mpi/ompi, issue 7049).
+SESSION_DIRECTORY = ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
 
 Simulate = Callable[[Scenario], RunResult]
 
@@ -81,12 +84,15 @@ def run_here(
 def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchRun]:
     """Runs `copies` real runs of one rank each at the same time; discards their output."""
 
-    def one_copy() -> BenchRun:
-        return run_here(built, 1, options, quiet=True, environment=UNBOUND)
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
 
-    with ThreadPoolExecutor(copies) as threads:
-        futures = [threads.submit(one_copy) for _ in range(copies)]
-    return [future.result() for future in futures]
+        def one_copy(number: int) -> BenchRun:
+            own = dict.fromkeys(SESSION_DIRECTORY, f"{directory}/{number}")
+            return run_here(built, 1, options, quiet=True, environment=UNBOUND | own)
+
+        with ThreadPoolExecutor(copies) as threads:
+            futures = [threads.submit(one_copy, number) for number in range(copies)]
+        return [future.result() for future in futures]
 
 
 def _command(
