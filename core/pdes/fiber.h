@@ -78,6 +78,9 @@ class Fiber {
 
   const Stack& stack() const { return stack_; }
 
+  // Whether it was made ready and has not resumed since.
+  bool is_ready() const { return ready_; }
+
   // Names a cache line that the fiber will use as soon as it resumes: it is loaded shortly before.
   // Holds for the next time only. Ignored when there are more than kMostPrefetches.
   void prefetch_on_resume(const void* line) {

@@ -18,6 +18,9 @@ void complete(RequestObject& request, SimTime ready) {
     return;
   }
   if (waiter->awaits_any) {
+    // Its wake has fired. It looks at all its requests when it resumes; messages of other workers
+    // may be taken before.
+    if (waiter->is_ready()) return;
     const SimTime wake = later(ready, waiter->now);
     if (!waiter->wake.is_scheduled() || wake < waiter->wake.time()) schedule_wake(*waiter, wake);
   } else if (--waiter->outstanding == 0) {
