@@ -159,12 +159,15 @@ class Forks:
                 stdout=subprocess.DEVNULL,
             )
         self._socket = ours
+        self._running: int | None = None  # the process of a command
 
     def end(self) -> None:
         self._socket.close()
+        if self._running is not None:  # an interruption has come out of run()
+            os.kill(self._running, signal.SIGKILL)
         try:
             self._process.wait(10)
-        except subprocess.TimeoutExpired:  # it waits for a command that was left running
+        except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
@@ -179,7 +182,7 @@ class Forks:
                 os.close(descriptor)
             assert len(stdin.encode()) < PIPE_BYTES, "more than a pipe holds"
             file.write(stdin)
-        process = int(self._socket.recv(100))
+        self._running = process = int(self._socket.recv(100))
         self._socket.settimeout(timeout)
         try:
             status = int(self._socket.recv(100))
@@ -187,8 +190,10 @@ class Forks:
             os.kill(process, signal.SIGKILL)
             self._socket.settimeout(None)
             self._socket.recv(100)
+            self._running = None
             raise subprocess.TimeoutExpired(["sesame", *request["arguments"]], timeout) from None
         self._socket.settimeout(None)
+        self._running = None
         return Outcome(status, *(one.text(timeout) for one in outputs))
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -102,12 +103,16 @@ def stop_and_end(network: Network) -> dict[str, int]:
 
 
 def test_networks_are_separate_and_leave_nothing(tmp_path):
-    networks = [Network(tmp_path, nodes=1), Network(tmp_path, nodes=1)]
-    for network in reversed(networks):
-        namespaces = network.prefix + "*"
-        assert len(list(Path("/run/netns").glob(namespaces))) == 2
-        network.close()
-        assert not list(Path("/run/netns").glob(namespaces))
+    with ExitStack() as left:
+        networks = []
+        for _ in range(2):
+            networks.append(Network(tmp_path, nodes=1))
+            left.callback(networks[-1].close)
+        for network in reversed(networks):
+            namespaces = network.prefix + "*"
+            assert len(list(Path("/run/netns").glob(namespaces))) == 2
+            network.close()
+            assert not list(Path("/run/netns").glob(namespaces))
 
 
 def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):

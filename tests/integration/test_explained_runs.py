@@ -102,6 +102,20 @@ def test_data_of_one_sided_operations_costs_no_copies(call, compiled, simulate, 
         assert row["arrival_ps"] - row["send_ps"] == cost["latency"] + cost["transfer"]
 
 
+def test_recorded_computation_has_the_limits_of_the_run_that_measured_it(
+    compiled, simulate, tmp_path
+):
+    machine = ("--machine", MACHINE, "--set", "node.cores=4", "--placement", "block")
+    heat = ("--", compiled("examples/heat.c"), 512, 20)
+    measured = explained(simulate, tmp_path, "-n", 8, *machine, *heat)
+    (tmp_path / "run.sesame").rename(tmp_path / "measured.sesame")
+    recorded = ("--compute", "recorded:measured.sesame")
+    again = explained(simulate, tmp_path, "-n", 8, *machine, *recorded, *heat)
+    [limit] = [one.text for one in measured.limits if "ranks share a node" in one.text]
+    assert limit.startswith("up to 4 ranks")
+    assert limit in [one.text for one in again.limits]
+
+
 @pytest.mark.parametrize("machine", ["infiniband", "paragon"])
 def test_the_parts_of_an_example_add_up(machine, compiled, simulate, tmp_path):
     program = compiled("examples/heat.c")

@@ -42,7 +42,7 @@ def waits_around_a_pause(probes: LoadedProbes) -> tuple[int, NDArray[np.void]]:
             one.stdout.readline()
             probes.pause(paused=True)
             one.stdin.write(b"2")
-            while Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0] != "S":
+            while one.poll() is None and Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0] != "S":
                 time.sleep(0.01)
             resumed_ns = time.monotonic_ns()
             probes.pause(paused=False)

@@ -455,7 +455,7 @@ def test_a_rank_without_a_call_for_long_is_named(
     assert outcome.status == 0, outcome.stderr
     reports = re.findall(r"sesame: no call of a rank for (\S+) s: (.+)", outcome.stderr)
     # On a busy machine other ranks may need as long before their first call.
-    assert any(re.fullmatch(f"rank 1 {what} since simulated time .*", who) for _, who in reports)
+    assert any(f"rank 1 {what} since simulated time" in who for _, who in reports)
     assert min(float(seconds) for seconds, _ in reports) >= 0.2
 
 

@@ -235,7 +235,7 @@ def test_a_job_that_was_ended_and_does_not_end_is_named(slurm_job):
     """As when processes of a cancelled job remain on its node."""
     found = slurm_job(lambda now: RUNNING if now < 60 else (0, "JobState=COMPLETING Reason=None"))
     assert not found.is_ours
-    said = "it took longer than 600 s, and job 7 was ended and is still on a node: "
+    said = "it took longer than 600 s, and job 7 has ended and is still on a node: "
     assert found.problem.startswith(f"{said}JobState=COMPLETING")
 
 

@@ -167,7 +167,7 @@ class Job:
         if self._is_silent:
             return f"{said}, and the batch system does not answer: {_reason(self._said)}"
         if COMPLETING.search(self._said):
-            ended = f"job {self._number} was ended and is still on a node"
+            ended = f"job {self._number} has ended and is still on a node"
             return f"{said}, and {ended}: {_reason(self._said)}"
         return said
 
