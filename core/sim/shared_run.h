@@ -31,7 +31,7 @@ struct SharedRun {
     std::atomic<pid_t> process;         // 0: it has ended
     std::atomic<pid_t> rank_processes;  // the process group of its ranks; 0: it has none
     double startup_seconds;             // until its ranks were loaded
-    double begin_seconds;               // of the monotonic clock, when they began; 0: they have not
+    std::atomic<double> begin_seconds;  // of the monotonic clock, when they began; 0: they have not
     bool has_left;                      // its state is written
     int record_error;                   // errno; 0: all records are written
   };

@@ -582,13 +582,16 @@ void Simulation::report_progress(bool always) {
 
 void Simulation::show_progress(const RunProgress& progress) {
   if (scenario_.progress_descriptor < 0) return;
+  const double now = monotonic_seconds();
+  const double begin =
+      parallel_ != nullptr ? parallel_->begin_seconds().value_or(now) : begin_seconds_;
   char line[256];
   const int length =
       std::snprintf(line, sizeof line,
                     "{\"simulated_time_s\": %.9g, \"messages\": %llu, \"ranks_finished\": %d, "
                     "\"ranks\": %d, \"wall_time_s\": %.3f}\n",
                     progress.latest.seconds(), static_cast<unsigned long long>(progress.messages),
-                    progress.ended_ranks, world_->size(), monotonic_seconds() - begin_seconds_);
+                    progress.ended_ranks, world_->size(), now - begin);
   if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
     scenario_.progress_descriptor = -1;  // the reader has closed it
   }
