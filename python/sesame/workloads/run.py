@@ -84,7 +84,9 @@ def run_here(
 def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchRun]:
     """Runs `copies` real runs of one rank each at the same time; discards their output."""
 
-    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+    chosen = [os.environ[name] for name in SESSION_DIRECTORY if name in os.environ]
+    base = next((path for path in chosen if Path(path).is_dir()), None)
+    with tempfile.TemporaryDirectory(prefix="sesame-", dir=base) as directory:
 
         def one_copy(number: int) -> BenchRun:
             own = dict.fromkeys(SESSION_DIRECTORY, f"{directory}/{number}")

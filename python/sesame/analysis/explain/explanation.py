@@ -109,7 +109,8 @@ def explain(data_set: DataSet) -> Explanation:
     if (reason := why_not(data_set)) is not None:
         raise InputError(f"this run cannot be explained: {reason}", path=str(data_set.path))
     network, model = network_of(data_set)
-    rank, end_ps, shares = _shares_of_slowest(data_set, network)
+    ends, computed = _times_of_ranks(data_set)
+    rank, end_ps, shares = _shares_of_slowest(data_set, network, ends, computed)
     messages = messages_of(data_set, network)
     nodes = np.array(network.nodes())
     return Explanation(
@@ -127,7 +128,12 @@ def explain(data_set: DataSet) -> Explanation:
         ),
         tuple(
             limits_of(
-                messages, nodes, Topology(model), end_ps, data_set.info, _compute_share(data_set)
+                messages,
+                nodes,
+                Topology(model),
+                end_ps,
+                data_set.info,
+                float(computed.sum() / max(ends.sum(), 1)),
             )
         ),
         tuple(data_set.info.get("notes", ())),
@@ -137,24 +143,25 @@ def explain(data_set: DataSet) -> Explanation:
 def shares_of_slowest(data_set: DataSet) -> list[TimeShare]:
     """How the time of the slowest rank is divided, as `explain` has it. The run can be explained
     (`why_not`)."""
-    return _shares_of_slowest(data_set, network_of(data_set)[0])[2]
+    network, _ = network_of(data_set)
+    return _shares_of_slowest(data_set, network, *_times_of_ranks(data_set))[2]
 
 
-def _shares_of_slowest(data_set: DataSet, network: Any) -> tuple[int, int, list[TimeShare]]:
-    """The slowest rank, its time in ps, and the shares of it."""
+def _times_of_ranks(data_set: DataSet) -> tuple[Array, Array]:
+    """The end of each rank, and its computation, in ps."""
     ranks = data_set.table("rank", ["end_s", "compute_s"])
     ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
+    return ends, computed
+
+
+def _shares_of_slowest(
+    data_set: DataSet, network: Any, ends: Array, computed: Array
+) -> tuple[int, int, list[TimeShare]]:
+    """The slowest rank, its time in ps, and the shares of it."""
     rank = int(ends.argmax())
     end_ps = int(ends[rank])
     shares = divide(records_of(data_set, network, rank), end_ps, int(computed[rank]))
     return rank, end_ps, shares
-
-
-def _compute_share(data_set: DataSet) -> float:
-    """Computation of all ranks, of their time."""
-    ranks = data_set.table("rank", ["end_s", "compute_s"])
-    end_s, compute_s = (float(ranks.column(name).to_numpy().sum()) for name in ranks.column_names)
-    return compute_s / end_s if end_s > 0 else 0.0
 
 
 def _known_constants(data_set: DataSet) -> list[Constant]:

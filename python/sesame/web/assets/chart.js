@@ -64,8 +64,10 @@ function rangeOf(axis, [least, most], isY) {
     return [least / pad, most * pad];
   }
   if (axis.zero) [least, most] = [Math.min(least, 0), Math.max(most, 0)];
+  if (axis.whole && least === most && !axis.zero && !axis.tight) return [least - 0.4, most + 0.4];
   if (least === most) [least, most] = least === 0 ? [0, 1] : [least - Math.abs(least) / 2, most + Math.abs(most) / 2];
-  const pad = (most - least) * (isY ? 0.06 : 0.02);
+  const part = (most - least) * (isY ? 0.06 : 0.02);
+  const pad = axis.whole ? Math.min(part, 0.4) : part; // no tick at a whole number that there is not
   return axis.tight ? [least, most] : [axis.zero && least === 0 ? 0 : least - pad, axis.zero && most === 0 ? 0 : most + pad];
 }
 
