@@ -57,12 +57,15 @@ SimTime charge_idle_poll(Strand& strand) {
 }
 
 void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {
+  const SimTime polled = plain(strand.now);
   const SimTime latest = charge_idle_poll(strand);
   if (latest <= strand.now) return;
   SimTime next = latest;
   for (const RequestObject* request : requests) {
     if (request == nullptr || !request->active || !request->complete) continue;
-    if (request->ready > strand.now) next = std::min(next, request->ready);
+    // Also one that takes effect during the poll: whether it is complete already depends on the
+    // order in which ranks run.
+    if (request->ready > polled) next = std::min(next, later(request->ready, strand.now));
   }
   sleep_until_effect(strand, requests, next);
   strand.waited += strand.wait_until(strand.wake.time());

@@ -1,13 +1,15 @@
-// A strand that sleeps until one of its requests takes effect is woken once, also by messages of
-// other workers that are taken between its wake and its turn.
+// When strands are woken that sleep until one of their requests takes effect: not twice, and no
+// later because the simulator knew more when they fell asleep.
 #include "core/mpi/messages/waiting.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <functional>
+#include <string>
 #include <utility>
 
+#include "core/mpi/api.h"
 #include "core/mpi/testing/simulated_job.h"
 #include "core/pdes/synchronizer.h"
 
@@ -55,6 +57,32 @@ TEST(Waiting, AMessageThatArrivesAfterTheWakeDoesNotWakeAgain) {
     EXPECT_TRUE(second.complete);
     EXPECT_FALSE(first.complete);
   });
+}
+
+// From the 4,097th poll on, at 409.6 us, idle polls also sleep. A message takes effect in the
+// middle of that one. Without shared cards the simulator knows this before the poll.
+TEST(Waiting, AMessageThatTakesEffectDuringAPollEndsItsSleep) {
+  const std::string alone = testing::kCrossbar;
+  constexpr SimTime kEffect = SimTime::from_ns(409'650), kFlight = SimTime::from_ns(1600);
+  for (const std::string& network :
+       {alone, "[network]\nsharing = \"interface\"" + alone.substr(9)}) {
+    for (const int sender : {0, 1}) {
+      testing::SimulatedJob job(2, network);
+      job.run([&](int rank) {
+        if (rank == sender) {
+          self().now += elapsed(kFlight, kEffect);
+          EXPECT_EQ(Send(nullptr, 0, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+          return;
+        }
+        Request request = MPI_REQUEST_NULL;
+        EXPECT_EQ(Irecv(nullptr, 0, MPI_BYTE, sender, 0, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+        int polls = 0;
+        for (int flag = 0; flag == 0; ++polls) mpi::Test(&request, &flag, MPI_STATUS_IGNORE);
+        EXPECT_EQ(polls, 4098) << network << sender;
+        EXPECT_EQ(self().now, SimTime::from_ns(409'700 + 400)) << network << sender;
+      });
+    }
+  }
 }
 
 }  // namespace
