@@ -70,8 +70,8 @@ def test_all_programs_give_the_same_data_with_workers(run, run_is_same):
 @pytest.mark.few_cases(1)
 @pytest.mark.parametrize("seed", [49, *range(1, 5)])
 def test_random_programs_give_the_same_data_with_workers(seed, compiled, same):
-    """Without delays: a rank that polls would do so until they end. With seed 49 there are 52 ranks,
-    and messages come from other workers while some that poll have been woken."""
+    """Without delays: a rank that polls would do so until they end. Seed 49 has 52 ranks:
+    messages of other workers come while some that poll have been woken."""
     program = compiled("tests/programs/model/schedule.c")
     machine = ("infiniband", "ethernet", "sp2")[seed % 3]
     command = ["-n", 3 + seed, "--machine", machine, "--", program, seed, 30, "messages"]
