@@ -42,7 +42,10 @@ def waits_around_a_pause(probes: LoadedProbes) -> tuple[int, NDArray[np.void]]:
             one.stdout.readline()
             probes.pause(paused=True)
             one.stdin.write(b"2")
-            while one.poll() is None and Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0] != "S":
+            state = ""
+            while state != "S":
+                assert one.poll() is None
+                state = Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0]
                 time.sleep(0.01)
             resumed_ns = time.monotonic_ns()
             probes.pause(paused=False)
