@@ -163,7 +163,7 @@ class Forks:
 
     def end(self) -> None:
         self._socket.close()
-        if self._running is not None:  # an interruption has come out of run()
+        if self._running is not None:  # run() was interrupted
             os.kill(self._running, signal.SIGKILL)
         try:
             self._process.wait(10)
